@@ -87,12 +87,26 @@ def _class(value: Any) -> Iterator[str]:
     yield from _summary(text, value.__name__)
     every, own = _fields(value), vars(value).get("__annotations__", {})
     described = _described(text, "Attributes")
-    complete = described in (every, [field for field in every if field in own])
+    complete = described in (every, [field for field in every if field in own]) or not _undescribed(
+        value, every
+    )
     if every and not complete and _section(text, "Parameters") is None:
-        yield f"attributes: {described} are not {every}"
+        yield f"attributes: {described} are not {every}, and not all have a comment #: beside them"
     for name, member in vars(value).items():
         if name in _SIGNS or not name.startswith("_"):
             yield from (f"{name}: {what}" for what in _member(value, name, member))
+
+
+def _undescribed(value: type, fields: list[str]) -> list[str]:
+    """The fields without a comment #: beside or above them."""
+    lines = inspect.getsource(value).splitlines()
+    pairs = zip(["", *lines], lines, strict=False)
+    described = {
+        line.partition(":")[0].strip()
+        for before, line in pairs
+        if " #: " in line or before.strip().startswith("#: ")
+    }
+    return [field for field in fields if field not in described]
 
 
 def _fields(value: type) -> list[str]:

@@ -14,12 +14,14 @@ from trigemu.rates.results import MenuRates
 from trigemu.results import numbers
 from trigemu.results.figures import style
 from trigemu.results.figures.curves import draw_efficiency, draw_scan
-from trigemu.results.figures.rates import draw_combinations, draw_overlap
+from trigemu.results.figures.rates import draw_combinations
 from trigemu.results.section import Picture, slug
 from trigemu.studies.efficiency import Turnon
 from trigemu.studies.efficiency_profiles import Observable
 from trigemu.studies.exclusive import ExclusiveRates
 from trigemu.studies.scan import Scan
+
+from .overlap_map import draw_overlap
 
 
 def overlap(variant: MenuRates) -> Picture:

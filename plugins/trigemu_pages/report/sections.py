@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from trigemu.base.errors import PluginError, TrigemuError, own_cause
@@ -163,10 +163,23 @@ def differences(contents: Contents) -> Iterator[Section]:
 
 def rates(contents: Contents) -> Iterator[Section]:
     parts = tuple(Section(variant.menu.name, tables=_rate_tables(variant)) for variant in contents.variants)
+    text = _rate_notes(contents.variants)
     if len(parts) == 1:
-        yield Section("Rates", notes.notes_of_menus(contents.variants), parts[0].tables)
+        yield Section("Rates", text, parts[0].tables)
     else:
-        yield Section("Rates", notes.notes_of_menus(contents.variants), parts=parts)
+        yield Section("Rates", text, parts=parts)
+
+
+def _rate_notes(variants: Sequence[MenuRates]) -> tuple[str, ...]:
+    """Return the notes of the rates, once for all menus."""
+    errors = (
+        "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
+        "Events: those in the total; N_eff: effective number of independent interactions."
+    )
+    listed = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
+    equal = (note for v in variants for note in notes.of_equal_weight(v.menu, v.catalogue))
+    marks = notes.legend(listed, [variant.rate for variant in variants])
+    return (errors, *dict.fromkeys(notes.texts(equal)), *notes.texts(marks))
 
 
 def _rate_tables(variant: MenuRates) -> tuple[Table, ...]:

@@ -24,7 +24,8 @@ from trigemu.cli.console import say
 #: Heading → commands, in their order. Commands of other plugins have a heading of their own.
 GROUPS = {
     "Everyday": ("run", "compare", "bench", "report", "explore", "samples", "check-menu"),
-    "Studies": ("scan", "rates-vs", "efficiency", "calibrate", "live", "fill", "events", "scores", "gate"),
+    "Studies": ("scan", "rates-vs", "efficiency", "live", "fill", "optimise", "gate"),
+    "Thresholds and events": ("calibrate", "scores", "events"),
     "Anomaly triggers": ("anomaly", "decade", "firmware"),
     "Experiments and samples": ("import", "check-decisions", "generate"),
     "Maintenance": ("schema", "checkpoint"),
@@ -133,21 +134,15 @@ class _Commands(PluginGroup):
         traceback."""
         try:
             return super().invoke(ctx)
-        except TrigemuError as error:
-            _trace(ctx, error)
-            _end(ctx, str(error))
-        except MemoryError as error:
-            _trace(ctx, error)
-            _end(ctx, str(own_cause(error)))
         except BrokenPipeError:
             ctx.exit(UNREAD)
-        except OSError as error:
-            if _of_stream(error):
-                raise
-            _trace(ctx, error)
-            _end(ctx, f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except click.ClickException as error:
             raise _shown(error) from None
+        except (TrigemuError, MemoryError, OSError) as error:
+            if (message := _message(error)) is None:
+                raise
+            _trace(ctx, error)
+            _end(ctx, message)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -159,6 +154,14 @@ class _Commands(PluginGroup):
             raise _shown(error) from None
         except BrokenPipeError:  # of its help
             sys.exit(UNREAD)
+
+
+def _message(error: Exception) -> str | None:
+    """Return the message of a mistake, of a file, or of too little memory; None of an error of a stream."""
+    if isinstance(error, OSError):
+        text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return None if _of_stream(error) else text
+    return str(own_cause(error) if isinstance(error, MemoryError) else error)
 
 
 def _trace(ctx: click.Context, error: BaseException) -> None:

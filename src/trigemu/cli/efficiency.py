@@ -28,10 +28,7 @@ from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet
 @click.option("--category", "categories", multiple=True, help='A condition: "n_jet == 0"; repeatable.')
 @click.option("--require", help="Condition that selects events [default: from the catalogue].")
 @click.option(
-    "--trigger",
-    "triggers",
-    multiple=True,
-    help="Trigger to measure in addition to the menus; repeatable.",
+    "--trigger", "triggers", multiple=True, help="Trigger to measure in addition to the menus; repeatable."
 )
 @session
 @options.errors

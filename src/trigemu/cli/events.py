@@ -43,8 +43,8 @@ def events(menu: Path, output: Path, fired: str | None, names: tuple[str, ...], 
         return table, write_events(output, table, __version__, how["progress"])
 
     def read_events(good: Catalogue) -> list[Sample]:
-        chosen = [good.sample(name) for name in names] or good.background
-        return [*good.background * passes(read, good), *chosen]
+        samples = [good.sample(name) for name in names] or good.background
+        return [*good.background * passes(read, good), *samples]
 
     table, number = session.run([read], written, read_events)
     condition = f" that pass {table.fired.text}" if table.fired else ""

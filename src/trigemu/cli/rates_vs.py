@@ -25,12 +25,7 @@ from trigemu.studies.efficiency_profiles import parse_bins
 @options.csv_file
 @options.figure
 def rates_vs(
-    observable: str,
-    menu: Path,
-    bins: str,
-    triggers: tuple[str, ...],
-    session: Session,
-    figure: Path | None,
+    observable: str, menu: Path, bins: str, triggers: tuple[str, ...], session: Session, figure: Path | None
 ) -> None:
     """Print the rates of a MENU in bins of an OBSERVABLE, such as n_interaction or jet[0].pt."""
     edges = parse_bins(bins)

@@ -28,11 +28,7 @@ from trigemu.rates.menu_rates import rates_of, rates_of_columns
 @options.json_file
 @options.csv_file
 def run(
-    menu: Path,
-    session: Session,
-    prescales: Path | None,
-    columns: tuple[str, ...],
-    conditions: Conditions,
+    menu: Path, session: Session, prescales: Path | None, columns: tuple[str, ...], conditions: Conditions
 ) -> None:
     """Run a MENU over samples and print each trigger's rates."""
     (read,) = session.menus(menu)

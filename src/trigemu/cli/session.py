@@ -118,9 +118,7 @@ _OPTIONS = (
         help="Store finished tasks in this folder; the same command then runs only the missing ones.",
     ),
     click.option(
-        "--skip-bad-files",
-        is_flag=True,
-        help="Skip files that cannot be read, and list them with the rates.",
+        "--skip-bad-files", is_flag=True, help="Skip files that cannot be read, and list them with the rates."
     ),
 )
 

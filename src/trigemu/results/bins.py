@@ -18,7 +18,7 @@ from trigemu.results.notes import notes, texts
 from trigemu.results.numbers import EVENTS, count, events_text, in_unit
 from trigemu.results.rates import MENU_RATES
 from trigemu.results.table import Column, Page, RowStyle, Table
-from trigemu.results.view import View, name
+from trigemu.results.view import Figures, View, name
 from trigemu.studies.bins import Bin, BinnedRates, Spectrum
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class _BinnedRates(View[BinnedRates]):
             "whole": whole,
         } | shared
 
-    def figures(self, result: BinnedRates) -> Iterator[Figure]:
+    def figures(self, result: BinnedRates) -> Figures:
         yield figure_of(result, [trigger.name for trigger in result.whole.triggers])
 
     def histograms(self, result: BinnedRates, **options: bool) -> Histograms:
@@ -224,7 +224,7 @@ class _Spectrum(View[Spectrum]):
         head = {"quantity": quantity.name, "label": quantity.label, "unit": quantity.unit}
         return head | {"edges": quantity.edges.tolist(), "samples": documents}
 
-    def figures(self, result: Spectrum) -> Iterator[Figure]:
+    def figures(self, result: Spectrum) -> Figures:
         from trigemu.results.figures.curves import draw_spectrum
 
         q = result.quantity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import Rate
@@ -12,11 +12,8 @@ from trigemu.results.notes import legend, notes, notes_of_several, wholes
 from trigemu.results.numbers import count, several, signed
 from trigemu.results.rates import MENU_RATES, columns, row
 from trigemu.results.table import RATE_PARTS, Column, Page, Table, stacked
-from trigemu.results.view import View, name
+from trigemu.results.view import Figures, View, name
 from trigemu.studies.comparison import Common, Comparison
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Variants that a line names.
 _NAMED = 4
@@ -110,7 +107,7 @@ class _Comparison(View[Comparison]):
             "changes": [asdict(change) for change in result.changes],
         }
 
-    def figures(self, result: Comparison) -> Iterator[Figure]:
+    def figures(self, result: Comparison) -> Figures:
         from trigemu.results.rate_pictures import of_triggers
 
         yield of_triggers(result.variants).figure

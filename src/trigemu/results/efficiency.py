@@ -17,7 +17,7 @@ from trigemu.results.documents import Histograms, left_out
 from trigemu.results.exports import Band, Described, as_set, correction
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Row, RowStyle, Table, stacked
-from trigemu.results.view import View, name
+from trigemu.results.view import Figures, View, name
 from trigemu.studies.efficiency import Efficiencies, Turnon, ratios_to
 from trigemu.studies.intervals import Curve, Profile
 
@@ -143,7 +143,7 @@ class _Curve(View[Curve]):
     def document(self, result: Curve) -> dict[str, Any]:
         return of_curve(result)
 
-    def figures(self, result: Curve) -> Iterator[Figure]:
+    def figures(self, result: Curve) -> Figures:
         from trigemu.results.figures.curves import draw_efficiency
 
         profile, curves = result.profile, {result.name: _band(result)}
@@ -186,7 +186,7 @@ class _Turnon(View[Turnon]):
             "curves": [of_curve(curve) for curve in result.curves],
         }
 
-    def figures(self, result: Turnon) -> Iterator[Figure]:
+    def figures(self, result: Turnon) -> Figures:
         yield figure_of(result)
 
     def histograms(self, result: Turnon, **options: bool) -> Histograms:
@@ -194,8 +194,8 @@ class _Turnon(View[Turnon]):
 
     def correction(self, result: Turnon, **options: Any) -> Any:
         profile = result.profile
-        chosen = [] if result.category == "all" else [result.category]
-        key = ", ".join([profile.observable, *chosen, *([result.sample] if result.sample else [])])
+        condition = [] if result.category == "all" else [result.category]
+        key = ", ".join([profile.observable, *condition, *([result.sample] if result.sample else [])])
         what = f"{count(result.selected, 'event')} in {result.name}"
         axis = profile.observable, with_unit(profile), profile.edges
         if (over := options["over"]) is None:
@@ -316,7 +316,7 @@ class _Efficiencies(View[Efficiencies]):
             },
         }
 
-    def figures(self, result: Efficiencies) -> Iterator[Figure]:
+    def figures(self, result: Efficiencies) -> Figures:
         for turnon in result.turnons:
             if turnon.events.any():
                 yield figure_of(turnon)

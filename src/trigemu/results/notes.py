@@ -197,14 +197,3 @@ def notes_of_several(listed: Mapping[str, Sequence[Note]], named: Sequence[str])
         for note, text in zip(of_menu, texts(of_menu), strict=True):
             lines[f"{name}: {text}" if note.about in named and text not in shared else text] = None
     yield from lines
-
-
-def notes_of_menus(variants: Sequence[MenuRates]) -> tuple[str, ...]:
-    """Return the notes of a report, once for all menus."""
-    errors = (
-        "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
-        "Events: those in the total; N_eff: effective number of independent interactions."
-    )
-    rates = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
-    equal = dict.fromkeys(text for v in variants for text in texts(of_equal_weight(v.menu, v.catalogue)))
-    return (errors, *equal, *texts(legend(rates, [variant.rate for variant in variants])))

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trigemu.rates.results import MenuRates
 from trigemu.results.numbers import count, in_unit
 from trigemu.results.table import Column, Page, Table, stacked
-from trigemu.results.view import View, name
+from trigemu.results.view import Figures, View, name
 from trigemu.studies.exclusive import ExclusiveRates
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 COLUMNS = (
     Column("triggers", "note", None, "The triggers that accept, with no other."),
@@ -56,7 +52,7 @@ class _ExclusiveRates(View[ExclusiveRates]):
     def document(self, result: ExclusiveRates) -> dict[str, Any]:
         return asdict(result)
 
-    def figures(self, result: ExclusiveRates) -> Iterator[Figure]:
+    def figures(self, result: ExclusiveRates) -> Figures:
         from trigemu.results.figures.rates import draw_combinations
         from trigemu.results.figures.style import shown
 

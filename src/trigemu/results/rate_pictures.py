@@ -32,13 +32,13 @@ def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]
     names = list(dict.fromkeys(entry.name for entries in listed.values() for entry in entries))
     known = {menu: {entry.name: entry for entry in entries} for menu, entries in listed.items()}
 
-    def of(menu: str, quantity: str) -> tuple[FloatArray, FloatArray]:
+    def rates_of(menu: str, quantity: str) -> tuple[FloatArray, FloatArray]:
         rates = [getattr(known[menu].get(entry), quantity, None) for entry in names]
         pairs = [(rate.hz, rate.error_hz) if rate else (np.nan, np.nan) for rate in rates]
         values, errors = np.array(pairs, np.float64).reshape(-1, 2).T
         return values, errors
 
-    total, unique = ({menu: of(menu, quantity) for menu in listed} for quantity in ("total", "unique"))
+    total, unique = ({menu: rates_of(menu, quantity) for menu in listed} for quantity in ("total", "unique"))
     numbers: dict[str, Sequence[object] | FloatArray] = {name.removesuffix("s"): names}
     for menu in listed:
         for quantity, rates in (("total", total), ("unique", unique)):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trigemu import __version__
 from trigemu.counting.quantities import LISTED, MEANINGS
@@ -22,13 +22,9 @@ from trigemu.results.numbers import (
     with_error,
 )
 from trigemu.results.table import Column, Page, RowStyle, Table, stacked
-from trigemu.results.view import View, name
+from trigemu.results.view import Figures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 _FOUND = "Its uncertainty if it was found from a rate budget; else null."
 _THRESHOLD = "The threshold; null where there is none, or the trigger is a group."
@@ -138,7 +134,7 @@ class _TriggerRates(View[TriggerRates]):
     def document(self, result: TriggerRates) -> dict[str, Any]:
         return numbers_of(result)
 
-    def figures(self, result: TriggerRates) -> Iterator[Figure]:
+    def figures(self, result: TriggerRates) -> Figures:
         from trigemu.results.rate_pictures import by_name  # which loads Matplotlib
 
         yield by_name("trigger", "", {result.kind: [result]}).figure
@@ -195,7 +191,7 @@ class _MenuRates(View[MenuRates]):
             "provenance": provenance(menu, catalogue, result.models),
         }
 
-    def figures(self, result: MenuRates) -> Iterator[Figure]:
+    def figures(self, result: MenuRates) -> Figures:
         from trigemu.results.rate_pictures import of_triggers  # which loads Matplotlib
 
         yield of_triggers([result]).figure
@@ -223,11 +219,7 @@ def _half(result: MenuRates) -> dict[str, Any] | None:
     if result.half is None:
         return None
     scales = {s.name: result.half.scales[s.number] for s in result.catalogue.background}
-    return {
-        "name": HALF_NAMES[result.half.number],
-        "scales": scales,
-        "triggers": list(result.half.triggers),
-    }
+    return {"name": HALF_NAMES[result.half.number], "scales": scales, "triggers": list(result.half.triggers)}
 
 
 def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
@@ -332,7 +324,7 @@ class _ColumnRates(View[ColumnRates]):
         del shared["provenance"]["menu"]["column"]
         return {"columns": each} | shared
 
-    def figures(self, result: ColumnRates) -> Iterator[Figure]:
+    def figures(self, result: ColumnRates) -> Figures:
         from trigemu.results.rate_pictures import by_name  # which loads Matplotlib
 
         listed = {column: rates.triggers for column, rates in result.items()}

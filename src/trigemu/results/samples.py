@@ -5,21 +5,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trigemu.base import toml_text
 from trigemu.base.errors import excerpt
 from trigemu.results.documents import left_out, records
 from trigemu.results.numbers import count, in_hz
 from trigemu.results.table import Column, Page, Table
-from trigemu.results.view import View, name
+from trigemu.results.view import Figures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 from trigemu.studies.columns_in_files import FileColumn, FileColumns
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 COLUMNS = (
     Column("name", "key", "sample", "The name of the sample."),
@@ -61,7 +57,7 @@ class _Catalogue(View[Catalogue]):
             "left_out": left_out(result),
         }
 
-    def figures(self, result: Catalogue) -> Iterator[Figure]:
+    def figures(self, result: Catalogue) -> Figures:
         from trigemu.results.figures.rates import draw_samples
         from trigemu.results.figures.style import shown
 

@@ -16,7 +16,7 @@ from trigemu.results.notes import legend, notes, wholes
 from trigemu.results.numbers import count, in_unit, rejection_text, threshold_label
 from trigemu.results.rates import MENU_RATES
 from trigemu.results.table import Column, Page, Table
-from trigemu.results.view import View, name
+from trigemu.results.view import Figures, View, name
 from trigemu.studies.scan import BudgetBracket, Scan
 
 if TYPE_CHECKING:
@@ -47,13 +47,16 @@ class _Scan(View[Scan]):
         return Page([_printed(result)], [*_lines(brackets), *below])
 
     def table(self, result: Scan) -> Table:
-        rates = (Column(key, "rate", None, "A rate at these thresholds.") for key in _names(result))
-        thresholds = (
-            Column(key, "number", None, "The value of what is scanned.", leads=True) for key in _keys(result)
+        keys = [step.name if step.vary else f"{step.trigger} threshold" for step in result.steps]
+        names = [*_rates(result, result.points[0])]
+        table = Table(
+            [
+                *(Column(key, "number", None, "The value of what is scanned.", leads=True) for key in keys),
+                *(Column(key, "rate", None, "A rate at these thresholds.") for key in names),
+            ]
         )
-        table = Table([*thresholds, *rates])
         for values, point in _points(result):
-            table.add(*values, *_rates(result, point))
+            table.add(*values, *_rates(result, point).values())
         return table
 
     def csv_table(self, result: Scan) -> Table:
@@ -75,7 +78,7 @@ class _Scan(View[Scan]):
             "met": [asdict(entry) | {"at": dict(entry.at)} for entry in brackets],
         } | {key: documents[0][key] for key in ("samples", "left_out", "half", "provenance")}
 
-    def figures(self, result: Scan) -> Iterator[Figure]:
+    def figures(self, result: Scan) -> Figures:
         yield figure_of(result, ())
 
 
@@ -87,48 +90,38 @@ def _points(scan: Scan) -> Iterator[tuple[tuple[float, ...], MenuRates]]:
     return zip(product(*(step.values for step in scan.steps)), scan.points, strict=True)
 
 
-def _keys(scan: Scan) -> list[str]:
-    """Return the names of the columns of what is scanned."""
-    return [step.name if step.vary else f"{step.trigger} threshold" for step in scan.steps]
-
-
 def _scanned(scan: Scan) -> list[str]:
     """Return the names of the scanned triggers, each once."""
     return list(dict.fromkeys(step.trigger for step in scan.steps))
 
 
-def _names(scan: Scan) -> list[str]:
-    """Return the names of the columns of rates: of the scanned triggers, of the levels and of the menu."""
-    names = [f"{name} {quantity}" for name in _scanned(scan) for quantity in COMPARED]
-    return [*names, *(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
-
-
-def _rates(scan: Scan, point: MenuRates) -> list[Rate]:
-    """List the rates of `_names` at a point."""
-    rates = {trigger.name: trigger.rates for trigger in point.triggers}
-    of_triggers = [rates[name][quantity] for name in _scanned(scan) for quantity in COMPARED]
-    return [*of_triggers, *(level.rate for level in point.levels), point.rate]
+def _rates(scan: Scan, point: MenuRates) -> dict[str, Rate]:
+    """Return the rates at a point by the names of their columns: of the scanned triggers, of the levels, and
+    of the menu."""
+    triggers = {trigger.name: trigger for trigger in point.triggers}
+    rates = {f"{name} {q}": triggers[name].rates[q] for name in _scanned(scan) for q in COMPARED}
+    return rates | {f"{level.name} rate": level.rate for level in point.levels} | {"menu rate": point.rate}
 
 
 def _printed(scan: Scan) -> Table:
     """Return the rates, and rejections beside those of levels."""
     levels = scan.points[0].menu.levels
-    head = [
-        Column(
-            step.name, heading=step.name if step.vary else f"{step.trigger} above", leads=True, text=_short
-        )
-        for step in scan.steps
-    ]
-    one = len(scan.steps) == 1
-    head += [Column(f"own {quantity}", "rate", quantity) for quantity in (COMPARED if one else ())]
-    head += [Column(f"level {level}", "rate", level) for level in levels]
-    rejections = (f"{before} / {level}" for before, level in pairwise(levels))
-    head += [Column(heading, "number", heading) for heading in rejections]
-    table = Table([*head, Column("menu", "rate", "menu")])
+    rates = [f"{scan.steps[0].trigger} {quantity}" for quantity in COMPARED] if len(scan.steps) == 1 else []
+    headings = dict(zip(rates, COMPARED, strict=False)) | {f"{level} rate": level for level in levels}
+    rejections = [f"{before} / {level}" for before, level in pairwise(levels)]
+    steps = {step.name: step.name if step.vary else f"{step.trigger} above" for step in scan.steps}
+    table = Table(
+        [
+            *(Column(key, heading=heading, leads=True, text=_short) for key, heading in steps.items()),
+            *(Column(key, "rate", heading) for key, heading in headings.items()),
+            *(Column(heading, "number", heading) for heading in rejections),
+            Column("menu rate", "rate", "menu"),
+        ]
+    )
     for values, point in _points(scan):
-        *rates, menu = _rates(scan, point)
-        shown = rates if one else rates[len(rates) - len(levels) :]
-        table.add(*values, *shown, *map(rejection_text, point.levels[1:]), menu)
+        shown = dict(zip(rejections, map(rejection_text, point.levels[1:]), strict=True))
+        settings = dict(zip(steps, values, strict=True))
+        table.add_record(settings | _rates(scan, point) | shown)
     return table
 
 
@@ -160,12 +153,14 @@ def figure_of(scan: Scan, budgets: Sequence[float]) -> Figure:
     ]
     values = [np.array(step.values) for step in scan.steps]
     if len(scan.steps) == 1:
-        columns = zip(*(_rates(scan, point) for point in scan.points), strict=True)
-        own = (f"{scan.steps[0].trigger} {quantity}" for quantity in COMPARED)
-        names = (*own, *(f"level {level}" for level in menu.levels), f"menu {menu.name}")
-        rates = dict(zip(names, columns, strict=True))
-        hz = {name: np.array([rate.hz for rate in column]) for name, column in rates.items()}
-        errors = {name: np.array([rate.error_hz for rate in column]) for name, column in rates.items()}
+        names = {f"{level} rate": f"level {level}" for level in menu.levels}
+        names["menu rate"] = f"menu {menu.name}"
+        points = [_rates(scan, point) for point in scan.points]
+        curves = {names.get(key, key): [rates[key] for rates in points] for key in points[0]}
+        hz, errors = (
+            {name: np.array([getattr(rate, part) for rate in curve]) for name, curve in curves.items()}
+            for part in ("hz", "error_hz")
+        )
         return draw_scan(labels[0], values[0], hz, errors, budgets)
     plane = np.array([point.rate.hz for point in scan.points]).reshape([len(v) for v in values])
     return draw_plane((labels[0], labels[1]), (values[0], values[1]), plane, budgets, f"menu {menu.name}")

@@ -64,7 +64,7 @@ class Picture:
 
     name: str  #: Stem of its files
     caption: str  #: The text below it
-    figure: Figure
+    figure: Figure  #: The figure
     numbers: Numbers  #: The values that it shows
     dense: bool = False  #: Whether it has too many elements for a vector graphic
 
@@ -80,12 +80,11 @@ class Section:
 
     title: str  #: The heading
     text: tuple[str, ...] = ()  #: Paragraphs
-    tables: tuple[Table, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    tables: tuple[Table, ...] = ()  #: Tables
+    pictures: tuple[Picture, ...] = ()  #: Figures
     parts: tuple[Section, ...] = ()  #: Smaller sections
     menu: str = ""  #: Name of the menu that the section is about, if any
-    #: By trigger (None for the menu) and quantity, the value and its error for that menu, to compare with
-    #: published numbers
+    #: By trigger (None: the menu) and quantity, the value and its error, to compare with published numbers
     measured: Mapping[tuple[str | None, str], tuple[float, float | None]] | None = None
 
     def titled(self, title: str) -> Section:

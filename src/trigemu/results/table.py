@@ -78,22 +78,23 @@ class Row(NamedTuple):
 class Table:
     """A typed table: columns, and rows with values by the names of columns."""
 
-    columns: Sequence[Column]
+    columns: Sequence[Column]  #: The columns
     rows: list[Row] = field(default_factory=list)  #: One without values separates others in a terminal
     title: str = ""  #: A line above it
 
     @classmethod
     def of(cls, columns: Sequence[Column], records: Iterable[Mapping[str, Any]], title: str = "") -> Table:
-        """Return a table with a plain row for each record, which has values by the names of columns."""
+        """Return a table of `columns` below a `title` with a plain row for each of the `records`, which have
+        values by the names of columns."""
         return cls(columns, [*map(Row, records)], title)
 
     def add(self, *values: Any, style: RowStyle = "plain") -> None:
-        """Add a row of values in the order of the columns; the remaining ones are empty."""
+        """Add a row of `values` in the order of the columns, in a `style`; the remaining ones are empty."""
         names = (column.name for column in self.columns)
         self.rows.append(Row(dict(zip(names, values, strict=False)), style))
 
     def add_record(self, values: Mapping[str, Any], style: RowStyle = "plain") -> None:
-        """Add a row of values by the names of columns."""
+        """Add a row of `values` by the names of columns, in a `style`."""
         self.rows.append(Row(values, style))
 
     def add_gap(self) -> None:
@@ -103,11 +104,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Page:
-    """The page that a result shows: tables and lines, where an empty text is an empty line, and notes below,
-    which explain them."""
+    """The page that a result shows: tables and lines, followed by notes."""
 
-    parts: Sequence[Table | str]
-    notes: Sequence[str] = ()
+    parts: Sequence[Table | str]  #: Tables and lines; an empty text is an empty line
+    notes: Sequence[str] = ()  #: Lines below, which explain the tables
 
 
 def stacked(tables: Iterable[Table]) -> list[Table | str]:

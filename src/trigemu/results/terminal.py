@@ -56,8 +56,8 @@ def width_of(stream: IO[str] | None) -> int | None:
     """Return the columns for a stream: those that the variable COLUMNS says, None for those of a terminal,
     100 for a pipe or a file."""
     columns = os.environ.get("COLUMNS", "")
-    chosen = int(columns) if columns.isdecimal() and len(columns) < 6 else 0
-    return chosen or (None if stream is not None and stream.isatty() else WIDTH)
+    width = int(columns) if columns.isdecimal() and len(columns) < 6 else 0
+    return width or (None if stream is not None and stream.isatty() else WIDTH)
 
 
 class FittingConsole(Console):
@@ -196,17 +196,17 @@ class _TableText:
             widths[i] = max(self._least[i], min(widths[i], widths[i] + self._width - beside))
         if any(self._cells[i][0] for i in (*self._keys, *block)):
             yield from self._row(0, block, widths, False)
-        is_open = False  # whether a row was printed since the last empty line
+        started = False  # whether a row was printed since the last empty line
         gap = False
         for rows in self._names():
             if not any(texts[rows[0]] for texts in self._cells):
-                gap = is_open
+                gap = started
             elif is_first or any(self._cells[i][row] for row in rows for i in block):
                 if gap:
                     yield Text()
                 for row in rows:
                     yield from self._row(row, block, widths, is_first)
-                is_open, gap = True, False
+                started, gap = True, False
 
     def _names(self) -> list[list[int]]:
         """Return the rows of each name, which only the first of them has."""

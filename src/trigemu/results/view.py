@@ -12,7 +12,7 @@ import shutil
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.base.shown import WithHistogram, WithHistograms
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
     from matplotlib.figure import Figure
 
 R = TypeVar("R")
+Figures: TypeAlias = "Iterator[Figure]"
 #: Longest name in a line.
 _LONGEST = 60
 
@@ -55,7 +56,7 @@ class View(ABC, Generic[R]):
         default `rows`, those of the data frame."""
         return {"rows": records(self.table(result))}
 
-    def figures(self, result: R) -> Iterator[Figure]:
+    def figures(self, result: R) -> Figures:
         """Draw the figures of the `result`; by default TrigemuError is raised."""
         raise TrigemuError(f"{type(result).__name__} has no figure")
 
@@ -64,7 +65,7 @@ class View(ABC, Generic[R]):
         raise TrigemuError(f"{type(result).__name__} is no histogram")
 
     def correction(self, result: R, **options: Any) -> Any:
-        """Return a correction of correctionlib of a `result` that is `WithCorrection`."""
+        """Return a correction of a `result` that is `WithCorrection`, in a variant that `options` choose."""
         raise TrigemuError(f"{type(result).__name__} is no efficiency")
 
     # What follows from these: the methods of `Shown`, and the documents of commands.

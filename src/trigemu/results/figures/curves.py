@@ -272,8 +272,8 @@ def _round(low: float, high: float) -> list[float]:
     """Return about ten round numbers, or fewer, between two."""
     first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
     steps = _STEPS if last - first < 4 else (1.0,)
-    found = [step * 10.0**power for power in range(first, last + 1) for step in steps]
-    inside = [level for level in found if low < level < high]
+    levels = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    inside = [level for level in levels if low < level < high]
     return inside or np.linspace(low, high, 7)[1:-1].tolist()
 
 

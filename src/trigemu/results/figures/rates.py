@@ -1,4 +1,4 @@
-"""Rates: of groups or triggers in each menu, of pairs and combinations of triggers, and of samples."""
+"""Rates: of groups or triggers in each menu, of combinations of triggers, and of samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
-from matplotlib.ticker import NullLocator, PercentFormatter
+from matplotlib.ticker import NullLocator
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.results.figures.style import COLOURS, figure, literal, rate_axis
@@ -23,7 +23,8 @@ WIDE = 30
 DECADES_SHOWN = 1e-6
 
 
-def _without_ticks(*axes: Axis) -> None:
+def without_ticks(*axes: Axis) -> None:
+    """Remove the ticks of axes of names."""
     for axis in axes:
         axis.set_minor_locator(NullLocator())
         axis.set_tick_params(length=0)
@@ -32,7 +33,7 @@ def _without_ticks(*axes: Axis) -> None:
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     """Give each name a row, from the top, without ticks."""
     axes.set_yticks(range(len(names)), list(map(literal, names)), fontsize=12)
-    _without_ticks(axes.yaxis)
+    without_ticks(axes.yaxis)
     axes.set_ylim(len(names) - 0.45, -0.55)
     axes.set_xlabel("rate [Hz]", fontsize=14)
 
@@ -81,45 +82,10 @@ def draw_rates(
     return made
 
 
-#: Largest number of triggers for which numbers are written into the cells.
-MAX_WRITTEN = 12
 #: Largest number of bars whose numbers fit side by side.
 FEW = 8
 #: Lower end of the logarithmic axis, as a fraction of the highest rate.
 DARK, FAINT = "#444444", "#d8d8d8"
-
-
-def draw_overlap(names: Sequence[str], share: FloatArray) -> Figure:
-    """Draw how much of the rate of each trigger the others accept too. share: float64[t, t]."""
-    t = len(names)
-    size = 4.0 + 0.26 * t if t > 6 else 5.4
-    with figure(size, size * 0.9) as (made, axes):
-        image = axes.imshow(share, cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")
-        axes.set_facecolor("lightgrey")
-        _without_ticks(axes.xaxis, axes.yaxis)
-        small = 12 if t <= MAX_WRITTEN else 10
-        names = [literal(name) for name in names]
-        axes.set_xticks(range(t), names, rotation=90 if t > 4 else 0, fontsize=small)
-        axes.set_yticks(range(t), names, fontsize=small)
-        axes.set_xlabel("trigger of the column", fontsize=12)
-        axes.set_ylabel("trigger of the row", fontsize=12)
-        for row, column in np.ndindex(t, t) if t <= MAX_WRITTEN else ():
-            value = float(share[row, column])
-            if not np.isnan(value):
-                colour = "white" if value > 0.6 else "black"
-                axes.text(column, row, _percent(value), color=colour, ha="center", va="center", fontsize=11)
-        bar = made.colorbar(image, ax=axes, shrink=0.8)
-        bar.set_label("fraction of the row's rate that the column accepts too", fontsize=11, loc="center")
-        bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-        bar.ax.yaxis.set_minor_locator(NullLocator())
-        bar.ax.yaxis.set_tick_params(labelsize=11)
-    return made
-
-
-def _percent(value: float) -> str:
-    if value in (0.0, 1.0):
-        return f"{100 * value:.0f} %"
-    return f"{100 * value:.1f} %" if 0.0005 <= value < 0.9995 else "<0.1 %" if value < 0.5 else ">99.9 %"
 
 
 def draw_combinations(
@@ -142,7 +108,7 @@ def draw_combinations(
         bottom.set_yticks(range(t), [literal(names[int(i)]) for i in used], fontsize=11)
         bottom.set_ylim(t - 0.4, -0.6)
         bottom.set_xticks([])
-        _without_ticks(bottom.xaxis, bottom.yaxis, top.xaxis)
+        without_ticks(bottom.xaxis, bottom.yaxis, top.xaxis)
         for side in ("top", "right", "bottom", "left"):
             bottom.spines[side].set_visible(False)
         bottom.set_xlim(-0.6, k - 0.4)

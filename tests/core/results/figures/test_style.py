@@ -24,7 +24,6 @@ from trigemu.results.figures.curves import (
 )
 from trigemu.results.figures.rates import (
     draw_combinations,
-    draw_overlap,
     draw_rates,
     draw_samples,
 )
@@ -36,7 +35,6 @@ EDGES, TWO, ONE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]), np.ones(2)
 FIGURES: dict[str, Callable[[str], Figure]] = {
     "rates": lambda n: draw_rates(NAMES, *[{n: (np.ones(len(NAMES)),) * 2}] * 2),
     "samples": lambda n: draw_samples([n], [1.0], [False]),
-    "overlap": lambda n: draw_overlap([n, "b"], np.eye(2)),
     "combinations": lambda n: draw_combinations([n, "b"], np.eye(2, dtype=np.bool_), ONE, ONE),
     "rates_vs": lambda n: draw_rates_vs(n, EDGES, {n: (ONE, ONE)}),
     "spectrum": lambda n: draw_spectrum(n, n, EDGES, {n: ONE}, {n: ONE}),

@@ -16,7 +16,6 @@ from trigemu_pages.report_contents import parse_scan, profiles_beside
 
 from trigemu import Steps, TrigemuError, read_menu
 from trigemu.api import Contents, Table, numbers, style
-from trigemu.results import notes
 from trigemu.results.comparison import changes_table
 from trigemu.results.html import table_html
 from trigemu.results.overlap import overlap_page
@@ -149,7 +148,7 @@ def test_rates_have_limits_and_no_columns_that_say_nothing(tmp_path: Path) -> No
     assert list(rows) == ["J30", "NEVER", "group jets", "menu one"]
     assert rows["NEVER"]["total"].startswith("<")
     assert rows["NEVER"]["unique / total"] == "–"
-    assert any("upper limit" in note for note in notes.notes_of_menus(one.variants))
+    assert any("upper limit" in note for note in section.text)
 
 
 def reference(quantity: Any, value: float, menu: str = "one", trigger: str | None = "J30") -> Reference:
