@@ -44,7 +44,7 @@ def load(path: Path) -> Document:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise refused(mark.line + 1 if mark else 1, f"not valid YAML: {reason}") from None
-    except (ValueError, KeyError) as error:  # of a scalar such as 0b_, which PyYAML takes for a number
+    except (ValueError, KeyError, AttributeError) as error:  # of a scalar such as 0b_, which PyYAML converts
         raise refused(1, f"not valid YAML: {error}") from None
     except RecursionError:
         raise refused(1, "is nested too deeply") from None
