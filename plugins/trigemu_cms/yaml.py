@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ from trigemu.base.errors import MissingExtraError
 from trigemu.base.files import read_bounded
 from trigemu.base.toml import Document, Key, Problem, TableError
 
-#: The most bytes of a file; menus have 10 kB.
-MAX_BYTES = 5_000_000
+#: Limits of a file: its bytes (menus have 10 kB), and the entries of a mapping with all merged into it.
+MAX_BYTES, MAX_ENTRIES = 5_000_000, 100_000
 
 
 def load(path: Path) -> Document:
@@ -29,6 +30,11 @@ def load(path: Path) -> Document:
         content = read_bounded(path, MAX_BYTES)
         loader = yaml.SafeLoader(content)
         node = loader.get_single_node()
+        counts: dict[int, int] = {}
+        for mapping in _mappings(node):
+            if _entries(mapping, counts) > MAX_ENTRIES:
+                message = f"a mapping with all merged into it has more than {MAX_ENTRIES} entries"
+                raise refused(mapping.start_mark.line + 1, message)
         data = loader.construct_document(node) if node is not None else {}
         lines: dict[Key, int] = {}
         _note_lines(node, (), lines, set())
@@ -38,7 +44,7 @@ def load(path: Path) -> Document:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise refused(mark.line + 1 if mark else 1, f"not valid YAML: {reason}") from None
-    except (ValueError, KeyError) as error:  # of a scalar such as 0b_, which PyYAML takes for a number
+    except (ValueError, KeyError, AttributeError) as error:  # of a scalar such as 0b_, which PyYAML converts
         raise refused(1, f"not valid YAML: {error}") from None
     except RecursionError:
         raise refused(1, "is nested too deeply") from None
@@ -47,6 +53,34 @@ def load(path: Path) -> Document:
         document.problem((), "", f"expected a mapping of names, not {type(data).__name__}")
         document.finish()
     return document
+
+
+def _mappings(root: Any) -> Iterator[Any]:
+    """Yield each mapping of a document once."""
+    import yaml
+
+    waiting, visited = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in visited:
+            continue
+        visited.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            yield node
+            waiting += [part for pair in node.value for part in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+
+
+def _entries(mapping: Any, counts: dict[int, int]) -> int:
+    """Return the number of entries of a mapping, including those merged into it by <<."""
+    if id(mapping) not in counts:
+        counts[id(mapping)] = 0
+        merged = [value for key, value in mapping.value if key.tag == "tag:yaml.org,2002:merge"]
+        parts = [p for value in merged for p in (value.value if value.id == "sequence" else [value])]
+        n_own = len(mapping.value) - len(merged)
+        counts[id(mapping)] = n_own + sum(_entries(part, counts) for part in parts if part.id == "mapping")
+    return counts[id(mapping)]
 
 
 def _note_lines(node: Any, key: Key, lines: dict[Key, int], visited: set[int]) -> None:

@@ -134,7 +134,7 @@ def test_encodings(tmp_path: Path) -> None:
     for encoding in ("utf-8", "UTF-16", "iso-8859-1", "us-ascii"):
         file.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
         assert len(read_xml(file).algorithms) == 1
-    for encoding in ("idna", "hex", "utf-7", "shift_jis", "none"):
+    for encoding in ("idna", "hex", "punycode", "undefined", "utf-7", "shift_jis", "none"):
         file.write_text(f'<?xml version="1.0" encoding="{encoding}"?>{text}')
         assert "encoding" in refusal(file)
 

@@ -63,7 +63,9 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         yaml.load(tmp_path / "none.yaml")
 
 
-@pytest.mark.parametrize("text", ["0b_", "2024-99-99", "9" * 5000, "!!int abc", "!!bool maybe"])
+@pytest.mark.parametrize(
+    "text", ["0b_", "2024-99-99", "9" * 5000, "!!bool maybe", "!!timestamp x"]
+)
 def test_scalars_that_are_no_numbers_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(TableError, match="not valid YAML"):
         yaml.load(write(tmp_path, f"A: {text}\n"))
@@ -72,6 +74,13 @@ def test_scalars_that_are_no_numbers_are_refused(tmp_path: Path, text: str) -> N
 def test_plain_scalars_are_what_they_look_like(tmp_path: Path) -> None:
     text = "A: [1, -0x10, 1.5, .inf, yes, ~, a]\n"
     assert yaml.load(write(tmp_path, text)).data == {"A": [1, -16, 1.5, float("inf"), True, None, "a"]}
+
+
+def test_merges_of_merges_are_refused(tmp_path: Path) -> None:
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}" for i in range(1, 30)]
+    with pytest.raises(TableError, match="a mapping with all merged into it has more than 100000 entries"):
+        yaml.load(write(tmp_path, "\n".join(lines)))
 
 
 @pytest.mark.parametrize("text", ["A: &a {b: *a}", "A: &a [*a]", "A: &a {<<: *a, b: 1}"])
