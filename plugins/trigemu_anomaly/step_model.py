@@ -14,7 +14,7 @@ from .evaluator import score_blocks
 from .input_kernels import Features
 from .score_model import ScoreModel
 from .single_row import Row
-from .step_memory import BoundSteps, Layout, lay_out
+from .step_memory import BoundSteps, lay_out
 from .steps import Step, Trace
 from .vectors import LANES
 
@@ -39,14 +39,14 @@ class StepModel(ScoreModel):
         if features.shape[1:] != (self._features,):
             raise ValueError(f"a network of {self._features} features got an array {features.shape}")
         scores = np.empty(len(features))
-        with self._bound(self._blocks) as steps:
+        with self._bound() as steps:
             score_blocks(*steps, np.ascontiguousarray(features, np.float32), scores)
         return scores
 
     @contextmanager
-    def _bound(self, layout: Layout) -> Iterator[tuple[int, int, int, int]]:
+    def _bound(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield the addresses of steps with memory that no other thread uses."""
-        steps = self._free.pop() if self._free else layout.bind()
+        steps = self._free.pop() if self._free else self._blocks.bind()
         yield steps.addresses
         self._free.append(steps)
 
