@@ -43,10 +43,8 @@ def _draw_bins(
 ) -> None:
     """Draw values in bins as a line of steps, over a band from low to high."""
     value, low, high = (np.where(np.isnan(band[0]), np.nan, part) for part in band)
-    label = literal(name)
-    axes.stairs(
-        value, edges, baseline=None, label=label, **{"linewidth": 1.8, "zorder": 3, **of_line}, **style
-    )
+    look = {"baseline": None, "linewidth": 1.8, "zorder": 3, **of_line, **style}
+    axes.stairs(value, edges, label=literal(name), **look)
     colour = style["color"]
     axes.stairs(high, edges, baseline=low, fill=True, color=colour, alpha=0.24, linewidth=0, zorder=2)
 
@@ -181,7 +179,8 @@ def _draw_spectra(
         hz, error = np.where(rate > 0, rate, np.nan) / width, np.sqrt(square) / width
         style = {"color": "black" if whole else COLOURS[number % len(COLOURS)]}
         band = hz, _above_zero(hz, error), hz + error
-        _draw_bins(axes, edges, band, name, style, linewidth=2.2 if whole else 1.5, zorder=1 if whole else 2)
+        look = {"baseline": 0.0, "linewidth": 2.2 if whole else 1.5, "zorder": 1 if whole else 2}
+        _draw_bins(axes, edges, band, name, style, **look)
     axes.set_yscale("log")
     highest = max(float(np.max(rate / width)) for rate, _ in lines.values())
     if highest > 0:
