@@ -14,11 +14,11 @@ from pathlib import Path
 from tempfile import gettempdir
 
 import numpy as np
-from trigemu_anomaly import children
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import MissingExtraError, TrigemuError
 from trigemu.base.files import temporary_folder
+from trigemu_firmware import children
 
 from .project import NAME
 

@@ -63,9 +63,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         yaml.load(tmp_path / "none.yaml")
 
 
-@pytest.mark.parametrize(
-    "text", ["0b_", "2024-99-99", "9" * 5000, "!!bool maybe", "!!timestamp x"]
-)
+@pytest.mark.parametrize("text", ["0b_", "2024-99-99", "9" * 5000, "!!bool maybe", "!!timestamp x"])
 def test_scalars_that_are_no_numbers_are_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(TableError, match="not valid YAML"):
         yaml.load(write(tmp_path, f"A: {text}\n"))

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from trigemu_anomaly.children import Limits, StoppedError, run_limited
+from trigemu_firmware.children import Limits, StoppedError, run_limited
 
 from trigemu.base.errors import TrigemuError
 
@@ -69,7 +69,7 @@ def test_processor_time_is_limited() -> None:
 
 
 def test_output_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trigemu_anomaly.children.MAX_OUTPUT", 1000)
+    monkeypatch.setattr("trigemu_firmware.children.MAX_OUTPUT", 1000)
     code, out, _ = python("import os\nwhile True: os.write(1, b'x' * 100)")
     assert code != 0
     assert len(out) == 1000
@@ -89,7 +89,7 @@ def test_one_that_takes_too_long_is_stopped_with_its_children(tmp_path: Path) ->
 def test_nothing_outlives_trigemu(tmp_path: Path, how: signal.Signals) -> None:
     file = tmp_path / "pid"
     code = (
-        "import sys\nfrom pathlib import Path\nfrom trigemu_anomaly.children import *\n"
+        "import sys\nfrom pathlib import Path\nfrom trigemu_firmware.children import *\n"
         "run_limited([sys.executable, '-c', sys.argv[1], sys.argv[2]], Path('/'), Limits(50, 2**30))"
     )
     process = subprocess.Popen([sys.executable, "-c", code, PARENT, str(file)], stderr=subprocess.DEVNULL)
