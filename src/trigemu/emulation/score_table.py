@@ -283,8 +283,24 @@ class Scores:
         return np.asarray(self.table[column.name])
 
     def column_of(self, menu: Menu, trigger: Trigger) -> EventColumn:
-        """Return the score or decision of a trigger of a menu. Raises TrigemuError if it is missing, or its
-        scores are unknown."""
+        """Return the score or decision of a trigger.
+
+        Parameters
+        ----------
+        menu : Menu
+            One of the menus.
+        trigger : Trigger
+            One of its triggers.
+
+        Returns
+        -------
+        EventColumn
+
+        Raises
+        ------
+        TrigemuError
+            If it is missing, or its scores are unknown.
+        """
         column = self.stored.get(definition(menu, trigger))
         where = f"{trigger.place}: trigger {trigger.name!r}"
         if column is None:

@@ -44,10 +44,10 @@ class BadFilesError(UnreadableError):
 class LeftOut:
     """A file that is left out."""
 
-    sample: str  # The name of its sample
-    path: str  # Its path or URL
-    reason: str  # Why it cannot be read
-    entries: int | None  # Its number of events; None if unknown
+    sample: str  #: The name of its sample
+    path: str  #: Its path or URL
+    reason: str  #: Why it cannot be read
+    entries: int | None  #: Its number of events; None if unknown
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,8 +103,22 @@ class Catalogue(Shown, Named[Sample]):
         return replace(self, errors=errors)
 
     def without(self, reasons: Mapping[tuple[str, str], str]) -> Catalogue:
-        """Return the catalogue without some files, with samples normalised to the others. reasons: why each
-        is left out, by the name of its sample and its path."""
+        """Return the catalogue without some files, with samples normalised to the others.
+
+        Parameters
+        ----------
+        reasons : mapping of (str, str) to str
+            Why each is left out, by the name of its sample and its path.
+
+        Returns
+        -------
+        Catalogue
+
+        Raises
+        ------
+        TrigemuError
+            If pile-up is reweighted.
+        """
         if self.pileup:
             raise TrigemuError("leave files out before you reweight pile-up, which depends on them")
         samples, left_out = [], list(self.left_out)

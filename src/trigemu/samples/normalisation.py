@@ -153,17 +153,16 @@ class SampleTable(TomlTable, frozen=True):
 class Pileup:
     """Pileup reweighting of a background, and the statistics that remain."""
 
-    mean: float  # Mean of the target Poisson distribution of interactions per crossing
-    before: float  # Mean of the generated sample, if known; else of its crossings
-    after: float  # Mean of the reweighted crossings
-    factor: float  # Factor on the weights so that they add up to the crossing rate
-    # Whether the mean of the generated sample is known. If so, weights are ratios of two Poisson
-    # distributions; if not, they are divided by the distribution of the sample, which fluctuates.
+    mean: float  #: Mean of the target Poisson distribution of interactions per crossing
+    before: float  #: Mean of the generated sample, if known; else of its crossings
+    after: float  #: Mean of the reweighted crossings
+    factor: float  #: Factor on the weights so that they add up to the crossing rate
+    #: Whether the mean of the generated sample is known. If so, weights are ratios of two Poisson
+    #: distributions; if not, they are divided by the distribution of the sample, which fluctuates.
     known: bool
-    events: int
-    # Effective number of events (Σw)² / Σw² after and before reweighting.
-    effective_events: float
-    effective_before: float
+    events: int  #: Number of events
+    effective_events: float  #: Effective number of events, (Σw)² / Σw², after reweighting
+    effective_before: float  #: The same before it
 
 
 def hz_per_unit_weight(catalogue: CatalogueTable, sample: SampleTable, sum_of_weights: float) -> float:

@@ -203,7 +203,28 @@ class Sample:
     def read_file(
         self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file of this sample, as `read` does."""
+        """Read a range of events of a file of this sample, as `read` does.
+
+        Parameters
+        ----------
+        file : File or Source
+            The file.
+        start, stop : int
+            The entries from start to stop − 1.
+        needs : iterable of Need
+            The columns.
+        margin : int, optional
+            The number of neighbouring crossings before and after the range.
+
+        Returns
+        -------
+        Events
+
+        Raises
+        ------
+        SampleError
+            If the file has no such entries.
+        """
         whole = isinstance(start, Integral) and isinstance(stop, Integral)
         if not (whole and 0 <= start <= stop <= file.entries):
             raise SampleError(

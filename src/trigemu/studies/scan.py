@@ -177,10 +177,10 @@ class BudgetBracket:
     budget_hz: float  #: The budget in Hz
     quantity: str  #: The rate: "total_hz" or "unique_hz" of the trigger, or "rate_hz" of the menu
     trigger: str  #: The name of the scanned trigger
-    low: float  #: low, high: The two values; equal if the budget is met exactly
-    high: float
-    low_hz: float  #: low_hz, high_hz: The rates in Hz at `low` and `high`
-    high_hz: float
+    low: float  #: The value below, or that at which the budget is met exactly
+    high: float  #: The value above; equal to `low` if it is met exactly
+    low_hz: float  #: The rate in Hz at `low`
+    high_hz: float  #: The rate in Hz at `high`
     at: tuple[tuple[str, float], ...] = ()  #: The names (`Steps.name`) and values of the other steps
     vary: str | None = None  #: The path of the scanned number of the trigger; None for its threshold
 

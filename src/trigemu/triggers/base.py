@@ -208,8 +208,8 @@ class Compiled(ABC):
 
     @property
     def engine(self) -> str:
-        """What evaluates its models, to show with the rates; "" without a model. Override it for a kind with
-        models."""
+        """The programs that evaluate its models, to show with the rates; empty without a model. Override it
+        for a kind with models."""
         return ""
 
     @property

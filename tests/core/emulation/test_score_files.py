@@ -205,7 +205,7 @@ def test_a_failure_leaves_no_file(tmp_path: Path, scores: Scores) -> None:
 
 def test_a_pipe_is_not_waited_for(menu: Menu, catalogue: Catalogue, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(TrigemuError, match="pipe is not an ordinary file"):
+    with pytest.raises(TrigemuError, match="pipe is a pipe, not a file"):
         read_scores(tmp_path / "pipe", menu, catalogue)
 
 

@@ -51,7 +51,7 @@ def test_missing_momenta_that_no_event_has(name: str, value: float) -> None:
 def test_offsets_that_fall(offsets: list[int]) -> None:
     with pytest.raises(SampleError, match=r"sample 'a', event \d: jet is damaged: its objects go from row"):
         make_events("a", np.ones(3), {"jet": Collection(np.array(offsets), {"pt": np.ones(3, "f4")})})
-    with pytest.raises(SampleError, match="the numbers of objects in the column 'pt' are damaged"):
+    with pytest.raises(SampleError, match="the numbers of objects of pt are damaged"):
         collection_of({"pt": (np.array(offsets), np.ones(3, "f4"))})
 
 

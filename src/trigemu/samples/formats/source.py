@@ -145,7 +145,19 @@ class Source(ABC):
 
     def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Return a range of entries as `read` does, with a column of the objects in place of a number of
-        objects, such as n_jet, that is no column of the file. Large parts of the file are decoded once."""
+        objects, such as n_jet, that is no column of the file. Large parts of the file are decoded once.
+
+        Parameters
+        ----------
+        start, stop : int
+            The entries from start to stop − 1.
+        needs : iterable of Need
+            The columns.
+
+        Returns
+        -------
+        ReadEvents
+        """
         schema = self.schema
         counts = {
             ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
@@ -187,6 +199,17 @@ class Source(ABC):
         nothing to read only some entries between two `boundaries`.
 
         Override it if all of them are then decompressed: a large part is decoded once, and read from memory.
+
+        Parameters
+        ----------
+        size : int
+            The number of bytes.
+        needs : iterable of Need
+            The columns.
+
+        Returns
+        -------
+        int
         """
         return 0
 
