@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
@@ -123,15 +124,25 @@ def _counter_mistakes(triggers: Sequence[Trigger]) -> Iterator[Mistake]:
 
 
 def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]:
-    """Return the names of the triggers, each after those whose decisions it reads; record each circle."""
+    """Return the names of the triggers, each after those whose decisions it reads, else in the order of the
+    file; record each circle."""
     names = [trigger.name for trigger in triggers]
-    inputs = {trigger.name: {name for name in trigger.inputs() if name in names} for trigger in triggers}
+    place = {name: number for number, name in enumerate(names)}
+    inputs = {trigger.name: {name for name in trigger.inputs() if name in place} for trigger in triggers}
     while True:
         try:
-            return tuple(TopologicalSorter(inputs).static_order())
+            sorter = TopologicalSorter(inputs)
+            sorter.prepare()
+            order, ready = [], sorted(place[name] for name in sorter.get_ready())
+            while ready:
+                order.append(names[heappop(ready)])
+                sorter.done(order[-1])
+                for name in sorter.get_ready():
+                    heappush(ready, place[name])
+            return tuple(order)
         except CycleError as error:
             circle = error.args[1][:0:-1]  # each reads the next one
-            start = circle.index(min(circle, key=names.index))
+            start = circle.index(min(circle, key=place.__getitem__))
             circle = [*circle[start:], *circle[: start + 1]]
             message = f"depends on itself: {chain(circle)}"
             document.problem(_key(document, circle[0]), f"trigger {circle[0]!r}", message)
