@@ -46,7 +46,7 @@ class Scales:
     # int64[m], the stratum of each entry, if the total weight of each stratum is fixed.
     stratum: IntArray | None = None
 
-    def judged(
+    def with_unseen_half(
         self, rows: slice | IntArray, fractions: sparse.csr_array, without: sparse.csr_array
     ) -> sparse.csr_array:
         """Return g of some entries, from f and f₀: float64[m, columns] each. If both are equal, it is f₀ to
@@ -91,7 +91,7 @@ class RateSums:
     table : PatternTable
         The table, with events of s samples.
     scales : Scales
-        The factors that convert its sums to Hz (`Scales.judged`).
+        The factors that convert its sums to Hz (`Scales.with_unseen_half`).
     columns : int
         The number of columns.
     constant : float64[columns], optional

@@ -55,7 +55,7 @@ class Chunk:
     start: int  # start, stop: The entries
     stop: int
     file: File | Source = field(compare=False, repr=False)  # The file
-    of: str = field(default="", compare=False, repr=False)  # Fingerprint of the sample
+    identity: str = field(default="", compare=False, repr=False)  # Fingerprint of the sample
     # Whether it begins within a basket, cluster or row group.
     continues: bool = field(default=False, compare=False, repr=False)
 
@@ -95,7 +95,7 @@ class Portion:
     @property
     def key(self) -> str:
         """Fingerprint of the events."""
-        return fingerprint([(c.of, c.file.identity, c.source, c.start, c.stop) for c in self.chunks])
+        return fingerprint([(c.identity, c.file.identity, c.source, c.start, c.stop) for c in self.chunks])
 
     @property
     def pause(self) -> float:

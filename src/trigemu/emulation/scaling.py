@@ -186,10 +186,10 @@ class Counted:
             return fractions
         entries = touched + rows.start
         without = sparse.csr_array(fractions_of(self.table.words[entries], self.without_fitted))
-        judged = self.scales.judged(entries, fractions[touched], without)
+        with_half = self.scales.with_unseen_half(entries, fractions[touched], without)
         untouched = ~self._touched[rows]
         place = (np.ones(len(touched)), (touched, np.arange(len(touched))))
-        placed = sparse.csr_array(place, (len(untouched), len(touched))) @ judged
+        placed = sparse.csr_array(place, (len(untouched), len(touched))) @ with_half
         return sparse.diags_array(untouched.astype(np.float64)) @ fractions + placed
 
     @cached_property
