@@ -22,7 +22,7 @@ from trigemu.menus.read import read_menu
 from trigemu.samples.catalogue import without_bad_files
 
 from .cli_import import any_overlap_vetoes, mass_limit, networks, networks_of
-from .l1 import LeftOut
+from .imported import LeftOut
 from .l1_conditions import AsEmulated
 from .pairs import CheckedPair, Pair, as_csv, as_json, find_pairs, pairs_page, read_menu_of, validation_page
 from .recorded import with_decisions

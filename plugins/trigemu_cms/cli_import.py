@@ -12,6 +12,7 @@ from trigemu.base.files import check_outputs, write_text
 from trigemu.cli.console import say
 
 if TYPE_CHECKING:
+    from .imported import Imported
     from .networks import ScoreNetwork
 
 mass_limit = click.option(
@@ -69,12 +70,7 @@ def cms_l1(
     check_outputs([file], [menu])
     as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
     imported = import_cms_l1(menu, as_emulated)
-    write_text(file, imported.in_folder(file.parent))
-    for warning in imported.warnings:
-        say(f"Warning: {warning}.")
-    for out in imported.left_out:
-        say(f"Left out: {out.index}, {out.name} (line {out.line}): {out.reason}.")
-    say(f"{file}: {imported.algorithms} algorithms, {imported.conditions} conditions that they combine")
+    _write(file, imported, f"{imported.items} algorithms, {imported.parts} conditions that they combine")
 
 
 @click.command("cms-phase2")
@@ -98,9 +94,13 @@ def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> 
     folders = filter(None, (objects, scalings))
     check_outputs([file], (menu, *(part for folder in folders for part in folder.glob("*"))))
     imported = import_cms_phase2(menu, objects, scalings)
-    write_text(file, imported.toml)
+    _write(file, imported, f"{imported.items} seeds, {imported.parts} objects")
+
+
+def _write(file: Path, imported: Imported, counts: str) -> None:
+    write_text(file, imported.in_folder(file.parent))
     for warning in imported.warnings:
         say(f"Warning: {warning}.")
     for out in imported.left_out:
-        say(f"Left out: {out.name} (line {out.line}): {out.reason}.")
-    say(f"{file}: {imported.seeds} seeds, {imported.objects} objects")
+        say(out.sentence())
+    say(f"{file}: {counts}")

@@ -22,7 +22,8 @@ from trigemu.results.documents import csv_of, in_json
 from trigemu.results.section import Section
 from trigemu.results.table import Column, Page, RowStyle, Table
 
-from .l1 import LeftOut, import_cms_l1
+from .imported import LeftOut
+from .l1 import import_cms_l1
 from .l1_conditions import AsEmulated
 
 _PACKED = r"(?:\.xz|\.gz)?"
