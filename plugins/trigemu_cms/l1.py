@@ -234,30 +234,21 @@ def _name(condition: Condition) -> str:
     """Return an identifier that describes the condition."""
     if isinstance(condition, ExternalSignal | Signal):
         text = condition.name + _crossing(condition.crossing)
-    elif isinstance(condition, Object):
-        text = _object_name(condition)
-    else:
-        text = _function_name(condition)
+    else:  # objects that differ only in their thresholds are combined, as in JET84_68_48_ETA_CEN
+        groups: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
+        for o in _objects_in(condition):
+            groups.setdefault((o.type, o.crossing, o.cuts), []).append(
+                ("eq" if o.exact else "") + o.threshold
+            )
+        parts = [
+            kind + "_".join(thresholds) + _crossing(crossing) + _cuts(kind, cuts)
+            for (kind, crossing, cuts), thresholds in groups.items()
+        ]
+        if isinstance(condition, Function):
+            parts = [*([] if condition.name == "comb" else [condition.name]), *parts, *condition.cuts]
+        text = "_".join(parts)
     identifier = re.sub(r"\W+", "_", text)
     return identifier if identifier[0].isalpha() else f"_{identifier}"
-
-
-def _function_name(function: Function) -> str:
-    """Return the name of a function. Objects that differ only in their thresholds are combined, as in
-    JET84_68_48_ETA_CEN."""
-    groups: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
-    for o in function.objects:
-        groups.setdefault((o.type, o.crossing, o.cuts), []).append(("eq" if o.exact else "") + o.threshold)
-    parts = [
-        kind + "_".join(thresholds) + _crossing(crossing) + _cuts(kind, cuts)
-        for (kind, crossing, cuts), thresholds in groups.items()
-    ]
-    head = [] if function.name == "comb" else [function.name]
-    return "_".join([*head, *parts, *function.cuts])
-
-
-def _object_name(o: Object) -> str:
-    return f"{o.type}{'eq' if o.exact else ''}{o.threshold}{_crossing(o.crossing)}{_cuts(o.type, o.cuts)}"
 
 
 def _cuts(kind: str, names: tuple[str, ...]) -> str:

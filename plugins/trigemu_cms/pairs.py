@@ -59,25 +59,9 @@ class CheckedPair:
 
 
 def find_pairs(folder: Path) -> tuple[tuple[Pair, ...], tuple[Path, ...]]:
-    """Find the menus and vectors in a folder, not in its subfolders.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder with menus (.xml, also .xz and .gz; .toml) and vectors (.txt, also .xz and .gz).
-
-    Returns
-    -------
-    pairs : tuple of Pair
-        Every pair, in the order of the names.
-    alone : tuple of Path
-        Menus and vectors without a counterpart.
-
-    Raises
-    ------
-    TrigemuError
-        If there is no pair.
-    """
+    """Return the pairs of menus (.xml, also .xz and .gz; .toml) and vectors (.txt, also .xz and .gz) in a
+    folder, in the order of the names, and the files without a counterpart; TrigemuError if there is no
+    pair."""
     try:
         files = sorted(file for file in folder.iterdir() if is_file(file))
     except OSError as error:

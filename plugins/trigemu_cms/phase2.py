@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError
 from trigemu.base.toml import Document, Key, Problem, TomlTable, read_table
@@ -31,22 +29,27 @@ class _LegTable(TomlTable, frozen=True):
     threshold_cut: str | None = None
 
 
-#: The legs in the YAML, which a seed has in any order.
-_LEGS = tuple(f"leg{number}" for number in range(10))
+class _SeedTable(TomlTable, frozen=True):
+    """A seed in the YAML, which has its legs in any order."""
+
+    cross_masks: tuple[str, ...] = ()
+    leg0: _LegTable | None = None
+    leg1: _LegTable | None = None
+    leg2: _LegTable | None = None
+    leg3: _LegTable | None = None
+    leg4: _LegTable | None = None
+    leg5: _LegTable | None = None
+    leg6: _LegTable | None = None
+    leg7: _LegTable | None = None
+    leg8: _LegTable | None = None
+    leg9: _LegTable | None = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if not any(getattr(self, leg) for leg in _LEGS):
+            yield (), "0 legs: expected leg1, leg2, …"
 
 
-def _without_legs(table: Any) -> Iterator[tuple[str | Key, str]]:
-    if not any(getattr(table, leg) for leg in _LEGS):
-        yield (), "0 legs: expected leg1, leg2, …"
-
-
-_SeedTable = msgspec.defstruct(
-    "_SeedTable",
-    [("cross_masks", tuple[str, ...], ()), *((leg, _LegTable | None, None) for leg in _LEGS)],
-    bases=(TomlTable,),
-    namespace={"mistakes": _without_legs},
-    frozen=True,
-)
+_LEGS = tuple(name for name in _SeedTable.__struct_fields__ if name.startswith("leg"))
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -
     scalings: a folder of files NAME:ID:RANGE.yaml with the constants of offline pT; by default, every object
     has the defaults of `Scaling`.
     """
-    files = ObjectFiles.read(objects)
+    files = ObjectFiles(objects)
     document = yaml.load(path)
     reader = _SeedReader(document, files)
     seeds = [seed for name, table in document.data.items() if (seed := reader.seed(str(name), table))]
