@@ -137,6 +137,8 @@ class _SeedReader:
         if document.problems:
             return None
         with yaml.noted(document, (name,), where):
+            if not name:
+                raise TrigemuError("expected a name")
             if not alternatives:
                 raise TrigemuError("never fires: its conditions contradict each other")
             combinations = tuple(combination(objects, one) for one in alternatives)

@@ -121,6 +121,9 @@ def test_constants_of_offline_pt_from_files(tmp_path: Path) -> None:
         ),
         ('A:\n  cross_masks: [leg1.pt > 3, leg1.pt < 2]\n  leg1: {obj: "Mu:default"}\n', "never fires"),
         ("A: !!python/object/apply:os.system ['true']\n", "menu.yml:1: not valid YAML"),
+        ("'': {leg1: {obj: 'Mu:default'}}\n", "menu.yml:1: seed '': expected a name"),
+        ("A: &a {leg1: *a}\n", "unknown key 'leg1'"),
+        ("A: {cross_masks: &a [*a], leg1: {obj: 'Mu:default'}}\n", "expected a string, got a list"),
         ("", "no seeds"),
     ],
 )
