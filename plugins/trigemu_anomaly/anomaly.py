@@ -23,7 +23,7 @@ file says what it is: ONNX, boosted trees that XGBoost wrote, or an integer netw
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, get_args
 
@@ -199,19 +199,12 @@ class Scorer:
     inputs: Inputs
     scales: tuple[InputScale | None, ...]
     sha256: str
-    network: ScoreModel
-    file: str
+    network: ScoreModel = field(compare=False)
+    file: str = field(compare=False)
     engine: Engine
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Scorer) and self._identity == other._identity
 
     def __hash__(self) -> int:
         return hash(self.sha256)
-
-    @property
-    def _identity(self) -> tuple[object, ...]:
-        return self.inputs, self.scales, self.sha256, self.engine
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -246,13 +239,13 @@ def open_scorer(
     table = card.table.network
     inputs, scales = _inputs_of(card)
     content = card.model(table, ("network",))
-    card.finish()
+    card.document.finish()
     try:
         model = open_model(content, len(inputs), engine, scales, inputs.texts)
         return Scorer(inputs, scales, table.sha256.lower(), model, table.file, engine)
     except TrigemuError as error:
-        card.problem(("network", "file"), f"{table.file} {error}")
-        card.finish()
+        card.document.problem(("network", "file"), "", f"{table.file} {error}")
+        card.document.finish()
         raise
 
 
@@ -263,7 +256,7 @@ def _inputs_of(card: Card[AnomalyCard]) -> tuple[Inputs, tuple[InputScale | None
         for j, text in enumerate(block.observables):
             key = ("network", "inputs", i, "observables", j)
             what = (text, block.padding, block.scale is not None, card.integers, card.context.scope)
-            if read := card.attempt(partial(hardware_input, *what), key):
+            if read := card.document.attempt(partial(hardware_input, *what), key):
                 blocks.append(InputBlock(read[:1], read[1]))
                 scales.append(read[2])
                 keys.append(key)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -28,10 +29,15 @@ Blocks = Sequence[tuple[str, list[str]]]
 _PADDING = "# Add padding = 0.0 if the training replaced missing values. Without it, an event needs {}.\n"
 
 
+def empty_context(file: Path, contents: Mapping[str, bytes] | None = None) -> Context:
+    """Return the context of a file without [objects] and [sums]."""
+    return Context(read_scope(load_toml(file, lambda path: b"")), file.parent, contents)
+
+
 def input_blocks(texts: Sequence[str], file: Path) -> Blocks:
     """Return the inputs that are separated by commas, in blocks with the objects that they need; raise
     TrigemuError for what a card in a file cannot have."""
-    context = Context(read_scope(load_toml(file, lambda path: b"")), file.parent)
+    context = empty_context(file)
     inputs: list[tuple[str, str]] = []
     for text in texts:
         with quoting(text):
@@ -54,18 +60,13 @@ def input_tables(blocks: Blocks) -> Iterator[str]:
 def network_table(model: Path, content: bytes, card: Path) -> str:
     """Return [network] of a model with this content, in a card; raise TrigemuError if the card cannot name
     it."""
-    relative = _relative(model, card.parent).as_posix()
-    sha256 = hashlib.sha256(content).hexdigest()
-    return toml_text.table("[network]", {"file": relative, "sha256": sha256})
-
-
-def _relative(model: Path, folder: Path) -> Path:
-    """Return the path of a model as a card in a folder gives it."""
     try:
         str(model).encode()
     except UnicodeEncodeError:
         raise TrigemuError(f"{model}: a card is UTF-8 and cannot have this name: rename the file") from None
-    return Path(os.path.relpath(model, folder))
+    relative = Path(os.path.relpath(model, card.parent)).as_posix()
+    sha256 = hashlib.sha256(content).hexdigest()
+    return toml_text.table("[network]", {"file": relative, "sha256": sha256})
 
 
 #: Largest model file that is read, in bytes.
@@ -103,59 +104,42 @@ class CardTable(TomlTable, frozen=True, kw_only=True):
 
 
 C = TypeVar("C", bound=CardTable)
-T = TypeVar("T")
 
 
+@dataclass(frozen=True)
 class Card(Generic[C]):
-    """A card that was read: its `table`, the `context` that resolves its names, and its scales of the
-    hardware.
+    """A card that was read: its table, the context that resolves its names, and its scales of the hardware.
+    Mistakes are collected in the document."""
 
-    Mistakes are collected; `finish` raises TableError with all of them.
-    """
-
-    def __init__(
-        self, document: Document, table: C, context: Context, integers: Integers | None = None
-    ) -> None:
-        self._document, self.table, self.context, self.integers = document, table, context, integers
-
-    @property
-    def path(self) -> Path:
-        return self._document.path
-
-    def problem(self, key: Key, message: str) -> None:
-        """Record a mistake at a key."""
-        self._document.problem(key, "", message)
+    document: Document
+    table: C
+    context: Context
+    integers: Integers | None = None
 
     def observable(self, text: str, key: Key) -> Number | None:
         """Parse a number per event with the names of the card; on failure, record the mistake at the key and
         return None."""
-        return self.attempt(lambda: self.context.observable(text), key)
-
-    def attempt(self, action: Callable[[], T], key: Key) -> T | None:
-        """Return a result; if there is none, record the mistake at the key and return None."""
-        return self._document.attempt(action, key)
+        return self.document.attempt(lambda: self.context.observable(text), key)
 
     def model(self, file: ModelFile, key: Key) -> bytes:
         """Read a model file; raise TableError if its sha256 differs from the one in the card."""
-        path = self.path.parent / file.file
+        path = self.document.path.parent / file.file
         try:
             content = self.context.read(path, MAX_BYTES)
         except OSError as error:
             where = f"{file.file!r} is relative to the folder of the card"
-            self.problem((*key, "file"), f"cannot read {path}: {error.strerror}; {where}")
-            raise TableError(self._document.problems) from None
+            self.document.problem((*key, "file"), "", f"cannot read {path}: {error.strerror}; {where}")
+            raise TableError(self.document.problems) from None
         digest = hashlib.sha256(content).hexdigest()
         if digest != file.sha256.lower():
-            self.problem(
+            self.document.problem(
                 (*key, "sha256"),
+                "",
                 f"{path} has sha256 {digest}, the card says {file.sha256}: it is damaged or a different file",
             )
-            raise TableError(self._document.problems)
+            raise TableError(self.document.problems)
         self.context.models[str(path)] = digest
         return content
-
-    def finish(self) -> None:
-        self._document.finish()
 
 
 def open_card(

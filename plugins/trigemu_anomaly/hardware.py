@@ -22,7 +22,6 @@ from trigemu.observables.selections import Scope
 
 from .integer_layers import InputScale
 
-HALF = "integer half"
 _COLUMN = re.compile(r"([A-Za-z_]\w*)\[(\d+)\]\.hw_(pt|eta|phi|upt)")
 
 

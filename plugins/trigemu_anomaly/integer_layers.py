@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import singledispatchmethod
 
 import numpy as np
@@ -261,16 +261,7 @@ class Layers(ValueSteps):
         kind = self.type_of(layer.type)
         numbers = [float(2.0**kind.fraction)]
         for scale in self.scales:
-            of = scale or InputScale()
-            numbers += [
-                float(scale is not None),
-                of.first,
-                of.step,
-                of.lowest,
-                of.highest,
-                of.period,
-                of.halved,
-            ]
+            numbers += [float(scale is not None), *astuple(scale or InputScale())]
         as_integers = np.array(numbers).view(np.int64)
         listed = np.concatenate([as_integers[:1], np.array([*kind.modes, *kind.words]), as_integers[1:]])
         y = self.steps.new(layer.size)

@@ -48,15 +48,6 @@ class Row:
         return float(self.score[0])
 
 
-def row_of(function: Callable[[int], int], features: int, numbers: list[int], memory: object) -> Row:
-    """Return a row whose C function gets the address of the addresses of features and score, and of further
-    numbers."""
-    x, score = np.zeros(features, np.float32), np.zeros(1)
-    table = np.array([x.ctypes.data, score.ctypes.data, *numbers], np.int64)
-    address = address_of(function, types.intp(types.intp))
-    return Row(x, score, address, int(table.ctypes.data), memory=(table, memory))
-
-
 @kernel
 def call(function: int, arguments: int) -> int:
     """Call a C function at an address."""
@@ -70,13 +61,9 @@ class Model(Protocol):
         """Return 1 if the event passes, 0 if it fails, −1 if the score is NaN, which is an error."""
 
 
-@dataclass(frozen=True)
-class Native:
-    """A model that is machine code: the addresses of a C function intp(intp), which returns as `Model` does,
-    and of its arguments."""
-
-    function: int
-    arguments: int
+#: A model that is machine code: the addresses of a C function intp(intp), which returns as `Model` does, and
+#: of its arguments.
+Native = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -134,11 +121,11 @@ class Decision:
         above = np.array([threshold])
         table = np.array([*numbers, above.ctypes.data], np.int64)
         self._memory: Any = above, table
-        self.native = Native(address_of(_decide, types.intp(types.intp)), int(table.ctypes.data))
+        self.native = address_of(_decide, types.intp(types.intp)), int(table.ctypes.data)
 
     def __call__(self) -> int:
         if self.native:
-            return call(self.native.function, self.native.arguments)
+            return call(*self.native)
         if self._less and self._columns is not None:
             self._row.features.take(self._columns, out=self._less.features)
         score = self._row.evaluate()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import IntArray
 from trigemu.base.kernels import address_of
 
 from . import evaluator as do
@@ -42,37 +43,20 @@ class Layout:
     out: int
     lanes: int
 
-    def bind(self) -> BoundSteps:
-        """Return the steps with memory of their own, aligned to the 64 bytes of a vector."""
+    def bind(self, features: int) -> Row:
+        """Return the steps with memory of their own, aligned to the 64 bytes of a vector, as the row of a
+        model of this many features, which are read where they are, those of all lanes."""
         kind = self.memory.dtype
         memory, size = aligned(len(self.memory), kind), kind.itemsize
         memory[:] = self.memory
         arrays = self.steps, self.lists, self.weights, memory
         score = np.zeros(1)
         numbers = [*(int(array.ctypes.data) for array in arrays), len(self.steps), self.lanes, size]
-        inputs_at, out = (numbers[3] + size * place for place in (self.at, self.out))
-        table = np.array([*numbers, out, score.ctypes.data], np.int64)
+        table = np.array([*numbers, numbers[3] + size * self.out, score.ctypes.data], np.int64)
+        start = self.at * size // 4
+        x = memory.view(np.float32)[start : start + features * self.lanes]
         run = address_of(_RUN[kind], types.intp(types.intp))
-        return BoundSteps((run, int(table.ctypes.data), inputs_at, out), memory, table, score, self)
-
-
-@dataclass(frozen=True)
-class BoundSteps:
-    """Steps with memory. addresses: of the function that runs them, of its table, of the input and of the
-    score. memory: of the layout's places. score: float64[1], that of the first lane."""
-
-    addresses: tuple[int, int, int, int]
-    memory: Array
-    table: IntArray
-    score: FloatArray
-    layout: Layout
-
-    def row(self, features: int) -> Row:
-        """Return the steps as the row of a model of this many features, which are read where they are."""
-        start = self.layout.at * self.memory.itemsize // 4
-        x = self.memory.view(np.float32)[start : start + features]
-        run, table, *_ = self.addresses
-        return Row(x, self.score, run, table, memory=self)
+        return Row(x, score, run, int(table.ctypes.data), memory=(self, memory, table))
 
 
 def needed_steps(trace: Trace, score: int) -> list[Step]:
@@ -117,35 +101,17 @@ def with_relu(steps: list[Step], score: int) -> list[Step]:
     return kept
 
 
-def lay_out(
-    trace: Trace, steps: list[Step], features: int, score: int, lanes: int, kind: npt.DTypeLike = np.float32
-) -> Layout:
-    """Give the slots of steps places in memory for numbers of a type."""
-    return _Memory(trace, lanes, kind).layout(steps, features, score)
+class Memory:
+    """Gives slots places in memory, for numbers of a type and for `lanes` events side by side."""
 
-
-class _Parts:
-    """Arrays that will be one, and its length."""
-
-    def __init__(self) -> None:
-        self.parts: list[Array] = []
-        self.length = 0
-
-    def add(self, part: Array) -> int:
-        """Add an array, and return where it begins."""
-        self.parts.append(part)
-        self.length += len(part)
-        return self.length - len(part)
-
-
-class _Memory:
     def __init__(self, trace: Trace, lanes: int, kind: npt.DTypeLike) -> None:
         self._constants, self._lanes, self._kind = trace.constants, lanes, kind
         self._place = np.full(trace.slots, -1, np.int64)
         self._size = 0
         self._written: list[tuple[int, float]] = []
         self._rows: list[tuple[int, ...]] = []
-        self._lists, self._weights = _Parts(), _Parts()
+        self._lists: list[int] = []
+        self._weights: list[float] = []
         self._shared: dict[int, int] = {}
 
     def layout(self, steps: list[Step], features: int, score: int) -> Layout:
@@ -156,9 +122,9 @@ class _Memory:
         memory = np.zeros(self._size + LANES, kind)
         for place, value in self._written:
             memory[place : place + self._lanes] = value
-        weights = aligned(self._weights.length + LANES, kind)
-        weights[:] = np.concatenate([*self._weights.parts, np.zeros(LANES, kind)])
-        lists = np.concatenate([*self._lists.parts, np.empty(0, np.int64)])
+        weights = aligned(len(self._weights) + LANES, kind)
+        weights[:] = np.array([*self._weights, *[0] * LANES], kind)
+        lists = np.array(self._lists, np.int64)
         rows = np.array(self._rows, np.int64).reshape(-1, do.WIDTH)
         out = int(self._places(np.array([score]))[0])
         return Layout(rows, lists, weights, memory, first, out, self._lanes)
@@ -179,14 +145,14 @@ class _Memory:
             vectors = n if lanes > 1 or step.is_whole else -(-n // LANES)
             a, b, c = [*operands, 0, 0][:3]
             if step.listed is not None:
-                c = self._lists.add(step.listed)
+                c = _appended(self._lists, step.listed)
             self._rows.append((step.op, self._new(step.y), a, b, c, vectors, 0, 0))
 
     def _weights_at(self, part: Array, width: int) -> int:
         """Return where weights begin, each row of this width; several layers may share them."""
         if id(part) not in self._shared:
             padded = np.pad(part, [(0, 0)] * (part.ndim - 1) + [(0, width - part.shape[-1])])
-            self._shared[id(part)] = self._weights.add(padded.ravel())
+            self._shared[id(part)] = _appended(self._weights, padded.ravel())
         return self._shared[id(part)]
 
     def _new(self, slots: IntArray, count: int = 0) -> int:
@@ -200,16 +166,9 @@ class _Memory:
         """Return the places of slots; constants get them here."""
         unplaced = np.unique(slots[self._place[slots] < 0])
         if len(unplaced):
-            self._new_constants(unplaced)
+            self._new(unplaced)
+            self._written += [(int(self._place[slot]), self._constants[slot]) for slot in unplaced.tolist()]
         return self._place[slots]
-
-    def _new_constants(self, slots: IntArray) -> int:
-        first = self._new(slots)
-        places = self._place[slots].tolist()
-        self._written += [
-            (place, self._constants[slot]) for place, slot in zip(places, slots.tolist(), strict=True)
-        ]
-        return first
 
     def _contiguous(self, slots: IntArray) -> int:
         """Return the first of consecutive places of slots; a step copies them there if need be."""
@@ -224,9 +183,15 @@ class _Memory:
         first = self._new(np.empty(0, np.int64), len(slots))
         if self._lanes == 1:
             places = np.pad(places, (0, -len(places) % LANES), constant_values=places[0])
-        listed = self._lists.add(places)
+        listed = _appended(self._lists, places)
         self._rows.append((do.COPY, first, listed, 0, 0, len(places), 0, 0))
         return first
+
+
+def _appended(numbers: list[Any], part: Array) -> int:
+    """Append an array, and return where it begins."""
+    numbers += part.tolist()
+    return len(numbers) - len(part)
 
 
 def aligned(n: int, kind: npt.DTypeLike) -> Array:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +11,7 @@ from .evaluator import score_blocks
 from .input_kernels import Features
 from .score_model import ScoreModel
 from .single_row import Row
-from .step_memory import BoundSteps, lay_out
+from .step_memory import Memory
 from .steps import Step, Trace
 from .vectors import LANES
 
@@ -31,24 +28,20 @@ class StepModel(ScoreModel):
     ) -> None:
         self.engine = KERNELS
         self._features = features
-        self._blocks = lay_out(trace, steps, features, score, LANES, kind)
-        self._row = lay_out(trace, steps, features, score, 1, kind)
-        self._free: list[BoundSteps] = []
+        self._blocks, self._row = (
+            Memory(trace, lanes, kind).layout(steps, features, score) for lanes in (LANES, 1)
+        )
+        self._free: list[Row] = []  # steps with memory that no other thread uses
 
     def score(self, features: Features) -> FloatArray:
         if features.shape[1:] != (self._features,):
             raise ValueError(f"a network of {self._features} features got an array {features.shape}")
         scores = np.empty(len(features))
-        with self._bound() as steps:
-            score_blocks(*steps, np.ascontiguousarray(features, np.float32), scores)
+        block = self._free.pop() if self._free else self._blocks.bind(self._features)
+        x = np.ascontiguousarray(features, np.float32)
+        score_blocks(block.function, block.arguments, block.features.ctypes.data, x, scores)
+        self._free.append(block)
         return scores
 
-    @contextmanager
-    def _bound(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield the addresses of steps with memory that no other thread uses."""
-        steps = self._free.pop() if self._free else self._blocks.bind()
-        yield steps.addresses
-        self._free.append(steps)
-
     def row(self) -> Row:
-        return self._row.bind().row(self._features)
+        return self._row.bind(self._features)

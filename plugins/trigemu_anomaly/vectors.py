@@ -28,6 +28,17 @@ _FLOATS, _INTS = ir.VectorType(_FLOAT, LANES), ir.VectorType(_INT, LANES)
 _ROUNDER, _ROUNDER_BITS = 12582912.0, 0x4B400000
 
 
+def _operator(of_floats: str, of_words: str) -> Callable[[Lanes, Lanes | float], Lanes]:
+    """Return an operator of `Lanes`, which is one of these instructions."""
+
+    def operator(lanes: Lanes, other: Lanes | float) -> Lanes:
+        other = other if isinstance(other, Lanes) else lanes.constant(other)
+        instruction = getattr(lanes.builder, of_floats if lanes.is_float else of_words)
+        return Lanes(lanes.builder, instruction(lanes.value, other.value))
+
+    return operator
+
+
 class Lanes:
     """Sixteen numbers in LLVM code. Comparisons of float32 are conditions, false where one is NaN; those of
     words are words, −1 where they hold and 0 elsewhere, which the operators & | ^ combine."""
@@ -40,36 +51,10 @@ class Lanes:
         """Return this number in all lanes."""
         return Lanes(self.builder, ir.Constant(self.value.type, [number] * LANES))
 
-    def _by(self, operation: str, other: Lanes | float) -> Lanes:
-        other = other if isinstance(other, Lanes) else self.constant(other)
-        return Lanes(self.builder, getattr(self.builder, operation)(self.value, other.value))
-
-    def __add__(self, other: Lanes | float) -> Lanes:
-        return self._by("fadd" if self.is_float else "add", other)
-
-    def __sub__(self, other: Lanes | float) -> Lanes:
-        return self._by("fsub" if self.is_float else "sub", other)
-
-    def __mul__(self, other: Lanes | float) -> Lanes:
-        return self._by("fmul" if self.is_float else "mul", other)
-
-    def __truediv__(self, other: Lanes | float) -> Lanes:
-        return self._by("fdiv", other)
-
-    def __and__(self, other: Lanes | int) -> Lanes:
-        return self._by("and_", other)
-
-    def __or__(self, other: Lanes | int) -> Lanes:
-        return self._by("or_", other)
-
-    def __xor__(self, other: Lanes | int) -> Lanes:
-        return self._by("xor", other)
-
-    def __lshift__(self, other: Lanes | int) -> Lanes:
-        return self._by("shl", other)
-
-    def __rshift__(self, other: Lanes | int) -> Lanes:
-        return self._by("ashr", other)
+    __add__, __sub__ = _operator("fadd", "add"), _operator("fsub", "sub")
+    __mul__, __truediv__ = _operator("fmul", "mul"), _operator("fdiv", "fdiv")
+    __and__, __or__, __xor__ = (_operator(name, name) for name in ("and_", "or_", "xor"))
+    __lshift__, __rshift__ = _operator("shl", "shl"), _operator("ashr", "ashr")
 
     def _compared(self, relation: str, other: Lanes | float) -> Lanes:
         other = other if isinstance(other, Lanes) else self.constant(other)

@@ -27,9 +27,12 @@ Objective = Literal["reg:quantileerror", "binary:logistic"]
 QUANTILE: Objective = "reg:quantileerror"
 LOGISTIC: Objective = "binary:logistic"
 
+#: The values of parameters that older versions do not write.
+_DEFAULTS = {"num_class": "0", "num_target": "1", "num_parallel_tree": "1", "size_leaf_vector": "1"}
 #: Largest file: XGBoost writes at most 200 bytes per node.
 MAX_BYTES = 2**25
 #: XGBoost writes parameters as strings.
+_Parameters = dict[str, str]
 _INTEGER = re.compile(r"\d{1,9}", re.ASCII)
 _BASE = re.compile(r"\[?([-+]?\d{1,20}(\.\d{0,20})?(E[-+]?\d{1,3})?)\]?", re.ASCII | re.IGNORECASE)
 
@@ -37,26 +40,18 @@ _Child = Annotated[int, msgspec.Meta(ge=-1, lt=2**31)]
 _Feature = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 
 
-class _TreeParameters(msgspec.Struct, frozen=True):
-    size_leaf_vector: str = "1"
-
-
 class _Tree(msgspec.Struct, frozen=True):
     left_children: list[_Child]
     right_children: list[_Child]
     split_indices: list[_Feature]
     split_conditions: list[float]
-    tree_param: _TreeParameters
+    tree_param: _Parameters
     split_type: list[int] = []
-
-
-class _ModelParameters(msgspec.Struct, frozen=True):
-    num_parallel_tree: str = "1"
 
 
 class _Trees(msgspec.Struct, frozen=True):
     trees: list[_Tree] = []
-    gbtree_model_param: _ModelParameters = _ModelParameters()
+    gbtree_model_param: _Parameters = {}
 
 
 class _Booster(msgspec.Struct, frozen=True):
@@ -66,25 +61,14 @@ class _Booster(msgspec.Struct, frozen=True):
     weight_drop: list[float] = []
 
 
-class _QuantileParameters(msgspec.Struct, frozen=True):
-    quantile_alpha: str = "[]"
-
-
 class _Objective(msgspec.Struct, frozen=True):
     name: str
-    quantile_loss_param: _QuantileParameters = _QuantileParameters()
-
-
-class _LearnerParameters(msgspec.Struct, frozen=True):
-    base_score: str
-    num_feature: str
-    num_class: str = "0"
-    num_target: str = "1"
+    quantile_loss_param: _Parameters = {}
 
 
 class _Learner(msgspec.Struct, frozen=True):
     objective: _Objective
-    learner_model_param: _LearnerParameters
+    learner_model_param: _Parameters
     gradient_booster: _Booster = _Booster()
     attributes: dict[str, str] = {}
     feature_names: list[str] = []
@@ -118,12 +102,12 @@ def read_model(
     learner = _parse(content).learner
     tau = _tau(learner.objective, objective)
     parameters, booster = learner.learner_model_param, learner.gradient_booster
-    features_in_file = _integer(parameters.num_feature, "num_feature")
+    features_in_file = _integer(parameters, "num_feature")
     if features_in_file != features:
         named = f"{features} in x" if objective == QUANTILE else f"{features} inputs"
         raise TrigemuError(f"reads {features_in_file} features, but the card names {named}")
     for name in ("num_class", "num_target"):
-        number = _integer(getattr(parameters, name), name)
+        number = _integer(parameters, name)
         if number > 1:
             raise TrigemuError(f"has {name} = {number}: expected one score")
     if booster.name not in ("gbtree", "dart"):
@@ -147,8 +131,8 @@ def _best(learner: _Learner, model: _Trees) -> tuple[int, list[str]]:
     trees = len(model.trees)
     if (best := learner.attributes.get("best_iteration")) is None:
         return trees, []
-    parallel = _integer(model.gbtree_model_param.num_parallel_tree, "num_parallel_tree")
-    used = (_integer(best, "best_iteration") + 1) * max(parallel, 1)
+    parallel = _integer(model.gbtree_model_param, "num_parallel_tree")
+    used = (_integer(learner.attributes, "best_iteration") + 1) * max(parallel, 1)
     if used >= trees:
         return trees, []
     return used, [
@@ -207,7 +191,7 @@ def _tau(objective: _Objective, expected: Objective) -> float:
                 f"was trained for {objective.name[:50]!r}: expected {LOGISTIC!r}, a classifier of two classes"
             )
         return math.nan
-    text = objective.quantile_loss_param.quantile_alpha[:100]
+    text = objective.quantile_loss_param.get("quantile_alpha", "[]")[:100]
     try:
         quantiles = np.array(json.loads(text), np.float64)
         text = str(quantiles.tolist())
@@ -223,7 +207,8 @@ def _tau(objective: _Objective, expected: Objective) -> float:
     return tau
 
 
-def _integer(text: str, name: str) -> int:
+def _integer(parameters: _Parameters, name: str) -> int:
+    text = parameters.get(name, _DEFAULTS.get(name, ""))
     if not _INTEGER.fullmatch(text):
         raise TrigemuError(f"has {name} = {text[:50]!r}: expected a whole number of at most 9 digits")
     return int(text)
@@ -269,12 +254,14 @@ def _ensemble(trees: list[_Tree], weights: list[float], order: list[int], base: 
 def _reached(tree: _Tree, features: int) -> list[int]:
     """Return the nodes that are reached from the root, each after its parent; raise TrigemuError unless they
     are a tree."""
-    n, parameters = len(tree.left_children), tree.tree_param
+    n = len(tree.left_children)
     lengths = [len(column) for column in (tree.right_children, tree.split_indices, tree.split_conditions)]
     if not n or set(lengths) != {n}:
         raise TrigemuError(f"its lists have {n}, {lengths} entries")
-    if _integer(parameters.size_leaf_vector, "size_leaf_vector") > 1:
-        raise TrigemuError(f"size_leaf_vector = {parameters.size_leaf_vector}: expected one number a leaf")
+    if _integer(tree.tree_param, "size_leaf_vector") > 1:
+        raise TrigemuError(
+            f"size_leaf_vector = {tree.tree_param['size_leaf_vector']}: expected one number a leaf"
+        )
     if any(tree.split_type):
         raise TrigemuError("it splits on categories")
     reached, order = {0}, [0]
@@ -297,7 +284,7 @@ def _reached(tree: _Tree, features: int) -> list[int]:
 
 def _base(learner: _Learner) -> float:
     """Return the number to which leaves are added. Of a classifier, the file gives it as a probability."""
-    text = learner.learner_model_param.base_score
+    text = learner.learner_model_param.get("base_score", "")
     base = _BASE.fullmatch(text)
     with np.errstate(over="ignore"):
         value = np.float32(base[1]) if base else np.float32("nan")

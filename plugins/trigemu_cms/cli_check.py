@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -22,41 +21,10 @@ from trigemu.menus.read import read_menu
 from trigemu.samples.catalogue import without_bad_files
 
 from .cli_import import any_overlap_vetoes, mass_limit, networks, networks_of
-from .l1 import LeftOut
+from .imported import LeftOut
 from .l1_conditions import AsEmulated
 from .pairs import CheckedPair, Pair, as_csv, as_json, find_pairs, pairs_page, read_menu_of, validation_page
 from .recorded import with_decisions
-
-
-@dataclass(frozen=True)
-class _Comparison:
-    """How decisions are compared, from the options."""
-
-    processing: Processing
-    decisions: Path | str | None
-    inject: int
-    consecutive: bool
-    match_bits: bool
-
-    def result(self, menu: Menu, sample: Path | str, files: Sequence[Path]) -> DecisionCheck:
-        """Compare a menu with a sample. files: the outputs, none of which may be an input."""
-        with self.processing.opened(sample) as (engine, catalogue):
-            if self.decisions is not None:
-                catalogue = with_decisions(catalogue, self.decisions, executor=engine)
-            check_inputs(files, [menu], catalogue)
-            with events_bar(catalogue.samples, engine) as advance:
-                return without_bad_files(
-                    catalogue,
-                    lambda good: check_decisions(
-                        menu,
-                        good,
-                        inject=self.inject,
-                        consecutive=self.consecutive,
-                        match_bits=self.match_bits,
-                        executor=engine,
-                        progress=advance,
-                    ),
-                )
 
 
 @click.command()
@@ -136,14 +104,32 @@ def check(
         raise click.UsageError(
             "--match-bits takes no --inject: flipped decisions are those of their own bits"
         )
-    comparison = _Comparison(processing, decisions, inject, not not_consecutive, match_bits)
+
+    def compared(menu: Menu, sample: Path | str, files: Sequence[Path]) -> DecisionCheck:
+        """Compare a menu with a sample. files: the outputs, none of which may be an input."""
+        with processing.opened(sample) as (engine, catalogue):
+            if decisions is not None:
+                catalogue = with_decisions(catalogue, decisions, executor=engine)
+            check_inputs(files, [menu], catalogue)
+            with events_bar(catalogue.samples, engine) as advance:
+                check_sample = functools.partial(
+                    check_decisions,
+                    menu,
+                    inject=inject,
+                    consecutive=not not_consecutive,
+                    match_bits=match_bits,
+                    executor=engine,
+                    progress=advance,
+                )
+                return without_bad_files(catalogue, check_sample)
+
     folders = search_path(plugin_path)
     if folder is not None:
         if menu is not None or decisions is not None or inject:
             raise click.UsageError("--all takes no MENU and SAMPLE, no --decisions and no --inject")
         as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
         read = functools.partial(read_menu_of, plugin_path=folders, as_emulated=as_emulated)
-        pairs = _check_all(folder, comparison, read, json_file, csv_file, html_file)
+        pairs = _check_all(folder, compared, read, json_file, csv_file, html_file)
         fails = any(pair.result.differ or (strict and not pair.is_complete) for pair in pairs)
     else:
         if menu is None or sample is None:
@@ -155,7 +141,7 @@ def check(
             )
         files = on_disk(json_file)
         check_outputs(files, (menu, sample, decisions))
-        result = comparison.result(read_menu(menu, folders), sample, files)
+        result = compared(read_menu(menu, folders), sample, files)
         present_result(result, json_file)
         fails = bool(result.differ or (strict and result.skipped))
     context.exit(1 if fails else 0)
@@ -163,14 +149,14 @@ def check(
 
 def _check_all(
     folder: Path,
-    comparison: _Comparison,
+    compared: Callable[[Menu, Path, Sequence[Path]], DecisionCheck],
     read: Callable[[Pair], tuple[Menu, tuple[LeftOut, ...]]],
     json_file: Path | None,
     csv_file: Path | None,
     html_file: Path | None,
 ) -> list[CheckedPair]:
-    """Check the pairs of a folder, and write and print all results. read: returns the menu of a pair, and the
-    algorithms that its import left out."""
+    """Check the pairs of a folder, and write and print all results. compared: the comparison of one; read:
+    returns the menu of a pair, and the algorithms that its import left out."""
     pairs, alone = find_pairs(folder)
     files = on_disk(json_file, csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
@@ -178,7 +164,7 @@ def _check_all(
     for pair in pairs:
         try:
             menu, left_out = read(pair)
-            checked.append(CheckedPair(pair, left_out, comparison.result(menu, pair.vector, files)))
+            checked.append(CheckedPair(pair, left_out, compared(menu, pair.vector, files)))
         except TrigemuError as error:
             problems.append(str(error))
     if problems:

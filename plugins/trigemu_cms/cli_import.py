@@ -12,6 +12,7 @@ from trigemu.base.files import check_outputs, write_text
 from trigemu.cli.console import say
 
 if TYPE_CHECKING:
+    from .imported import Imported
     from .networks import ScoreNetwork
 
 mass_limit = click.option(
@@ -19,16 +20,12 @@ mass_limit = click.option(
     is_flag=True,
     help="CMS: `mass`, the function of 2016, never fires above 1414 GeV, as in the emulator of that year.",
 )
-
-
 any_overlap_vetoes = click.option(
     "--any-overlap-vetoes",
     is_flag=True,
     help="CMS: overlap removal rejects an object that overlaps with any object of the last leg, not only "
     "with the chosen one, as in the emulator until 2021.",
 )
-
-
 networks = click.option(
     "--network",
     "networks",
@@ -69,12 +66,7 @@ def cms_l1(
     check_outputs([file], [menu])
     as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
     imported = import_cms_l1(menu, as_emulated)
-    write_text(file, imported.in_folder(file.parent))
-    for warning in imported.warnings:
-        say(f"Warning: {warning}.")
-    for out in imported.left_out:
-        say(f"Left out: {out.index}, {out.name} (line {out.line}): {out.reason}.")
-    say(f"{file}: {imported.algorithms} algorithms, {imported.conditions} conditions that they combine")
+    _write(file, imported, f"{imported.items} algorithms, {imported.parts} conditions that they combine")
 
 
 @click.command("cms-phase2")
@@ -98,9 +90,13 @@ def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> 
     folders = filter(None, (objects, scalings))
     check_outputs([file], (menu, *(part for folder in folders for part in folder.glob("*"))))
     imported = import_cms_phase2(menu, objects, scalings)
-    write_text(file, imported.toml)
+    _write(file, imported, f"{imported.items} seeds, {imported.parts} objects")
+
+
+def _write(file: Path, imported: Imported, counts: str) -> None:
+    write_text(file, imported.in_folder(file.parent))
     for warning in imported.warnings:
         say(f"Warning: {warning}.")
     for out in imported.left_out:
-        say(f"Left out: {out.name} (line {out.line}): {out.reason}.")
-    say(f"{file}: {imported.seeds} seeds, {imported.objects} objects")
+        say(out.sentence())
+    say(f"{file}: {counts}")

@@ -1,23 +1,20 @@
-"""Conversion of a CMS Level-1 menu in XML into a menu in TOML, which is checked by reading it."""
+"""Conversion of a CMS Level-1 menu in XML into a menu in TOML."""
 
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError, listed
-from trigemu.base.toml import TableError
-from trigemu.menus.menu import Menu
-from trigemu.menus.read import FORMAT, read_menu
+from trigemu.menus.read import FORMAT
 from trigemu.observables.selections import STANDARD
 
+from .imported import Imported, LeftOut, read_back
 from .l1_conditions import AsEmulated, Converted, InexpressibleError, condition_table
 from .l1_grammar import (
     NOT_IN_VECTORS,
@@ -34,57 +31,10 @@ from .l1_grammar import (
 from .l1_objects import Needed, integer_tables, never_fires, precision, scale_warnings
 from .l1_xml import Algorithm, Mistakes, XMLMenu, read_xml
 
-
-def read_back(toml: str, source: Path) -> Menu:
-    """Return the menu in the TOML of an import. Raises TrigemuError, which names the source, if it cannot be
-    read: this package or the source then has a mistake that the import did not notice."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "menu.toml")
-        file.write_text(toml, encoding="utf-8")
-        try:
-            return read_menu(file)
-        except TableError as error:
-            reasons = [f"{problem.where}: {problem.message}" for problem in error.problems]
-            raise TrigemuError(f"{source}: its conversion is not a valid menu: {listed(reasons)}") from error
-
-
 #: The latest version of the grammar that this importer was written for.
 NEWEST_GRAMMAR = (0, 13)
 #: The longest expression in place of XOR, which TOML menus do not have.
 MAX_EXCLUSIVE = 10_000
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """An algorithm that cannot be emulated, and why."""
-
-    name: str
-    index: int
-    line: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class Imported:
-    """The result of an import. toml: the text of the menu; menu: the menu in it. algorithms: the number of
-    its algorithms. conditions: the number of conditions that algorithms with several conditions consist
-    of. cards: absolute paths in the text."""
-
-    toml: str
-    menu: Menu
-    algorithms: int
-    conditions: int
-    left_out: tuple[LeftOut, ...]
-    warnings: tuple[str, ...]
-    cards: tuple[str, ...] = ()
-
-    def in_folder(self, folder: Path) -> str:
-        """Return the text of the menu in a folder, with paths of cards relative to it."""
-        text = self.toml
-        for card in self.cards:
-            relative = Path(os.path.relpath(card, folder)).as_posix()
-            text = text.replace(toml_text.entry("card", card), toml_text.entry("card", relative))
-        return text
 
 
 def import_cms_l1(path: Path, as_emulated: AsEmulated | None = None) -> Imported:
@@ -206,9 +156,7 @@ class _Assembly:
         for name, converted in self.conditions.values():
             yield self._trigger({"name": name, "enabled": False}, converted)
         for out in self.left_out:
-            yield toml_text.comment(
-                f"Left out: {out.index}, {out.name} (line {out.line} of the XML): {out.reason}."
-            )
+            yield toml_text.comment(out.sentence(" of the XML"))
 
     @staticmethod
     def _trigger(head: dict[str, Any], converted: Converted) -> str:
@@ -286,30 +234,21 @@ def _name(condition: Condition) -> str:
     """Return an identifier that describes the condition."""
     if isinstance(condition, ExternalSignal | Signal):
         text = condition.name + _crossing(condition.crossing)
-    elif isinstance(condition, Object):
-        text = _object_name(condition)
-    else:
-        text = _function_name(condition)
+    else:  # objects that differ only in their thresholds are combined, as in JET84_68_48_ETA_CEN
+        groups: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
+        for o in _objects_in(condition):
+            groups.setdefault((o.type, o.crossing, o.cuts), []).append(
+                ("eq" if o.exact else "") + o.threshold
+            )
+        parts = [
+            kind + "_".join(thresholds) + _crossing(crossing) + _cuts(kind, cuts)
+            for (kind, crossing, cuts), thresholds in groups.items()
+        ]
+        if isinstance(condition, Function):
+            parts = [*([] if condition.name == "comb" else [condition.name]), *parts, *condition.cuts]
+        text = "_".join(parts)
     identifier = re.sub(r"\W+", "_", text)
     return identifier if identifier[0].isalpha() else f"_{identifier}"
-
-
-def _function_name(function: Function) -> str:
-    """Return the name of a function. Objects that differ only in their thresholds are combined, as in
-    JET84_68_48_ETA_CEN."""
-    groups: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
-    for o in function.objects:
-        groups.setdefault((o.type, o.crossing, o.cuts), []).append(("eq" if o.exact else "") + o.threshold)
-    parts = [
-        kind + "_".join(thresholds) + _crossing(crossing) + _cuts(kind, cuts)
-        for (kind, crossing, cuts), thresholds in groups.items()
-    ]
-    head = [] if function.name == "comb" else [function.name]
-    return "_".join([*head, *parts, *function.cuts])
-
-
-def _object_name(o: Object) -> str:
-    return f"{o.type}{'eq' if o.exact else ''}{o.threshold}{_crossing(o.crossing)}{_cuts(o.type, o.cuts)}"
 
 
 def _cuts(kind: str, names: tuple[str, ...]) -> str:

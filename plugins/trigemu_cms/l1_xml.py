@@ -138,8 +138,7 @@ def read_xml(path: Path) -> XMLMenu:
         mistakes.refuse(1, f"is larger than {MAX_BYTES} bytes, which no menu is")
     root = _tree(content, mistakes)
     if root.tag != "menu":
-        mistakes.add(root.line, "", f"expected a CMS Level-1 menu, whose root is 'menu', not {root.tag!r}")
-        mistakes.finish()
+        mistakes.refuse(root.line, f"expected a CMS Level-1 menu, whose root is 'menu', not {root.tag!r}")
     scales, digits = _scales(root, mistakes)
     menu = XMLMenu(
         name=root.word("name") or printable(path.stem),

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trigemu_anomaly.anomaly import open_scorer
+from trigemu_anomaly.card import empty_context
 from trigemu_anomaly.integer_network import IntegerNetwork
 
 from trigemu.base.errors import TrigemuError, nearest
-from trigemu.base.toml import load_toml
-from trigemu.observables.selections import read_scope
-from trigemu.triggers.base import Context
 
 from .l1_grammar import SCORES
 
@@ -57,8 +55,7 @@ def read_network(text: str) -> ScoreNetwork:
         hint = nearest(name, [score.lower() for score in SCORES])
         raise TrigemuError(f"--network {text}: expected NAME=CARD, such as axo=axol1tl_v5.toml{hint}")
     card = Path(file)
-    empty = Context(read_scope(load_toml(card, lambda path: b"")), card.parent)
-    scorer = open_scorer(empty, card.name, None)
+    scorer = open_scorer(empty_context(card), card.name, None)
     network = scorer.network
     if not isinstance(network, IntegerNetwork):
         raise TrigemuError(f"--network {text}: is no integer network, as `trigemu import hls4ml` writes them")

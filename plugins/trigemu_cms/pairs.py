@@ -22,7 +22,8 @@ from trigemu.results.documents import csv_of, in_json
 from trigemu.results.section import Section
 from trigemu.results.table import Column, Page, RowStyle, Table
 
-from .l1 import LeftOut, import_cms_l1
+from .imported import LeftOut
+from .l1 import import_cms_l1
 from .l1_conditions import AsEmulated
 
 _PACKED = r"(?:\.xz|\.gz)?"
@@ -58,25 +59,9 @@ class CheckedPair:
 
 
 def find_pairs(folder: Path) -> tuple[tuple[Pair, ...], tuple[Path, ...]]:
-    """Find the menus and vectors in a folder, not in its subfolders.
-
-    Parameters
-    ----------
-    folder : Path
-        A folder with menus (.xml, also .xz and .gz; .toml) and vectors (.txt, also .xz and .gz).
-
-    Returns
-    -------
-    pairs : tuple of Pair
-        Every pair, in the order of the names.
-    alone : tuple of Path
-        Menus and vectors without a counterpart.
-
-    Raises
-    ------
-    TrigemuError
-        If there is no pair.
-    """
+    """Return the pairs of menu and vector in a folder, in the order of the names, and the files without a
+    counterpart. TrigemuError if there is no pair. Files of menus end with .xml (also .xz, .gz) or .toml,
+    those of vectors with .txt (also .xz, .gz)."""
     try:
         files = sorted(file for file in folder.iterdir() if is_file(file))
     except OSError as error:

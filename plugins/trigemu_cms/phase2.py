@@ -7,51 +7,49 @@ joined by `logic`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from trigemu.base import toml_text
-from trigemu.base.errors import TrigemuError, quoted
-from trigemu.base.toml import Document, Key, Problem
-from trigemu.menus.menu import Menu
+from trigemu.base.errors import TrigemuError
+from trigemu.base.toml import Document, Key, Problem, TomlTable, read_table
 from trigemu.menus.read import FORMAT
-from trigemu.triggers.combination.kind import MAX_LEGS
 
 from . import yaml
-from .l1 import read_back
-from .phase2_expressions import parse_mask, parse_threshold
+from .imported import Imported, LeftOut, read_back
+from .phase2_expressions import parse_condition
 from .phase2_objects import OFFLINE_PT, Identified, ObjectFiles, Scaling, combination, read_scalings
 from .phase2_windows import Alternatives, OfLeg, both
 
-T = TypeVar("T")
 
-_LEG = re.compile(r"leg\d")
-_KEYS = ("cross_masks",)
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """A seed that cannot be imported, and why."""
-
-    name: str
-    line: int
-    reason: str
+class _LegTable(TomlTable, frozen=True):
+    obj: str
+    threshold_cut: str | None = None
 
 
-@dataclass(frozen=True)
-class Imported:
-    """The result of an import. toml: the text of the menu; menu: the menu in it. seeds: the number of its
-    seeds. objects: the number of object definitions that they use."""
+class _SeedTable(TomlTable, frozen=True):
+    """A seed in the YAML, which has its legs in any order."""
 
-    toml: str
-    menu: Menu
-    seeds: int
-    objects: int
-    left_out: tuple[LeftOut, ...]
-    warnings: tuple[str, ...]
+    cross_masks: tuple[str, ...] = ()
+    leg0: _LegTable | None = None
+    leg1: _LegTable | None = None
+    leg2: _LegTable | None = None
+    leg3: _LegTable | None = None
+    leg4: _LegTable | None = None
+    leg5: _LegTable | None = None
+    leg6: _LegTable | None = None
+    leg7: _LegTable | None = None
+    leg8: _LegTable | None = None
+    leg9: _LegTable | None = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if not any(getattr(self, leg) for leg in _LEGS):
+            yield (), "0 legs: expected leg1, leg2, …"
+
+
+_LEGS = tuple(name for name in _SeedTable.__struct_fields__ if name.startswith("leg"))
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -
     scalings: a folder of files NAME:ID:RANGE.yaml with the constants of offline pT; by default, every object
     has the defaults of `Scaling`.
     """
-    files = ObjectFiles.read(objects)
+    files = ObjectFiles(objects)
     document = yaml.load(path)
     reader = _SeedReader(document, files)
     seeds = [seed for name, table in document.data.items() if (seed := reader.seed(str(name), table))]
@@ -107,106 +105,51 @@ class _SeedReader:
     left_out: list[LeftOut] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
-    def seed(self, name: str, table: Any) -> _Seed | None:
-        seed = self._read(name, table)
+    def seed(self, name: str, content: Any) -> _Seed | None:
+        seed = self._read(name, content)
         if problems := [*self.document.problems]:
             reasons = dict.fromkeys(problem.message.replace("\n", "; ") for problem in problems)
-            self.left_out.append(LeftOut(name, problems[0].line, "; ".join(reasons)))
+            self.left_out.append(LeftOut(name, None, problems[0].line, "; ".join(reasons)))
             self.problems += problems
             self.document.problems.clear()
         return seed
 
-    def _read(self, name: str, table: Any) -> _Seed | None:
-        where = f"seed {name!r}"
-        if not name:
-            self.document.problem((name,), where, "expected a name")
-        if not isinstance(table, dict):
-            self.document.problem((name,), where, "expected cross_masks and leg1, leg2, …")
+    def _read(self, name: str, content: Any) -> _Seed | None:
+        document, where = self.document, f"seed {name!r}"
+        content = yaml.shallow(content, 2)
+        table = read_table(document, content, _SeedTable, (name,), where)
+        if table is None:
             return None
-        for key in table:
-            if key not in _KEYS and not _LEG.fullmatch(str(key)):
-                self.document.problem(
-                    (name, key), where, f"unknown key {quoted(key)}: expected cross_masks, leg1 … leg9"
-                )
-        tables = {key: leg for key, leg in table.items() if _LEG.fullmatch(str(key))}
-        if not 1 <= len(tables) <= MAX_LEGS:
-            self.document.problem((name,), where, f"{len(tables)} legs: expected 1 to {MAX_LEGS}")
-        numbers = {key: number for number, key in enumerate(tables)}
-        legs: list[Identified] = []
+        legs: dict[str, _LegTable] = {key: getattr(table, key) for key in content if key in _LEGS}
+        numbers = {key: number for number, key in enumerate(legs)}
+        objects: list[Identified] = []
+        conditions: list[tuple[Key, str, str]] = []
+        for key, leg in legs.items():
+            with yaml.noted(document, (name, key, "obj"), where, f"{key}: "):
+                objects.append(self.files.identified(leg.obj))
+            if leg.threshold_cut:
+                conditions.append(((name, key, "threshold_cut"), leg.threshold_cut, key))
+        conditions += [((name, "cross_masks", i), mask, "") for i, mask in enumerate(table.cross_masks)]
         alternatives: Alternatives = ({},)
-        texts: list[str] = []
-        for key, leg in tables.items():
-            identified, threshold = self._leg(leg, (name, key), where)
-            if identified:
-                legs.append(identified)
-            if threshold:
-                texts.append(f"{key}: {threshold}")
-                parse = partial(parse_threshold, threshold, key, numbers)
-                parsed = self._parsed(parse, (name, key, "threshold_cut"), where)
-                alternatives = self._both(alternatives, parsed, (name, key), where)
-        for i, mask in enumerate(self._masks(table.get("cross_masks"), name, where)):
-            texts.append(mask)
-            parsed = self._parsed(partial(parse_mask, mask, numbers), (name, "cross_masks", i), where)
-            alternatives = self._both(alternatives, parsed, (name, "cross_masks", i), where)
-        if self.document.problems:
+        for place, text, key in conditions:
+            with yaml.noted(document, place, where):
+                alternatives = both(alternatives, parse_condition(text, numbers, key))
+        if document.problems:
             return None
-        if not alternatives:
-            self.document.problem((name,), where, "never fires: its conditions contradict each other")
-            return None
-        tables_ = self._parsed(lambda: [combination(legs, one) for one in alternatives], (name,), where)
-        if tables_ is None:
-            return None
-        self._warn_of_twins(name, tables, legs)
-        return _Seed(name, tuple(legs), alternatives, tuple(tables_), tuple(texts))
+        with yaml.noted(document, (name,), where):
+            if not name:
+                raise TrigemuError("expected a name")
+            if not alternatives:
+                raise TrigemuError("never fires: its conditions contradict each other")
+            combinations = tuple(combination(objects, one) for one in alternatives)
+            self._warn_of_twins(name, [leg.obj for leg in legs.values()], [*legs], objects)
+            texts = tuple(f"{key}: {text}" if key else text for _, text, key in conditions)
+            return _Seed(name, tuple(objects), alternatives, combinations, texts)
+        return None
 
-    def _parsed(self, parse: Callable[[], T], key: Key, where: str) -> T | None:
-        try:
-            return parse()
-        except TrigemuError as error:
-            self.document.problem(key, where, str(error))
-            return None
-
-    def _both(self, first: Alternatives, second: Alternatives | None, key: Key, where: str) -> Alternatives:
-        if second is None:
-            return first
-        return self._parsed(lambda: both(first, second), key, where) or ()
-
-    def _leg(self, leg: Any, path: Key, where: str) -> tuple[Identified | None, str | None]:
-        obj = leg.get("obj") if isinstance(leg, dict) else None
-        threshold = leg.get("threshold_cut") if isinstance(leg, dict) else None
-        if not isinstance(obj, str):
-            self.document.problem(
-                path, where, f"{path[-1]}: expected obj: NAME:ID and threshold_cut: an expression"
-            )
-            return None, None
-        for key in leg:
-            if key not in ("obj", "threshold_cut"):
-                self.document.problem((*path, key), where, f"{path[-1]}: unknown key {quoted(key)}")
-        if threshold is not None and not isinstance(threshold, str):
-            message = (
-                f"{path[-1]}: threshold_cut: {quoted(threshold)}: expected an expression, such as pt > 5"
-            )
-            self.document.problem((*path, "threshold_cut"), where, message)
-            threshold = None
-        try:
-            return self.files.identified(obj), threshold
-        except TrigemuError as error:
-            self.document.problem((*path, "obj"), where, f"{path[-1]}: {error}")
-            return None, threshold
-
-    def _masks(self, masks: Any, name: str, where: str) -> list[str]:
-        if masks is None:
-            return []
-        if not isinstance(masks, list) or not all(isinstance(mask, str) for mask in masks):
-            self.document.problem((name, "cross_masks"), where, "cross_masks: expected a list of expressions")
-            return []
-        return masks
-
-    def _warn_of_twins(self, name: str, tables: Mapping[str, Any], legs: list[Identified]) -> None:
+    def _warn_of_twins(self, name: str, texts: list[str], keys: list[str], legs: list[Identified]) -> None:
         """Warn about legs that may be the same object in the tools, which require distinct objects only for
         legs with the same text."""
-        texts = [leg["obj"] for leg in tables.values()]
-        keys = list(tables)
         for j in range(len(legs)):
             for i in range(j):
                 if texts[i] != texts[j] and legs[i].collection == legs[j].collection:
@@ -239,7 +182,7 @@ def _text(
     for seed in seeds:
         yield from _triggers(seed)
     for out in left_out:
-        yield toml_text.comment(f"Left out: {out.name} (line {out.line} of the YAML): {out.reason}.")
+        yield toml_text.comment(out.sentence(" of the YAML"))
 
 
 def _object(identified: Identified, scalings: Mapping[str, Scaling] | None) -> str:

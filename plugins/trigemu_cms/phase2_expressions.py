@@ -55,16 +55,11 @@ def parse_cut(text: str) -> Alternatives:
         return _Reader({}, 0).condition(parse_tree(plain))
 
 
-def parse_threshold(text: str, leg: str, legs: Mapping[str, int]) -> Alternatives:
-    """Parse the threshold of a leg, whose columns may be written without its name."""
+def parse_condition(text: str, legs: Mapping[str, int], own_leg: str = "") -> Alternatives:
+    """Parse a condition on legs. legs: their numbers by name. own_leg: the leg whose columns may be written
+    without its name, as in its threshold."""
     with quoting(text):
-        return _Reader(legs, legs[leg]).condition(parse_tree(text))
-
-
-def parse_mask(text: str, legs: Mapping[str, int]) -> Alternatives:
-    """Parse a condition on several legs. legs: their numbers by name."""
-    with quoting(text):
-        return _Reader(legs, None).condition(parse_tree(text))
+        return _Reader(legs, legs.get(own_leg)).condition(parse_tree(text))
 
 
 class _Reader:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -115,24 +115,18 @@ def sorted_windows(windows: Mapping[Any, Window]) -> list[tuple[OfLeg, Window]]:
     return sorted(windows.items(), key=lambda item: (item[0].column != "eta", item[0].column))
 
 
-@dataclass
 class ObjectFiles:
     """All objects of a folder of YAML files. If two files define an object, the last file by name is used."""
 
-    folder: Path
-    _objects: dict[str, tuple[Document, Any]] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, folder: Path) -> ObjectFiles:
+    def __init__(self, folder: Path) -> None:
         entries = sorted(folder.glob("*")) if is_folder(folder) else []
         files = [file for file in entries if file.suffix in (".yaml", ".yml") and file.is_file()]
         if not files:
             raise TrigemuError(f"{folder}: expected a folder with the YAML files of objects")
-        result = cls(folder)
-        for file in files:
-            document = yaml.load(file)
-            result._objects |= {str(name): (document, table) for name, table in document.data.items()}
-        return result
+        self.folder = folder
+        self._objects: dict[str, tuple[Document, Any]] = {}
+        for document in map(yaml.load, files):
+            self._objects |= {str(name): (document, table) for name, table in document.data.items()}
 
     def identified(self, text: str) -> Identified:
         """Return the object NAME:ID[:RANGE]. TrigemuError if it is unknown; mistakes in its definition are

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from trigemu.base.errors import MissingExtraError
+from trigemu.base.errors import MissingExtraError, TrigemuError
 from trigemu.base.files import read_bounded
 from trigemu.base.toml import Document, Key, Problem, TableError
 
@@ -99,3 +100,21 @@ def _note_lines(node: Any, key: Key, lines: dict[Key, int], visited: set[int]) -
         for i, value in enumerate(node.value):
             lines[(*key, i)] = value.start_mark.line + 1
             _note_lines(value, (*key, i), lines, visited)
+
+
+def shallow(value: Any, levels: int) -> Any:
+    """Return a value without nulls, and with keys of text. What is nested deeper than these levels becomes
+    empty: aliases may repeat it without limit."""
+    if isinstance(value, dict):
+        items = value.items() if levels else ()
+        return {str(key): shallow(part, levels - 1) for key, part in items if part is not None}
+    return [shallow(part, levels - 1) for part in value if levels] if isinstance(value, list) else value
+
+
+@contextmanager
+def noted(document: Document, key: Key, where: str, before: str = "") -> Iterator[None]:
+    """Record a TrigemuError as a mistake at a key. before: the beginning of its message."""
+    try:
+        yield
+    except TrigemuError as error:
+        document.problem(key, where, f"{before}{error}")

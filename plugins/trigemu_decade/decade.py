@@ -152,23 +152,23 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: 
         (InputBlock(table.x, table.missing),), lambda text, i, j: card.observable(text, ("quantile", "x", j))
     )
     content = card.model(table, ("quantile",))
-    card.finish()
+    card.document.finish()
     try:
         model = open_quantile(content, len(inputs), "kernels" if precision else engine)
     except TrigemuError as error:
-        card.problem(("quantile", "file"), f"{table.file} {error}")
-        card.finish()
+        card.document.problem(("quantile", "file"), "", f"{table.file} {error}")
+        card.document.finish()
         raise
     if isinstance(model, Trees):
         if not abs(model.tau - (1.0 - table.q)) <= _SINGLE:
             message = f"q = {table.q:g}: {table.file} was trained for q = {1.0 - model.tau:g}"
-            card.problem(("quantile", "q"), message)
-        card.finish()
+            card.document.problem(("quantile", "q"), "", message)
+        card.document.finish()
         if precision:
             model = in_fixed_point(model, precision.of(model.ensemble))
     elif precision:
         raise TrigemuError(
-            f"precision is for boosted trees, and Y(x) of {card.path} is a network: leave it out"
+            f"precision is for boosted trees, and Y(x) of {card.document.path} is a network: leave it out"
         )
     return Quantile(inputs, table.sha256.lower(), engine, precision, model)
 

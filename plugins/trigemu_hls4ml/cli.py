@@ -8,15 +8,12 @@ from pathlib import Path
 import click
 from trigemu_anomaly import integer_file
 from trigemu_anomaly.anomaly import open_scorer
-from trigemu_anomaly.card import input_blocks, input_tables, network_table
+from trigemu_anomaly.card import empty_context, input_blocks, input_tables, network_table
 
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs, read_bounded, write_bytes, write_text
-from trigemu.base.toml import load_toml
 from trigemu.cli.console import say
-from trigemu.observables.selections import read_scope
-from trigemu.triggers.base import Context
 
 from .project import network_of
 from .source import read_source
@@ -54,9 +51,7 @@ def hls4ml(folder: Path, file: Path, inputs: str) -> None:
     description = toml_text.entry("description", f"{network.name}, a network that hls4ml wrote.")
     card = "\n".join([description, network_table(model, content, file), _inputs(inputs, file)])
     contents = {str(file.parent / file.name): card.encode(), str(file.parent / model.name): content}
-    open_scorer(
-        Context(read_scope(load_toml(file, lambda path: b"")), file.parent, contents), file.name, None
-    )
+    open_scorer(empty_context(file, contents), file.name, None)
     write_bytes(model, content)
     write_text(file, card)
     digest = hashlib.sha256(content).hexdigest()[:16]

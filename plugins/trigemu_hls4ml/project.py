@@ -22,54 +22,6 @@ from .source import Array, Call, Source, Struct, read_source
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|0|[1-9]\d*)", re.ASCII)
 
 
-class Weights:
-    """The weights of a project."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def words(self, array: Array, size: int) -> tuple[ApFixed, list[int]]:
-        """Return the type of an array and its values as words."""
-        kind = self.source.type(array.type, array.where)
-        wrong = next((value for value in array.values if not _NUMBER.fullmatch(value)), None)
-        if wrong is not None:
-            raise TrigemuError(f"{array.where}: {excerpt(wrong)!r} is not a number")
-        numbers = np.array(array.values, np.float64)
-        declared = self.source.number(array.size, array.where) if array.size.strip() else size
-        if len(numbers) != size or declared != size:
-            raise TrigemuError(
-                f"{array.where}: has {len(numbers)} values, declared {declared}: expected {size}"
-            )
-        if not np.isfinite(numbers).all():
-            raise TrigemuError(f"{array.where}: has values that are not finite")
-        return kind, kind.quantise(numbers).tolist()
-
-    def numbers(self, name: str, size: int, where: str) -> file.Numbers:
-        """Return weights, from a header or from the text file beside it."""
-        array = self.source.arrays.get(name)
-        if array is None:
-            array = self._from_text(name, where)
-        kind, words = self.words(array, size)
-        return file.Numbers(str(kind), words)
-
-    def _from_text(self, name: str, where: str) -> Array:
-        root = self.source.files.root
-        found = [path for path in (root / f"{name}.txt", root / "weights" / f"{name}.txt") if path.is_file()]
-        if not found:
-            hint = nearest(name, self.source.arrays)
-            raise TrigemuError(
-                f"{where}: no weights {name!r}{hint}: expected an array in a header, or {name}.txt in "
-                f"{root / 'weights'}"
-            )
-        if len(found) > 1:
-            raise TrigemuError(f"{where}: the weights {name!r} are in {found[0]} and in {found[1]}")
-        text = self.source.files.text(found[0])
-        if name not in self.source.declared:
-            raise TrigemuError(f"{where}: the type of the weights {name!r} is not declared")
-        values = tuple(value for value in re.split(r"[\s,]+", text) if value)
-        return Array(self.source.declared[name], "", values, str(found[0]))
-
-
 def read_project(folder: Path) -> file.IntegerFile:
     """Read a project."""
     return network_of(read_source(folder))
@@ -86,7 +38,7 @@ def network_of(source: Source) -> file.IntegerFile:
 
 class _Project:
     def __init__(self, source: Source) -> None:
-        self.source, self.weights = source, Weights(source)
+        self.source = source
         self.layers: list[file.Layer] = []
         self.sizes: dict[str, int] = {}
 
@@ -146,10 +98,10 @@ class _Project:
             self._add(file.Input(name, kind, size), size, where)
             return
         raw = str(source.type("unscaled_t", shifts.where))
-        of_shift, by = self.weights.words(shifts, size)
+        of_shift, by = self._words(shifts, size)
         if of_shift.fraction > 0 and any(word % 2**of_shift.fraction for word in by):
             raise TrigemuError(f"{shifts.where}: shifts by fractions of a bit")
-        of_offset, words = self.weights.words(offsets, size)
+        of_offset, words = self._words(offsets, size)
         by = [int(word * of_shift.step) for word in by]
         unscaled, offset, shifted = f"{name}_unscaled", f"{name}_offsets", f"{name}_shifted"
         self.layers += [
@@ -176,6 +128,47 @@ class _Project:
                 f"{where}: the network has {self.sizes[last]} outputs, and the project does not say how they "
                 f"become a score: define a type resultsq_t for the sum of their squares"
             )
+
+    def _words(self, array: Array, size: int) -> tuple[ApFixed, list[int]]:
+        """Return the type of an array and its values as words."""
+        kind = self.source.type(array.type, array.where)
+        wrong = next((value for value in array.values if not _NUMBER.fullmatch(value)), None)
+        if wrong is not None:
+            raise TrigemuError(f"{array.where}: {excerpt(wrong)!r} is not a number")
+        numbers = np.array(array.values, np.float64)
+        declared = self.source.number(array.size, array.where) if array.size.strip() else size
+        if len(numbers) != size or declared != size:
+            raise TrigemuError(
+                f"{array.where}: has {len(numbers)} values, declared {declared}: expected {size}"
+            )
+        if not np.isfinite(numbers).all():
+            raise TrigemuError(f"{array.where}: has values that are not finite")
+        return kind, kind.quantise(numbers).tolist()
+
+    def _numbers(self, name: str, size: int, where: str) -> file.Numbers:
+        """Return weights, from a header or from the text file beside it."""
+        array = self.source.arrays.get(name)
+        if array is None:
+            array = self._from_text(name, where)
+        kind, words = self._words(array, size)
+        return file.Numbers(str(kind), words)
+
+    def _from_text(self, name: str, where: str) -> Array:
+        root = self.source.files.root
+        found = [path for path in (root / f"{name}.txt", root / "weights" / f"{name}.txt") if path.is_file()]
+        if not found:
+            hint = nearest(name, self.source.arrays)
+            raise TrigemuError(
+                f"{where}: no weights {name!r}{hint}: expected an array in a header, or {name}.txt in "
+                f"{root / 'weights'}"
+            )
+        if len(found) > 1:
+            raise TrigemuError(f"{where}: the weights {name!r} are in {found[0]} and in {found[1]}")
+        text = self.source.files.text(found[0])
+        if name not in self.source.declared:
+            raise TrigemuError(f"{where}: the type of the weights {name!r} is not declared")
+        values = tuple(value for value in re.split(r"[\s,]+", text) if value)
+        return Array(self.source.declared[name], "", values, str(found[0]))
 
     def _operand(self, name: str, where: str) -> str:
         for _ in range(20):
@@ -214,8 +207,8 @@ class _Project:
         config, x = self._config(call, "dense_config"), self._operand(x, call.where)
         n_in, n_out = self._size(config, "n_in"), self._size(config, "n_out")
         self._check(call, x, n_in)
-        weight = self._transposed(self.weights.numbers(w, n_in * n_out, call.where), config, n_in, n_out)
-        bias = self.weights.numbers(b, n_out, call.where)
+        weight = self._transposed(self._numbers(w, n_in * n_out, call.where), config, n_in, n_out)
+        bias = self._numbers(b, n_out, call.where)
         kind, sums = self._result_type(call), self._type_in(config, "accum_t")
         self._add(file.Dense(y, kind, x, sums, weight, bias), n_out, call.where)
 
@@ -242,7 +235,7 @@ class _Project:
         pixels = self._size(config, "out_height") * self._size(config, "out_width")
         self._check(call, x, height * width * channels)
         n_in = window[0] * window[1] * channels
-        weight = self._transposed(self.weights.numbers(w, n_in * filters, call.where), config, n_in, filters)
+        weight = self._transposed(self._numbers(w, n_in * filters, call.where), config, n_in, filters)
         layer = file.Convolution(
             y,
             self._result_type(call),
@@ -253,7 +246,7 @@ class _Project:
             (above, below, left, right),
             self._type_in(config, "accum_t"),
             weight,
-            self.weights.numbers(b, filters, call.where),
+            self._numbers(b, filters, call.where),
         )
         self._add(layer, pixels * filters, call.where)
 
@@ -283,34 +276,32 @@ class _Project:
         size, filters = self._size(config, "n_in"), self._size(config, "n_filt")
         self._check(call, x, size)
         n = size if filters == -1 else filters
-        numbers = (self.weights.numbers(name, n, call.where) for name in (scale, bias))
+        numbers = (self._numbers(name, n, call.where) for name in (scale, bias))
         self._add(file.Normalise(y, self._result_type(call), x, *numbers), size, call.where)
 
     def merge(self, call: Call, layer: Callable[..., file.Layer]) -> None:
-        *operands, y = _arguments(call, 3)
-        config = self._config(call, "merge_config")
-        a, b = (self._operand(name, call.where) for name in operands)
-        size = self._size(config, "n_elem")
-        for name in (a, b):
-            self._check(call, name, size)
-        self._add(layer(y, self._result_type(call), (a, b)), size, call.where)
+        a, b, y, _ = self._pair(call, "merge_config", "n_elem")
+        self._add(layer(y, self._result_type(call), (a, b)), self.sizes[a], call.where)
 
     def concatenate(self, call: Call) -> None:
-        *operands, y = _arguments(call, 3)
-        a, b = (self._operand(name, call.where) for name in operands)
-        self._config(call, "concat_config")
-        self._add(
-            file.Concatenate(y, self._result_type(call), (a, b)), self.sizes[a] + self.sizes[b], call.where
-        )
+        a, b, y, _ = self._pair(call, "concat_config")
+        layer = file.Concatenate(y, self._result_type(call), (a, b))
+        self._add(layer, self.sizes[a] + self.sizes[b], call.where)
 
     def dot(self, call: Call) -> None:
-        *operands, y = _arguments(call, 3)
-        config = self._config(call, "dot_config")
-        a, b = (self._operand(name, call.where) for name in operands)
-        for name in (a, b):
-            self._check(call, name, self._size(config, "n_in"))
+        a, b, y, config = self._pair(call, "dot_config", "n_in")
         sums = self._type_in(config, "accum_t")
         self._add(file.Dot(y, self._result_type(call), (a, b), sums), 1, call.where)
+
+    def _pair(self, call: Call, kind: str, size: str = "") -> tuple[str, str, str, Struct]:
+        """Return the two operands, the result and the configuration. size: the key of the numbers of each
+        operand."""
+        *operands, y = _arguments(call, 3)
+        config = self._config(call, kind)
+        a, b = (self._operand(name, call.where) for name in operands)
+        for name in (a, b) if size else ():
+            self._check(call, name, self._size(config, size))
+        return a, b, y, config
 
     def _check(self, call: Call, name: str, size: int) -> None:
         if self.sizes[name] != size:

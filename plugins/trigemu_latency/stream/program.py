@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 from trigemu_anomaly.input_kernels import DONE, Features, inputs_function
 from trigemu_anomaly.inputs import Inputs
-from trigemu_anomaly.single_row import ModelCall, Native, model_call
+from trigemu_anomaly.single_row import ModelCall, model_call
 
 from trigemu.base.kernels import address_of, c_function, call_function, numbers_at
 from trigemu.observables import expressions, vectors
@@ -72,8 +72,7 @@ class Program(Assembly):
             with self._only_if(requires):
                 for inputs, features in call.reads:
                     self._store(inputs, features)
-                native = call.native or Native(0, 0)
-                self.add(do.REQUEST, number, bit, native.function, native.arguments)
+                self.add(do.REQUEST, number, bit, *(call.native or (0, 0)))
         except NoFormError:
             del self._code[length:]
             raise

@@ -39,7 +39,7 @@ def read(context: Context, sha256: str | None = None) -> Card[AnomalyCard]:
         for j, text in enumerate(block.observables):
             card.observable(text, ("network", "inputs", i, "observables", j))
     card.model(card.table.network, ("network",))
-    card.finish()
+    card.document.finish()
     return card
 
 
@@ -48,7 +48,7 @@ def test_content_of_a_card(tmp_path: Path, menu_scope: Scope) -> None:
     path = write_card(tmp_path, content, [(["lead[0].pt"], 0.0), (["met"], None)], OBJECTS)
     context = Context(menu_scope, tmp_path)
     card = read(context)
-    assert card.path == path
+    assert card.document.path == path
     assert card.table.description == "two numbers"
     assert card.table.network.inputs == (InputBlock(("lead[0].pt",), 0.0), InputBlock(("met",)))
     assert card.context.folder == tmp_path

@@ -49,11 +49,16 @@ def test_a_phase_2_menu(folder: Path, trigemu: Command) -> None:
     phase2_toys.write_files(folder)
     text = (folder / "menu.yml").read_text()
     text += 'A:\n  leg1: {obj: "Ele:Loose"}\n  leg2: {obj: "Ele:Open"}\n'
-    (folder / "menu.yml").write_text(f'{text}B:\n  leg1: {{obj: "Muon:default", cut: 3}}\n')
+    (folder / "menu.yml").write_text(
+        f'{text}B:\n  leg1: {{obj: "Muon:default"}}\nC:\n  leg1: {{obj: "Mu", cut: 3}}\n'
+    )
     status, message = trigemu("import", "cms-phase2", "menu.yml", "--objects", "objects", "-o", "new.toml")
     assert status == 0
     assert "Warning: A: leg1 (Ele:Loose) and leg2 (Ele:Open)" in message
-    assert all(part in message for part in ("Left out: B (line 32)", "'cut'", "'Muon'", "did you mean 'Mu'"))
+    assert all(
+        part in message
+        for part in ("Left out: B (line 32)", "'Muon'", "C (line 34)", "'cut'", "did you mean 'Mu'")
+    )
     assert "new.toml: 6 seeds, 7 objects" in message
     assert (folder / "new.toml").exists()
 

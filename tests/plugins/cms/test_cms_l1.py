@@ -13,7 +13,7 @@ import pytest
 from l1_toys import write_menu
 from real_data import real_file
 from trigemu_cms import import_cms_l1
-from trigemu_cms.l1 import Imported
+from trigemu_cms.imported import Imported
 
 from trigemu import TrigemuError
 from trigemu.base import toml_text
@@ -37,7 +37,7 @@ def test_an_algorithm_of_one_condition_is_a_trigger(tmp_path: Path) -> None:
         },
         "L1_B": {"name": "L1_B", "stored": "1", "kind": "external", "bit": 35},
     }
-    assert (result.algorithms, result.conditions, result.left_out, result.warnings) == (2, 0, (), ())
+    assert (result.items, result.parts, result.left_out, result.warnings) == (2, 0, (), ())
     assert tomllib.loads(result.toml)["menu"]["format"] == 1
     assert "# 0: MU3\n[[trigger]]\n" in result.toml
     assert result.toml.startswith("# From menu.xml (sha256 ")
@@ -55,7 +55,7 @@ def test_conditions_are_shared_and_no_items(tmp_path: Path) -> None:
         "L1_C",
     ]
     assert "stored" not in triggers["MU3"]
-    assert result.conditions == 3
+    assert result.parts == 3
 
 
 def test_conditions_have_names_that_can_be_read(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_menu_of_nothing_else_is_refused(tmp_path: Path) -> None:
 def test_the_menu_of_2016_is_understood() -> None:
     result = import_cms_l1(real_file("cms_l1", "L1Menu_Collisions2016_v8_m2.xml.xz"))
     document = tomllib.loads(result.toml)
-    assert (result.algorithms, result.left_out) == (257, ())
+    assert (result.items, result.left_out) == (257, ())
     assert len([trigger for trigger in document["trigger"] if "stored" in trigger]) == 257
     assert {trigger["kind"] for trigger in document["trigger"]} == {"combination", "external", "logic"}
 

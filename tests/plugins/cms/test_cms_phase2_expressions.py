@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from phase2_toys import holds
-from trigemu_cms.phase2_expressions import parse_cut, parse_mask, parse_threshold
+from trigemu_cms.phase2_expressions import parse_condition, parse_cut
 from trigemu_cms.phase2_windows import Alternatives, OfLeg, OfPair, OfSum
 
 from trigemu import TrigemuError
@@ -87,18 +87,18 @@ def pair(first: int, second: int, quantity: str, window: Window) -> Alternatives
 )
 def test_masks(text: str, expected: Alternatives) -> None:
     """More of them are in the menus of test_cms_phase2.py, which decide as every choice of objects."""
-    assert parse_mask(text, LEGS) == expected
+    assert parse_condition(text, LEGS) == expected
 
 
 def test_a_leg_without_its_dot_is_not_a_column() -> None:
     with pytest.raises(TrigemuError, match="'leg2offline_pt' is outside of the grammar"):
-        parse_threshold("leg2offline_pt >= 36.0", "leg2", LEGS)
+        parse_condition("leg2offline_pt >= 36.0", LEGS, "leg2")
 
 
 def test_thresholds_name_their_leg_or_not() -> None:
     expected = ({OfLeg(1, "offline_pt"): Window(min=36.0)},)
-    assert parse_threshold("offline_pt >= 36.0", "leg2", LEGS) == expected
-    assert parse_threshold(" leg2.offline_pt >= 36.0", "leg2", LEGS) == expected
+    assert parse_condition("offline_pt >= 36.0", LEGS, "leg2") == expected
+    assert parse_condition(" leg2.offline_pt >= 36.0", LEGS, "leg2") == expected
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_thresholds_name_their_leg_or_not() -> None:
 )
 def test_what_is_outside_of_the_grammar(text: str, message: str) -> None:
     with pytest.raises(TrigemuError, match=re.escape(message)):
-        parse_mask(text, LEGS)
+        parse_condition(text, LEGS)
 
 
 def test_columns_of_objects_stand_in_braces() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from printing import text_of
 from toys import memory_catalogue, menu_from
-from trigemu_cms.l1 import LeftOut
+from trigemu_cms.imported import LeftOut
 from trigemu_cms.pairs import CheckedPair, Pair, as_csv, as_json, pairs_page, validation_page
 from trigemu_validation import Checked, DecisionCheck
 
