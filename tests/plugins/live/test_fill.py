@@ -346,7 +346,7 @@ def test_negative_weights(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path, place: Place, trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     _, _, samples = setting(tmp_path, MENU, FILL + 'signals = ["some"]\n' + CONTROL)
-    monkeypatch.setattr("trigemu.open_catalogue", lambda *given, **how: samples)
+    monkeypatch.setattr("trigemu.cli.session.open_catalogue", lambda *given, **how: samples)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.csv").write_text("name,one\nJ,3\nM,0\nLOGIC,1\n")
     (tmp_path / "g.toml").write_text(FILL + '[[column]]\nname = "one"\nbelow = 4.0\n')
