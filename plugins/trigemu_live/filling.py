@@ -172,6 +172,10 @@ class FillingTable(TomlTable, frozen=True):
         return [slot for first, last in _checked(self.trains) for slot in range(first - 1, last)]
 
 
+class _File(TomlTable, frozen=True):
+    filling: FillingTable
+
+
 def _checked(trains: Iterable[list[int]]) -> Iterator[tuple[int, int]]:
     before = 0
     for train in trains:
@@ -285,12 +289,10 @@ def scheme_names() -> list[str]:
 def _of_toml(path: Path) -> Filling:
     document = load_toml(path)
     refuse_other_kinds(document, "filling")
-    for key in document.data:
-        if key != "filling":
-            document.problem((key,), "", f"unknown key {quoted(key)}: expected [filling]")
-    table = read_table(document, document.data.get("filling", {}), FillingTable, ("filling",), "[filling]")
+    file = read_table(document, document.data, _File, (), "")
     document.finish()
-    assert table is not None
+    assert file is not None
+    table = file.filling
     luminosity = None
     if table.luminosity:
         luminosity = np.array(table.luminosity) / np.mean(table.luminosity)
