@@ -124,32 +124,13 @@ def through_fill(
 ) -> Fill:
     """Run a menu through a fill.
 
-    Parameters
-    ----------
-    menu : path or Menu
-        The menu. Budgets are met at the pile-up of the samples, in the column at the beginning of the fill.
-    config : FillConfig
-        The fill (`read_fill`).
-    catalogue : path, Catalogue, or list of paths
-        Samples whose events are crossings with `n_interaction`.
-    filling, rules
-        As in `live_rates`.
-    seeds : sequence of int
-        The seeds with which controllers run.
-    executor, progress
-        As in `emulate`.
+    catalogue: samples whose events are crossings with `n_interaction`. seeds: those with which controllers
+    run. The rest is as in `live_rates`. Budgets are met at the pile-up of the samples, in the column at the
+    beginning of the fill.
 
-    Returns
-    -------
-    Fill
-
-    Raises
-    ------
-    SampleError
-        If the samples cannot be reweighted to a pile-up of the fill.
-    TrigemuError
-        If a controlled trigger has no threshold, or shares its counter, or others read it; or if a column or
-        a signal does not exist.
+    Raises SampleError if the samples cannot be reweighted to a pile-up of the fill; TrigemuError if a
+    controlled trigger has no threshold, or shares its counter, or others read it, or if a column or a signal
+    does not exist.
     """
     menu = menu_of(menu)
     filling = filling or every_slot(menu.crossing_rate_hz)

@@ -78,37 +78,12 @@ class Filling:
 
 
 def every_slot(crossing_rate_hz: float) -> Filling:
-    """Return an orbit with every slot filled, which gives a crossing rate.
-
-    Parameters
-    ----------
-    crossing_rate_hz : float
-        The rate of crossings in Hz.
-
-    Returns
-    -------
-    Filling
-    """
+    """Return an orbit with every slot filled, which gives a crossing rate."""
     return Filling("every slot", np.arange(ORBIT), orbit_hz=crossing_rate_hz / ORBIT)
 
 
 def spread(colliding: int) -> Filling:
-    """Return a number of colliding bunches spread evenly over the orbit.
-
-    Parameters
-    ----------
-    colliding : int
-        The number of bunches, from 1 to 3564.
-
-    Returns
-    -------
-    Filling
-
-    Raises
-    ------
-    TrigemuError
-        If there are not that many slots.
-    """
+    """Return a number of colliding bunches spread evenly over the orbit."""
     if not 1 <= colliding <= ORBIT:
         raise TrigemuError(f"{colliding} colliding bunches: an orbit has 1 to {ORBIT} slots")
     return Filling(f"{colliding} spread evenly", np.arange(colliding) * ORBIT // colliding)
@@ -191,23 +166,9 @@ def _checked(trains: Iterable[list[int]]) -> Iterator[tuple[int, int]]:
 def slots_of_pattern(text: str) -> list[int]:
     """Return the slots that a text such as `39(72b 8e)` fills.
 
-    Parameters
-    ----------
-    text : str
-        Numbers followed by `b`, bunches, or `e`, empty slots, or by a bracket with such a text.
+    Its numbers are followed by `b`, bunches, `e`, empty slots, or by a bracket with such a text. Raises
+    TrigemuError if it has more slots than an orbit, or no bunch.
 
-    Returns
-    -------
-    list of int
-        The slots, ascending from 0.
-
-    Raises
-    ------
-    TrigemuError
-        If the text is no pattern, has more slots than an orbit, or no bunch.
-
-    Examples
-    --------
     >>> slots_of_pattern("2(2b 1e) 1b")
     [0, 1, 3, 4, 6]
     """
@@ -244,21 +205,9 @@ def slots_of_pattern(text: str) -> list[int]:
 def read_filling(scheme: Path | str) -> Filling:
     """Read a filling scheme.
 
-    Parameters
-    ----------
-    scheme : path or str
-        A file (CSV or JSON of the LHC programme, or TOML), the name of a scheme that comes with trigemu, or a
-        pattern such as "39(72b 8e)". Files of the LHC are for IP 1 and 5, with @IP2 or @IP8 at the end of
-        their name for these.
-
-    Returns
-    -------
-    Filling
-
-    Raises
-    ------
-    TrigemuError
-        If there is no such file, or it has mistakes.
+    scheme: a file (CSV or JSON of the LHC programme, or TOML), the name of a scheme that comes with trigemu,
+    or a pattern such as "39(72b 8e)". Files of the LHC are for IP 1 and 5, with @IP2 or @IP8 at the end of
+    their name for these. Raises TrigemuError if there is no such file, or it has mistakes.
     """
     text, path = str(scheme), file_of(scheme)
     if path.suffix not in (".csv", ".json", ".toml") and _TOKEN.match(text):

@@ -66,7 +66,7 @@ def live_rates(
     seconds : float
         The time of beam, of all beams together.
     seed : int
-        The seed; the result does not depend on the number of workers.
+        The seed; the result does not depend on the number of workers, which are threads.
     counters : {"random", "zero", "section"}
         Where prescale counters begin: at random in each of 32 beams; at zero in one beam; or at zero in a
         beam for each section of luminosity of 2¹⁸ orbits.
@@ -77,14 +77,8 @@ def live_rates(
         luminosities.
     without : sequence of str
         Triggers that never accept; all others see the same crossings.
-    workers : int
-        The number of threads.
     executor, progress
         As in `emulate`.
-
-    Returns
-    -------
-    LiveRates
 
     Raises
     ------

@@ -51,35 +51,10 @@ def accepts_in_order(
 ) -> OrderedAccepts:
     """Run consecutive crossings through the prescale counters of a menu and through rules, as they come.
 
-    Parameters
-    ----------
-    menu : path or Menu
-        The menu.
-    catalogue : path, Catalogue, or list of paths
-        Samples whose events are consecutive crossings.
-    rules : Rules
-        The rules.
-    filling : Filling, optional
-        The filling scheme, for rules about slots; crossing k of a file is in slot k mod 3564.
-    counters : {"zero", "random", "section"}
-        Where prescale counters begin, at zero or, from the seed, at random.
-    seed : int
-        The seed, also of `random` triggers and of prefiring.
-    without : sequence of str
-        Triggers that never accept.
-    executor, progress
-        As in `emulate`.
-
-    Returns
-    -------
-    OrderedAccepts
-
-    Raises
-    ------
-    SampleError
-        If events are not consecutive crossings.
-    TrigemuError
-        If the menu has no such trigger.
+    catalogue: samples whose events are consecutive crossings; else SampleError is raised. filling: for rules
+    about slots; crossing k of a file is in slot k mod 3564. counters: begin at zero or, from the seed, at
+    random. seed: also of `random` triggers and of prefiring. without: triggers that never accept. The rest is
+    as in `live_rates`.
     """
     check_start(counters)
     samples = samples_of(catalogue, executor=executor)

@@ -185,19 +185,8 @@ def rule_names() -> list[str]:
 def read_rules(rules: Path | str) -> Rules:
     """Read a set of rules.
 
-    Parameters
-    ----------
-    rules : path or str
-        A TOML file, or the name of a set that comes with trigemu.
-
-    Returns
-    -------
-    Rules
-
-    Raises
-    ------
-    TrigemuError
-        If there is no such file, or it has mistakes.
+    rules: a TOML file, or the name of a set that comes with trigemu. Raises TrigemuError if there is no such
+    file, or it has mistakes.
     """
     path = Path(rules)
     if not path.suffix:
