@@ -26,7 +26,7 @@ from .beam import AFTER, BEFORE, Counts, Start, State, check_start
 from .filling import ORBIT, Filling, every_slot
 from .live import check_names
 from .patterns import menu_arrays
-from .results import OrderedAccepts, OrderedItem, Vetoed
+from .results import OrderedAccepts, OrderedItem, Vetoed, by_kind
 from .rules import Rules
 from .summary import blockers, losses
 from .vetoes import rule_table
@@ -87,10 +87,8 @@ def accepts_in_order(
             crossing, by = int(numbers[start + kept[k]]), rules.labels[causes[k]]
             vetoed.append(Vetoed(source.path, crossing, by, tuple(names[accepted[:, k]].tolist())))
         phase, start = state.phase, rows.stop
-    t, g = len(solved.enabled), len(arrays.groups)
     items = []
-    for row, name in enumerate([*names.tolist(), *arrays.groups, *arrays.levels]):
-        kind = "trigger" if row < t else "group" if row < t + g else "level"
+    for row, (name, kind) in enumerate(arrays.rows):
         before, after = counts.total[[BEFORE, AFTER], row].tolist()
         lost, because = losses(counts, row, rules), blockers(counts, row, solved)
         items.append(OrderedItem(name, kind, before, after, lost, because))
@@ -100,9 +98,7 @@ def accepts_in_order(
         filling=filling,
         rules=rules,
         crossings=len(words),
-        triggers=tuple(items[:t]),
-        groups=tuple(items[t : t + g]),
-        levels=tuple(items[t + g :]),
+        **by_kind(items),
         vetoed=tuple(vetoed),
         models=plan.models[0],
     )

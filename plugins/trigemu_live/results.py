@@ -3,9 +3,9 @@ rows say how they are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -77,24 +77,61 @@ class LiveItem:
     gain_live: float | None = shown("number", None, "By how much the live fraction would rise without it.")
 
 
-@dataclass(frozen=True, repr=False)
-class LiveRates(Shown, Named[LiveItem]):
+@dataclass(frozen=True)
+class OrderedItem:
+    """The accepts of a trigger, a group or a level."""
+
+    name: str = shown("key", "trigger", _NAME)
+    kind: str = shown("label", None, _KIND)
+    before: int = shown("count", "accepts", "Its accepts without the rules.")
+    after: int = shown("count", "recorded", "Its accepts with the rules.")
+    #: The accepts that are lost, by rule, and the part of them that accepts of each trigger blocked.
+    lost: Mapping[str, int] = shown("label", "lost most to", _CAUSE, "cause")
+    because: Mapping[str, float] = shown("label", "because of", _BECAUSE, gives_way=1)
+
+
+T = TypeVar("T", bound=LiveItem | OrderedItem)
+
+
+def by_kind(items: Sequence[T]) -> dict[str, Any]:
+    """Return the triggers, groups and levels of `items` as the fields of a result."""
+    kinds = ("trigger", "group", "level")
+    return {f"{kind}s": tuple(item for item in items if item.kind == kind) for kind in kinds}
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class _Recorded(Shown, Named[T], Generic[T]):
+    """A menu before and after rules; result["J100"] are the numbers of a trigger or group."""
+
+    menu: Menu  #: The menu, at the crossing rate of the filling scheme if crossings are drawn
+    catalogue: Catalogue  #: The samples
+    filling: Filling  #: The filling scheme
+    rules: Rules  #: The rules
+    #: triggers, groups, levels: The numbers. A menu without levels has one level.
+    triggers: tuple[T, ...]
+    groups: tuple[T, ...]
+    levels: tuple[T, ...]
+    models: Mapping[str, str]  #: The SHA-256 of each model file by its path
+
+    def _named(self) -> tuple[str, Mapping[str, T]]:
+        return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
+
+    @property
+    def all_items(self) -> tuple[T, ...]:
+        """The triggers, groups and levels."""
+        return (*self.triggers, *self.groups, *self.levels)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class LiveRates(_Recorded[LiveItem]):
     """What is recorded of a menu; result["J100"] are the rates of a trigger or group."""
 
     _view: ClassVar[str] = "trigemu_live.view:LIVE"
 
-    menu: Menu  #: The menu, at the crossing rate of the filling scheme
-    catalogue: Catalogue  #: The samples
-    filling: Filling  #: The filling scheme
-    rules: Rules  #: The rules
     seconds: float  #: The time of beam, of all beams together, in whole orbits
     seed: int  #: The seed
     start: Start  #: Where prescale counters begin
     factor: float  #: The factor on the rate of crossings in which a trigger fires
-    #: triggers, groups, levels: The rates. A menu without levels has one level.
-    triggers: tuple[LiveItem, ...]
-    groups: tuple[LiveItem, ...]
-    levels: tuple[LiveItem, ...]
     live: float  #: The part of the accepts of the first level that are recorded
     live_error: float  #: Its error, of both the drawing and the samples
     by_slot: IntArray  #: int64[2, 3564], accepts of the first level before and after the rules in each slot
@@ -108,16 +145,7 @@ class LiveRates(Shown, Named[LiveItem]):
     curve: LiveCurve  #: The live fraction of independent crossings at other rates
     #: The part of the rate in patterns that are not drawn, because their weights are negative.
     negative: float
-    models: Mapping[str, str]  #: The SHA-256 of each model file by its path
     warnings: tuple[str, ...] = ()  #: Warnings to read before using the numbers
-
-    def _named(self) -> tuple[str, Mapping[str, LiveItem]]:
-        return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
-
-    @property
-    def all_items(self) -> tuple[LiveItem, ...]:
-        """The triggers, groups and levels."""
-        return (*self.triggers, *self.groups, *self.levels)
 
     @property
     def rate(self) -> LiveItem:
@@ -136,19 +164,6 @@ class LiveRates(Shown, Named[LiveItem]):
 
 
 @dataclass(frozen=True)
-class OrderedItem:
-    """The accepts of a trigger, a group or a level."""
-
-    name: str = shown("key", "trigger", _NAME)
-    kind: str = shown("label", None, _KIND)
-    before: int = shown("count", "accepts", "Its accepts without the rules.")
-    after: int = shown("count", "recorded", "Its accepts with the rules.")
-    #: The accepts that are lost, by rule, and the part of them that accepts of each trigger blocked.
-    lost: Mapping[str, int] = shown("label", "lost most to", _CAUSE, "cause")
-    because: Mapping[str, float] = shown("label", "because of", _BECAUSE, gives_way=1)
-
-
-@dataclass(frozen=True)
 class Vetoed:
     """An accept of the first level that a rule vetoes."""
 
@@ -158,28 +173,12 @@ class Vetoed:
     triggers: tuple[str, ...]  #: The triggers that accept it
 
 
-@dataclass(frozen=True, repr=False)
-class OrderedAccepts(Shown, Named[OrderedItem]):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class OrderedAccepts(_Recorded[OrderedItem]):
     """What rules leave of consecutive crossings; result["L1_SingleMu22"] are the accepts of a trigger or
     group."""
 
     _view: ClassVar[str] = "trigemu_live.view:ORDERED"
 
-    menu: Menu  #: The menu
-    catalogue: Catalogue  #: The samples
-    filling: Filling  #: The filling scheme
-    rules: Rules  #: The rules
     crossings: int  #: The number of crossings
-    triggers: tuple[OrderedItem, ...]  #: triggers, groups, levels: The accepts
-    groups: tuple[OrderedItem, ...]
-    levels: tuple[OrderedItem, ...]
     vetoed: tuple[Vetoed, ...]  #: The accepts that rules veto, in order
-    models: Mapping[str, str]  #: The SHA-256 of each model file by its path
-
-    def _named(self) -> tuple[str, Mapping[str, OrderedItem]]:
-        return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
-
-    @property
-    def all_items(self) -> tuple[OrderedItem, ...]:
-        """The triggers, groups and levels."""
-        return (*self.triggers, *self.groups, *self.levels)
