@@ -4,8 +4,8 @@ rows say how they are shown."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from trigemu.base.shown import Named, Shown
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
 from trigemu.results import numbers
-from trigemu.results.table import Column, Role
+from trigemu.results.table import Column
 from trigemu.samples.catalogue import Catalogue
 
 from .beam import Start
@@ -22,72 +22,70 @@ from .curve import LiveCurve
 from .filling import Filling
 from .rules import Rules
 
-
-def shown(role: Role, heading: str | None, meaning: str, name: str = "", **more: Any) -> Any:
-    """Return a field of a row, and the column that shows it, by default of its name."""
-    return field(metadata={"column": lambda of: Column(name or of, role, heading, meaning, **more)})
-
-
-def columns_of(row: type) -> tuple[Column, ...]:
-    """Return the columns of a kind of row."""
-    return tuple(f.metadata["column"](f.name) for f in fields(row) if f.metadata)
-
-
 _PARTS = ("hz", "error_hz", "events")
-_NAME, _KIND = "The name of the trigger, group, level or menu.", "trigger, group or level."
-_CAUSE, _BECAUSE = (
-    "The rule that vetoes most of its accepts.",
-    "The trigger whose accepts block most of its own.",
+_NAME = Column("", "key", "trigger", "The name of the trigger, group, level or menu.")
+_KIND = Column("", "label", None, "trigger, group or level.")
+_LIVE = Column(
+    "", "share", "live", "The part of its accepts that are recorded.", text=lambda v: numbers.percent(*v)
 )
+_CAUSE = Column("cause", "label", "lost most to", "The rule that vetoes most of its accepts.")
+_BECAUSE = Column("", "label", "because of", "The trigger whose accepts block most of its own.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LiveItem:
     """The rates of a trigger, a group or a level before and after the rules."""
 
-    name: str = shown("key", "trigger", _NAME)
-    kind: Literal["trigger", "group", "level"] = shown("label", None, _KIND)
-    level: str | None = shown("label", None, "Its level, in menus with levels.")
-    prescale: float | None = shown(
-        "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6
-    )
-    before: Rate = shown(  # noqa: RUF009
-        "rate", "before", "Its rate without the rules.", parts=_PARTS, gives_way=3
-    )
-    after: Rate = shown("rate", "recorded", "Its rate with the rules.", parts=_PARTS)  # noqa: RUF009
-    live: float = shown(
-        "share", "live", "The part of its accepts that are recorded.", text=lambda v: numbers.percent(*v)
-    )
+    name: Annotated[str, _NAME]
+    kind: Annotated[Literal["trigger", "group", "level"], _KIND]
+    level: Annotated[str | None, Column("", "label", None, "Its level, in menus with levels.")]
+    prescale: Annotated[
+        float | None,
+        Column("", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6),
+    ]
+    before: Annotated[
+        Rate, Column("", "rate", "before", "Its rate without the rules.", parts=_PARTS, gives_way=3)
+    ]
+    after: Annotated[Rate, Column("", "rate", "recorded", "Its rate with the rules.", parts=_PARTS)]
+    live: Annotated[float, _LIVE]
     live_error: float  #: Its error, from the drawn crossings; 0 if it accepts nothing
-    unique: Rate = shown(  # noqa: RUF009
-        "rate", "unique", "The recorded rate that it alone accepts.", parts=_PARTS, gives_way=4
-    )
+    unique: Annotated[
+        Rate,
+        Column("", "rate", "unique", "The recorded rate that it alone accepts.", parts=_PARTS, gives_way=4),
+    ]
     #: The number of lost accepts by rule, and the part of them that accepts of each trigger blocked.
-    lost: Mapping[str, int] = shown("label", "lost most to", _CAUSE, "cause", gives_way=1)
-    because: Mapping[str, float] = shown("label", "because of", _BECAUSE, gives_way=5)
+    lost: Annotated[Mapping[str, int], replace(_CAUSE, gives_way=1)]
+    because: Annotated[Mapping[str, float], replace(_BECAUSE, gives_way=5)]
     #: For a trigger of the first level.
-    gain_hz: float | None = shown(
-        "difference", "others gain", "What the other triggers would gain without it.", "gain", gives_way=2
-    )
+    gain_hz: Annotated[
+        float | None,
+        Column(
+            "gain", "difference", "others gain", "What the other triggers would gain without it.", gives_way=2
+        ),
+    ]
     gain_error_hz: float | None
-    drawing_error_hz: float = shown("number", None, "The error of `after` from the drawn crossings, in Hz.")
-    table_error_hz: float = shown(
-        "number", None, "The error of `after` from the events of the samples, in Hz."
-    )
-    gain_live: float | None = shown("number", None, "By how much the live fraction would rise without it.")
+    drawing_error_hz: Annotated[
+        float, Column("", "number", None, "The error of `after` from the drawn crossings, in Hz.")
+    ]
+    table_error_hz: Annotated[
+        float, Column("", "number", None, "The error of `after` from the events of the samples, in Hz.")
+    ]
+    gain_live: Annotated[
+        float | None, Column("", "number", None, "By how much the live fraction would rise without it.")
+    ]
 
 
 @dataclass(frozen=True)
 class OrderedItem:
     """The accepts of a trigger, a group or a level."""
 
-    name: str = shown("key", "trigger", _NAME)
-    kind: str = shown("label", None, _KIND)
-    before: int = shown("count", "accepts", "Its accepts without the rules.")
-    after: int = shown("count", "recorded", "Its accepts with the rules.")
+    name: Annotated[str, _NAME]
+    kind: Annotated[str, _KIND]
+    before: Annotated[int, Column("", "count", "accepts", "Its accepts without the rules.")]
+    after: Annotated[int, Column("", "count", "recorded", "Its accepts with the rules.")]
     #: The accepts that are lost, by rule, and the part of them that accepts of each trigger blocked.
-    lost: Mapping[str, int] = shown("label", "lost most to", _CAUSE, "cause")
-    because: Mapping[str, float] = shown("label", "because of", _BECAUSE, gives_way=1)
+    lost: Annotated[Mapping[str, int], _CAUSE]
+    because: Annotated[Mapping[str, float], replace(_BECAUSE, gives_way=1)]
 
 
 T = TypeVar("T", bound=LiveItem | OrderedItem)
