@@ -42,9 +42,7 @@ def _number(name: str, least: int, most: int, text: str) -> Callable[[Any], Any]
 @click.option("--time-limit", type=options.POSITIVE, help="Seconds after which no further search begins.")
 @options.json_file
 @options.csv_file
-@click.option(
-    "--figures", type=click.Path(path_type=Path, file_okay=False), help="Draw the figures into this folder."
-)
+@options.figures
 def optimise(
     menu: Path,
     goals: Path,
