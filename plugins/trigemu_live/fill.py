@@ -414,11 +414,8 @@ class Model:
         """Return the errors of the recorded rates in the first and the last step, as in `Fill`."""
         errors = []
         for step in (0, -1):
-            first, live, column = (
-                float(trace.before[step]),
-                float(trace.live[step]),
-                self._column(trace.name, step),
-            )
+            first, live = float(trace.before[step]), float(trace.live[step])
+            column = self._column(trace.name, step)
             slope = 20 * (1.0 - float(np.interp(0.95 * first, *self._curve)) / live)  # d ln L / d ln R
             how = self._factors[step], trace.thresholds[:, step], self._chance[column], column
             errors.append(self._background.errors(*how, slope, self._stratum) * self._hz * live)

@@ -213,14 +213,8 @@ def read_filling(scheme: Path | str) -> Filling:
     if path.suffix not in (".csv", ".json", ".toml") and _TOKEN.match(text):
         return Filling(text, np.array(slots_of_pattern(text), np.int64))
     if not path.suffix:
-        names = scheme_names()
-        if text not in names:
-            near = nearest(text, names)
-            raise TrigemuError(
-                f"filling {quoted(text)}: expected a file (.csv, .json, .toml), a pattern such as "
-                f"'39(72b 8e)', or one of {', '.join(names)}{near}"
-            )
-        path = SCHEMES / f"{text}.toml"
+        expected = "a file (.csv, .json, .toml), a pattern such as '39(72b 8e)'"
+        path = shipped(SCHEMES, f"filling {quoted(text)}", text, expected)
     return _of_toml(path) if path.suffix == ".toml" else _of_lhc(path, text[len(str(path)) + 1 :])
 
 
@@ -228,6 +222,14 @@ def file_of(scheme: Path | str) -> Path:
     """Return the file of a scheme, without the interaction point."""
     file, at, point = str(scheme).rpartition("@")
     return Path(file if at and point in _POINTS else scheme)
+
+
+def shipped(folder: Path, what: str, name: str, expected: str) -> Path:
+    """Return the file with a name that comes with trigemu; the error says what else is `expected`."""
+    names = sorted(file.stem for file in folder.glob("*.toml"))
+    if name not in names:
+        raise TrigemuError(f"{what}: expected {expected}, or one of {', '.join(names)}{nearest(name, names)}")
+    return folder / f"{name}.toml"
 
 
 def scheme_names() -> list[str]:
