@@ -75,7 +75,7 @@ class FillTable(TomlTable, frozen=True):
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         given = [value is not None for value in (self.pileup, self.half_life_hours, self.curve)]
         if given not in ([True, True, False], [False, False, True]):
-            yield "pileup", "expected pileup and half_life_hours, or a curve"
+            yield "pileup", "[fill]: expected pileup and half_life_hours, or a curve"
         for number, point in enumerate(self.curve or []):
             if len(point) != 2 or not (abs(point[0]) <= MAX_HOURS and MIN_PILEUP <= point[1] <= MAX_PILEUP):
                 bounds = f"up to {MAX_HOURS} hours, a pile-up from {MIN_PILEUP:g} to {MAX_PILEUP:g}"

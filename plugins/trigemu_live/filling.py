@@ -129,7 +129,7 @@ class FillingTable(TomlTable, frozen=True):
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if (self.trains is None) == (self.pattern is None):
-            yield "trains", "expected either trains or a pattern"
+            yield "trains", "[filling]: expected either trains or a pattern"
             return
         try:
             slots = self.slots()
