@@ -62,30 +62,10 @@ def live_fraction(
 ) -> LiveFraction:
     """Return the fraction of accepts that rules allow at a rate, if crossings are independent.
 
-    Parameters
-    ----------
-    rules : Rules
-        The rules (`read_rules`); prefiring is left out.
-    filling : Filling
-        The filling scheme (`read_filling`, `spread`, `every_slot`).
-    input_rate_hz : float
-        The rate of accepts before the rules in Hz, up to the crossing rate of the scheme.
-    attempts : int
-        The number of accepts before the rules that are drawn.
-    seed : int
-        The seed. With the same seed, fractions at different rates are strongly correlated.
+    input_rate_hz: of accepts before the rules, up to the crossing rate of the scheme. attempts: how many of
+    these are drawn. With the same seed, fractions at different rates are strongly correlated. Prefiring is
+    left out. Raises TrigemuError if the rules veto every filled slot.
 
-    Returns
-    -------
-    LiveFraction
-
-    Raises
-    ------
-    TrigemuError
-        If the rate is not between 0 and the crossing rate, or the rules veto every filled slot.
-
-    Examples
-    --------
     >>> live = live_fraction(read_rules("cms"), read_filling("lhc-2018-2544"), 100e3)
     >>> f"{100 * live.value:.1f} %"
     '98.9 %'
@@ -126,19 +106,7 @@ def live_curve(
     attempts: int = ATTEMPTS,
     seed: int = 1,
 ) -> LiveCurve:
-    """Return the live fraction at several rates, as `live_fraction` does.
-
-    Parameters
-    ----------
-    rules, filling, attempts, seed
-        As in `live_fraction`.
-    rates_hz : sequence of float
-        The rates of accepts before the rules in Hz.
-
-    Returns
-    -------
-    LiveCurve
-    """
+    """Return the live fraction at several rates, as `live_fraction` does."""
     points = (live_fraction(rules, filling, rate, attempts=attempts, seed=seed) for rate in rates_hz)
     return LiveCurve(rules, filling, tuple(points))
 
@@ -148,26 +116,10 @@ def largest_input_rate(
 ) -> float:
     """Return the largest rate of accepts before the rules at which at least a fraction of them is live.
 
-    Parameters
-    ----------
-    rules, filling, attempts, seed
-        As in `live_fraction`.
-    live : float
-        The live fraction, between 0 and 1.
+    The rate, in Hz, is about 1 % from the exact one with the default number of attempts; it is the crossing
+    rate if the fraction is never smaller. Raises TrigemuError if no rate has such a live fraction, because of
+    vetoed slots.
 
-    Returns
-    -------
-    float
-        The rate in Hz, about 1 % from the exact one with the default number of attempts; the crossing rate if
-        the fraction is never smaller.
-
-    Raises
-    ------
-    TrigemuError
-        If no rate has such a live fraction, because of vetoed slots.
-
-    Examples
-    --------
     >>> rate = largest_input_rate(read_rules("cms"), read_filling("lhc-2018-2544"), 0.95)
     >>> 200e3 < rate < 230e3
     True

@@ -124,32 +124,13 @@ def through_fill(
 ) -> Fill:
     """Run a menu through a fill.
 
-    Parameters
-    ----------
-    menu : path or Menu
-        The menu. Budgets are met at the pile-up of the samples, in the column at the beginning of the fill.
-    config : FillConfig
-        The fill (`read_fill`).
-    catalogue : path, Catalogue, or list of paths
-        Samples whose events are crossings with `n_interaction`.
-    filling, rules
-        As in `live_rates`.
-    seeds : sequence of int
-        The seeds with which controllers run.
-    executor, progress
-        As in `emulate`.
+    catalogue: samples whose events are crossings with `n_interaction`. seeds: those with which controllers
+    run. The rest is as in `live_rates`. Budgets are met at the pile-up of the samples, in the column at the
+    beginning of the fill.
 
-    Returns
-    -------
-    Fill
-
-    Raises
-    ------
-    SampleError
-        If the samples cannot be reweighted to a pile-up of the fill.
-    TrigemuError
-        If a controlled trigger has no threshold, or shares its counter, or others read it; or if a column or
-        a signal does not exist.
+    Raises SampleError if the samples cannot be reweighted to a pile-up of the fill; TrigemuError if a
+    controlled trigger has no threshold, or shares its counter, or others read it, or if a column or a signal
+    does not exist.
     """
     menu = menu_of(menu)
     filling = filling or every_slot(menu.crossing_rate_hz)
@@ -433,11 +414,8 @@ class Model:
         """Return the errors of the recorded rates in the first and the last step, as in `Fill`."""
         errors = []
         for step in (0, -1):
-            first, live, column = (
-                float(trace.before[step]),
-                float(trace.live[step]),
-                self._column(trace.name, step),
-            )
+            first, live = float(trace.before[step]), float(trace.live[step])
+            column = self._column(trace.name, step)
             slope = 20 * (1.0 - float(np.interp(0.95 * first, *self._curve)) / live)  # d ln L / d ln R
             how = self._factors[step], trace.thresholds[:, step], self._chance[column], column
             errors.append(self._background.errors(*how, slope, self._stratum) * self._hz * live)

@@ -19,17 +19,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.errors import nearest, quoted
-from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
+from trigemu.base.toml import Key, TomlTable, load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 
-T = TypeVar("T", bound=TomlTable)
 _Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 #: The pile-up of a fill.
 MIN_PILEUP, MAX_PILEUP = 1e-6, 1e5
@@ -77,7 +75,7 @@ class FillTable(TomlTable, frozen=True):
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         given = [value is not None for value in (self.pileup, self.half_life_hours, self.curve)]
         if given not in ([True, True, False], [False, False, True]):
-            yield "pileup", "expected pileup and half_life_hours, or a curve"
+            yield "pileup", "[fill]: expected pileup and half_life_hours, or a curve"
         for number, point in enumerate(self.curve or []):
             if len(point) != 2 or not (abs(point[0]) <= MAX_HOURS and MIN_PILEUP <= point[1] <= MAX_PILEUP):
                 bounds = f"up to {MAX_HOURS} hours, a pile-up from {MIN_PILEUP:g} to {MAX_PILEUP:g}"
@@ -166,47 +164,23 @@ class FillConfig:
         return min(below)[1] if below else None
 
 
+class _File(TomlTable, frozen=True):
+    fill: FillTable
+    column: tuple[ColumnTable, ...] = ()
+    control: tuple[ControlTable, ...] = ()
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if len({control.trigger for control in self.control}) < len(self.control):
+            yield "control", "a trigger has two controllers"
+        if len({column.below for column in self.column}) < len(self.column):
+            yield "column", "two columns begin below the same pile-up"
+
+
 def read_fill(path: Path | str) -> FillConfig:
-    """Read a fill.
-
-    Parameters
-    ----------
-    path : path or str
-        The TOML file.
-
-    Returns
-    -------
-    FillConfig
-
-    Raises
-    ------
-    TableError
-        With all mistakes of the file, each with its line.
-    """
+    """Read a fill (TOML). TableError has all mistakes of the file, each with its line."""
     document = load_toml(Path(path))
     refuse_other_kinds(document, "fill")
-    known = ("fill", "column", "control")
-    for key in (key for key in document.data if key not in known):
-        document.problem((key,), "", f"unknown key {quoted(key)}{nearest(key, known)}")
-    fill = read_table(document, document.data.get("fill", {}), FillTable, ("fill",), "[fill]")
-    columns = _tables(document, "column", ColumnTable)
-    controls = _tables(document, "control", ControlTable)
-    for name, values, message in (
-        ("control", [control.trigger for control in controls], "a trigger has two controllers"),
-        ("column", [column.below for column in columns], "two columns begin below the same pile-up"),
-    ):
-        if len(set(values)) < len(values):
-            document.problem((name,), "", message)
+    file = read_table(document, document.data, _File, (), "")
     document.finish()
-    assert fill is not None
-    return FillConfig(fill, tuple(columns), tuple(controls), document.path, document.sha256)
-
-
-def _tables(document: Document, name: str, struct: type[T]) -> list[T]:
-    tables = document.data.get(name, [])
-    if not isinstance(tables, list):
-        document.problem((name,), "", f"{name}: expected tables [[{name}]]")
-        return []
-    numbered = enumerate(tables)
-    read = (read_table(document, t, struct, (name, n), f"{name} {n + 1}") for n, t in numbered)
-    return [table for table in read if table is not None]
+    assert file is not None
+    return FillConfig(file.fill, file.column, file.control, document.path, document.sha256)

@@ -103,9 +103,7 @@ class Accepted:
     without: FloatArray
     cell: IntArray  #: int64[r]
     weight: FloatArray  #: float64[r]
-    missed: (
-        FloatArray  #: float64[columns, r], the probability that no other trigger of the first level accepts
-    )
+    missed: FloatArray  #: float64[columns, r], the probability that no other trigger of the level accepts
     scores: FloatArray  #: float64[r, k], −inf where the controlled trigger accepts nothing
     events: Gathered
     pattern: IntArray  #: int64[n], of the decisions of each event

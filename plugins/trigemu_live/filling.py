@@ -78,37 +78,12 @@ class Filling:
 
 
 def every_slot(crossing_rate_hz: float) -> Filling:
-    """Return an orbit with every slot filled, which gives a crossing rate.
-
-    Parameters
-    ----------
-    crossing_rate_hz : float
-        The rate of crossings in Hz.
-
-    Returns
-    -------
-    Filling
-    """
+    """Return an orbit with every slot filled, which gives a crossing rate."""
     return Filling("every slot", np.arange(ORBIT), orbit_hz=crossing_rate_hz / ORBIT)
 
 
 def spread(colliding: int) -> Filling:
-    """Return a number of colliding bunches spread evenly over the orbit.
-
-    Parameters
-    ----------
-    colliding : int
-        The number of bunches, from 1 to 3564.
-
-    Returns
-    -------
-    Filling
-
-    Raises
-    ------
-    TrigemuError
-        If there are not that many slots.
-    """
+    """Return a number of colliding bunches spread evenly over the orbit."""
     if not 1 <= colliding <= ORBIT:
         raise TrigemuError(f"{colliding} colliding bunches: an orbit has 1 to {ORBIT} slots")
     return Filling(f"{colliding} spread evenly", np.arange(colliding) * ORBIT // colliding)
@@ -154,7 +129,7 @@ class FillingTable(TomlTable, frozen=True):
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if (self.trains is None) == (self.pattern is None):
-            yield "trains", "expected either trains or a pattern"
+            yield "trains", "[filling]: expected either trains or a pattern"
             return
         try:
             slots = self.slots()
@@ -172,6 +147,10 @@ class FillingTable(TomlTable, frozen=True):
         return [slot for first, last in _checked(self.trains) for slot in range(first - 1, last)]
 
 
+class _File(TomlTable, frozen=True):
+    filling: FillingTable
+
+
 def _checked(trains: Iterable[list[int]]) -> Iterator[tuple[int, int]]:
     before = 0
     for train in trains:
@@ -187,23 +166,9 @@ def _checked(trains: Iterable[list[int]]) -> Iterator[tuple[int, int]]:
 def slots_of_pattern(text: str) -> list[int]:
     """Return the slots that a text such as `39(72b 8e)` fills.
 
-    Parameters
-    ----------
-    text : str
-        Numbers followed by `b`, bunches, or `e`, empty slots, or by a bracket with such a text.
+    Its numbers are followed by `b`, bunches, `e`, empty slots, or by a bracket with such a text. Raises
+    TrigemuError if it has more slots than an orbit, or no bunch.
 
-    Returns
-    -------
-    list of int
-        The slots, ascending from 0.
-
-    Raises
-    ------
-    TrigemuError
-        If the text is no pattern, has more slots than an orbit, or no bunch.
-
-    Examples
-    --------
     >>> slots_of_pattern("2(2b 1e) 1b")
     [0, 1, 3, 4, 6]
     """
@@ -240,34 +205,16 @@ def slots_of_pattern(text: str) -> list[int]:
 def read_filling(scheme: Path | str) -> Filling:
     """Read a filling scheme.
 
-    Parameters
-    ----------
-    scheme : path or str
-        A file (CSV or JSON of the LHC programme, or TOML), the name of a scheme that comes with trigemu, or a
-        pattern such as "39(72b 8e)". Files of the LHC are for IP 1 and 5, with @IP2 or @IP8 at the end of
-        their name for these.
-
-    Returns
-    -------
-    Filling
-
-    Raises
-    ------
-    TrigemuError
-        If there is no such file, or it has mistakes.
+    scheme: a file (CSV or JSON of the LHC programme, or TOML), the name of a scheme that comes with trigemu,
+    or a pattern such as "39(72b 8e)". Files of the LHC are for IP 1 and 5, with @IP2 or @IP8 at the end of
+    their name for these. Raises TrigemuError if there is no such file, or it has mistakes.
     """
     text, path = str(scheme), file_of(scheme)
     if path.suffix not in (".csv", ".json", ".toml") and _TOKEN.match(text):
         return Filling(text, np.array(slots_of_pattern(text), np.int64))
     if not path.suffix:
-        names = scheme_names()
-        if text not in names:
-            near = nearest(text, names)
-            raise TrigemuError(
-                f"filling {quoted(text)}: expected a file (.csv, .json, .toml), a pattern such as "
-                f"'39(72b 8e)', or one of {', '.join(names)}{near}"
-            )
-        path = SCHEMES / f"{text}.toml"
+        expected = "a file (.csv, .json, .toml), a pattern such as '39(72b 8e)'"
+        path = shipped(SCHEMES, f"filling {quoted(text)}", text, expected)
     return _of_toml(path) if path.suffix == ".toml" else _of_lhc(path, text[len(str(path)) + 1 :])
 
 
@@ -275,6 +222,14 @@ def file_of(scheme: Path | str) -> Path:
     """Return the file of a scheme, without the interaction point."""
     file, at, point = str(scheme).rpartition("@")
     return Path(file if at and point in _POINTS else scheme)
+
+
+def shipped(folder: Path, what: str, name: str, expected: str) -> Path:
+    """Return the file with a name that comes with trigemu; the error says what else is `expected`."""
+    names = sorted(file.stem for file in folder.glob("*.toml"))
+    if name not in names:
+        raise TrigemuError(f"{what}: expected {expected}, or one of {', '.join(names)}{nearest(name, names)}")
+    return folder / f"{name}.toml"
 
 
 def scheme_names() -> list[str]:
@@ -285,12 +240,10 @@ def scheme_names() -> list[str]:
 def _of_toml(path: Path) -> Filling:
     document = load_toml(path)
     refuse_other_kinds(document, "filling")
-    for key in document.data:
-        if key != "filling":
-            document.problem((key,), "", f"unknown key {quoted(key)}: expected [filling]")
-    table = read_table(document, document.data.get("filling", {}), FillingTable, ("filling",), "[filling]")
+    file = read_table(document, document.data, _File, (), "")
     document.finish()
-    assert table is not None
+    assert file is not None
+    table = file.filling
     luminosity = None
     if table.luminosity:
         luminosity = np.array(table.luminosity) / np.mean(table.luminosity)

@@ -53,49 +53,17 @@ def live_rates(
 ) -> LiveRates:
     """Run crossings in order through the triggers and prescale counters of a menu, and through rules.
 
-    Parameters
-    ----------
-    menu : path or Menu
-        The menu. Its crossing rate becomes that of the filling scheme.
-    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
-        The samples, as in `emulate`; their events must be crossings.
-    filling : Filling, optional
-        The filling scheme; by default every slot is filled, at the crossing rate of the menu.
-    rules : Rules
-        The rules; by default none.
-    seconds : float
-        The time of beam, of all beams together.
-    seed : int
-        The seed; the result does not depend on the number of workers.
-    counters : {"random", "zero", "section"}
-        Where prescale counters begin: at random in each of 32 beams; at zero in one beam; or at zero in a
-        beam for each section of luminosity of 2¹⁸ orbits.
-    input_rate_hz : float, optional
-        Scale all rates such that the first level accepts this rate before the rules.
-    pileup : float, optional
-        The mean number of interactions to reweight to; that of the mean bunch, if the scheme has
-        luminosities.
-    without : sequence of str
-        Triggers that never accept; all others see the same crossings.
-    workers : int
-        The number of threads.
-    executor, progress
-        As in `emulate`.
+    The crossing rate of the menu becomes that of the filling scheme; without one, every slot is filled.
+    catalogue, executor, progress: as in `emulate`; events must be crossings. seconds: of all beams together.
+    seed: the result does not depend on the number of workers, which are threads. counters: prescale counters
+    begin at random in each of 32 beams; at zero in one beam; or at zero in a beam for each section of
+    luminosity of 2¹⁸ orbits. input_rate_hz: all rates are scaled such that the first level accepts this rate
+    before the rules. pileup: the mean number of interactions to reweight to; that of the mean bunch, if the
+    scheme has luminosities. without: triggers that never accept; all others see the same crossings.
 
-    Returns
-    -------
-    LiveRates
+    Raises SampleError if the events are single interactions, or a scheme with luminosities needs the pile-up
+    of samples that do not have it; TrigemuError if a budget cannot be met, or the rules veto everything.
 
-    Raises
-    ------
-    SampleError
-        If the events are single interactions, or a scheme with luminosities needs the pile-up of samples that
-        do not have it.
-    TrigemuError
-        If a budget cannot be met, or the rules veto everything.
-
-    Examples
-    --------
     >>> from trigemu_live import live_rates, read_filling, read_rules
     >>> scheme, rules = read_filling("lhc-2018-2544"), read_rules("cms")
     >>> result = live_rates("menus/primary.toml", filling=scheme, rules=rules, seconds=2)

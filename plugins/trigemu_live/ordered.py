@@ -26,7 +26,7 @@ from .beam import AFTER, BEFORE, Counts, Start, State, check_start
 from .filling import ORBIT, Filling, every_slot
 from .live import check_names
 from .patterns import menu_arrays
-from .results import OrderedAccepts, OrderedItem, Vetoed
+from .results import OrderedAccepts, OrderedItem, Vetoed, by_kind
 from .rules import Rules
 from .summary import blockers, losses
 from .vetoes import rule_table
@@ -51,35 +51,10 @@ def accepts_in_order(
 ) -> OrderedAccepts:
     """Run consecutive crossings through the prescale counters of a menu and through rules, as they come.
 
-    Parameters
-    ----------
-    menu : path or Menu
-        The menu.
-    catalogue : path, Catalogue, or list of paths
-        Samples whose events are consecutive crossings.
-    rules : Rules
-        The rules.
-    filling : Filling, optional
-        The filling scheme, for rules about slots; crossing k of a file is in slot k mod 3564.
-    counters : {"zero", "random", "section"}
-        Where prescale counters begin, at zero or, from the seed, at random.
-    seed : int
-        The seed, also of `random` triggers and of prefiring.
-    without : sequence of str
-        Triggers that never accept.
-    executor, progress
-        As in `emulate`.
-
-    Returns
-    -------
-    OrderedAccepts
-
-    Raises
-    ------
-    SampleError
-        If events are not consecutive crossings.
-    TrigemuError
-        If the menu has no such trigger.
+    catalogue: samples whose events are consecutive crossings; else SampleError is raised. filling: for rules
+    about slots; crossing k of a file is in slot k mod 3564. counters: begin at zero or, from the seed, at
+    random. seed: also of `random` triggers and of prefiring. without: triggers that never accept. The rest is
+    as in `live_rates`.
     """
     check_start(counters)
     samples = samples_of(catalogue, executor=executor)
@@ -112,10 +87,8 @@ def accepts_in_order(
             crossing, by = int(numbers[start + kept[k]]), rules.labels[causes[k]]
             vetoed.append(Vetoed(source.path, crossing, by, tuple(names[accepted[:, k]].tolist())))
         phase, start = state.phase, rows.stop
-    t, g = len(solved.enabled), len(arrays.groups)
     items = []
-    for row, name in enumerate([*names.tolist(), *arrays.groups, *arrays.levels]):
-        kind = "trigger" if row < t else "group" if row < t + g else "level"
+    for row, (name, kind) in enumerate(arrays.rows):
         before, after = counts.total[[BEFORE, AFTER], row].tolist()
         lost, because = losses(counts, row, rules), blockers(counts, row, solved)
         items.append(OrderedItem(name, kind, before, after, lost, because))
@@ -125,9 +98,7 @@ def accepts_in_order(
         filling=filling,
         rules=rules,
         crossings=len(words),
-        triggers=tuple(items[:t]),
-        groups=tuple(items[t : t + g]),
-        levels=tuple(items[t + g :]),
+        **by_kind(items),
         vetoed=tuple(vetoed),
         models=plan.models[0],
     )

@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.errors import TrigemuError
 from trigemu.counting.acceptance import own_decisions, raw_decisions
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu, Trigger
@@ -56,6 +56,13 @@ class MenuArrays:
     #: bool[rows, t], the triggers in each row of counts: triggers, groups, levels.
     members: BoolArray
     level_of: IntArray  #: int64[rows], the row of the level of each row
+
+    @property
+    def rows(self) -> list[tuple[str, Any]]:
+        """The name of each row, and whether it is a trigger, a group or a level."""
+        triggers = [trigger.name for trigger in self.menu.enabled]
+        kinds = {"trigger": triggers, "group": self.groups, "level": self.levels}
+        return [(name, kind) for kind, names in kinds.items() for name in names]
 
     def fires(self, words: Words, bits: Mapping[str, int]) -> BoolArray:
         """Return the triggers that may accept in each pattern, bool[m, n]: without the seed, unless that
@@ -181,12 +188,6 @@ def weigh(arrays: MenuArrays, emulations: list[Emulation]) -> Weighed:
 
 
 def _of(arrays: MenuArrays, emulation: Emulation) -> tuple[BoolArray, FloatArray]:
-    catalogue = emulation.catalogue
-    if catalogue.table.convention == "luminosity":
-        raise SampleError(
-            f"{catalogue.path}: the events are single interactions (convention 'luminosity'), not crossings: "
-            f"how often two accepts follow each other cannot be drawn from them"
-        )
     number = emulation.menus.index(arrays.menu) if arrays.menu in emulation.menus else 0
     counted = emulation.counted(number)
     weight = counted.table.weight

@@ -3,9 +3,9 @@ rows say how they are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from trigemu.base.shown import Named, Shown
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
 from trigemu.results import numbers
-from trigemu.results.table import Column, Role
+from trigemu.results.table import Column
 from trigemu.samples.catalogue import Catalogue
 
 from .beam import Start
@@ -22,79 +22,114 @@ from .curve import LiveCurve
 from .filling import Filling
 from .rules import Rules
 
-
-def shown(role: Role, heading: str | None, meaning: str, name: str = "", **more: Any) -> Any:
-    """Return a field of a row, and the column that shows it, by default of its name."""
-    return field(metadata={"column": lambda of: Column(name or of, role, heading, meaning, **more)})
-
-
-def columns_of(row: type) -> tuple[Column, ...]:
-    """Return the columns of a kind of row."""
-    return tuple(f.metadata["column"](f.name) for f in fields(row) if f.metadata)
-
-
 _PARTS = ("hz", "error_hz", "events")
-_NAME, _KIND = "The name of the trigger, group, level or menu.", "trigger, group or level."
-_CAUSE, _BECAUSE = (
-    "The rule that vetoes most of its accepts.",
-    "The trigger whose accepts block most of its own.",
+_NAME = Column("", "key", "trigger", "The name of the trigger, group, level or menu.")
+_KIND = Column("", "label", None, "trigger, group or level.")
+_LIVE = Column(
+    "", "share", "live", "The part of its accepts that are recorded.", text=lambda v: numbers.percent(*v)
 )
+_CAUSE = Column("cause", "label", "lost most to", "The rule that vetoes most of its accepts.")
+_BECAUSE = Column("", "label", "because of", "The trigger whose accepts block most of its own.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LiveItem:
     """The rates of a trigger, a group or a level before and after the rules."""
 
-    name: str = shown("key", "trigger", _NAME)
-    kind: Literal["trigger", "group", "level"] = shown("label", None, _KIND)
-    level: str | None = shown("label", None, "Its level, in menus with levels.")
-    prescale: float | None = shown(
-        "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6
-    )
-    before: Rate = shown(  # noqa: RUF009
-        "rate", "before", "Its rate without the rules.", parts=_PARTS, gives_way=3
-    )
-    after: Rate = shown("rate", "recorded", "Its rate with the rules.", parts=_PARTS)  # noqa: RUF009
-    live: float = shown(
-        "share", "live", "The part of its accepts that are recorded.", text=lambda v: numbers.percent(*v)
-    )
+    name: Annotated[str, _NAME]
+    kind: Annotated[Literal["trigger", "group", "level"], _KIND]
+    level: Annotated[str | None, Column("", "label", None, "Its level, in menus with levels.")]
+    prescale: Annotated[
+        float | None,
+        Column("", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6),
+    ]
+    before: Annotated[
+        Rate, Column("", "rate", "before", "Its rate without the rules.", parts=_PARTS, gives_way=3)
+    ]
+    after: Annotated[Rate, Column("", "rate", "recorded", "Its rate with the rules.", parts=_PARTS)]
+    live: Annotated[float, _LIVE]
     live_error: float  #: Its error, from the drawn crossings; 0 if it accepts nothing
-    unique: Rate = shown(  # noqa: RUF009
-        "rate", "unique", "The recorded rate that it alone accepts.", parts=_PARTS, gives_way=4
-    )
+    unique: Annotated[
+        Rate,
+        Column("", "rate", "unique", "The recorded rate that it alone accepts.", parts=_PARTS, gives_way=4),
+    ]
     #: The number of lost accepts by rule, and the part of them that accepts of each trigger blocked.
-    lost: Mapping[str, int] = shown("label", "lost most to", _CAUSE, "cause", gives_way=1)
-    because: Mapping[str, float] = shown("label", "because of", _BECAUSE, gives_way=5)
+    lost: Annotated[Mapping[str, int], replace(_CAUSE, gives_way=1)]
+    because: Annotated[Mapping[str, float], replace(_BECAUSE, gives_way=5)]
     #: For a trigger of the first level.
-    gain_hz: float | None = shown(
-        "difference", "others gain", "What the other triggers would gain without it.", "gain", gives_way=2
-    )
+    gain_hz: Annotated[
+        float | None,
+        Column(
+            "gain", "difference", "others gain", "What the other triggers would gain without it.", gives_way=2
+        ),
+    ]
     gain_error_hz: float | None
-    drawing_error_hz: float = shown("number", None, "The error of `after` from the drawn crossings, in Hz.")
-    table_error_hz: float = shown(
-        "number", None, "The error of `after` from the events of the samples, in Hz."
-    )
-    gain_live: float | None = shown("number", None, "By how much the live fraction would rise without it.")
+    drawing_error_hz: Annotated[
+        float, Column("", "number", None, "The error of `after` from the drawn crossings, in Hz.")
+    ]
+    table_error_hz: Annotated[
+        float, Column("", "number", None, "The error of `after` from the events of the samples, in Hz.")
+    ]
+    gain_live: Annotated[
+        float | None, Column("", "number", None, "By how much the live fraction would rise without it.")
+    ]
 
 
-@dataclass(frozen=True, repr=False)
-class LiveRates(Shown, Named[LiveItem]):
+@dataclass(frozen=True)
+class OrderedItem:
+    """The accepts of a trigger, a group or a level."""
+
+    name: Annotated[str, _NAME]
+    kind: Annotated[str, _KIND]
+    before: Annotated[int, Column("", "count", "accepts", "Its accepts without the rules.")]
+    after: Annotated[int, Column("", "count", "recorded", "Its accepts with the rules.")]
+    #: The accepts that are lost, by rule, and the part of them that accepts of each trigger blocked.
+    lost: Annotated[Mapping[str, int], _CAUSE]
+    because: Annotated[Mapping[str, float], replace(_BECAUSE, gives_way=1)]
+
+
+T = TypeVar("T", bound=LiveItem | OrderedItem)
+
+
+def by_kind(items: Sequence[T]) -> dict[str, Any]:
+    """Return the triggers, groups and levels of `items` as the fields of a result."""
+    kinds = ("trigger", "group", "level")
+    return {f"{kind}s": tuple(item for item in items if item.kind == kind) for kind in kinds}
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class _Recorded(Shown, Named[T], Generic[T]):
+    """A menu before and after rules; result["J100"] are the numbers of a trigger or group."""
+
+    menu: Menu  #: The menu, at the crossing rate of the filling scheme if crossings are drawn
+    catalogue: Catalogue  #: The samples
+    filling: Filling  #: The filling scheme
+    rules: Rules  #: The rules
+    #: triggers, groups, levels: The numbers. A menu without levels has one level.
+    triggers: tuple[T, ...]
+    groups: tuple[T, ...]
+    levels: tuple[T, ...]
+    models: Mapping[str, str]  #: The SHA-256 of each model file by its path
+
+    def _named(self) -> tuple[str, Mapping[str, T]]:
+        return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
+
+    @property
+    def all_items(self) -> tuple[T, ...]:
+        """The triggers, groups and levels."""
+        return (*self.triggers, *self.groups, *self.levels)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class LiveRates(_Recorded[LiveItem]):
     """What is recorded of a menu; result["J100"] are the rates of a trigger or group."""
 
     _view: ClassVar[str] = "trigemu_live.view:LIVE"
 
-    menu: Menu  #: The menu, at the crossing rate of the filling scheme
-    catalogue: Catalogue  #: The samples
-    filling: Filling  #: The filling scheme
-    rules: Rules  #: The rules
     seconds: float  #: The time of beam, of all beams together, in whole orbits
     seed: int  #: The seed
     start: Start  #: Where prescale counters begin
     factor: float  #: The factor on the rate of crossings in which a trigger fires
-    #: triggers, groups, levels: The rates. A menu without levels has one level.
-    triggers: tuple[LiveItem, ...]
-    groups: tuple[LiveItem, ...]
-    levels: tuple[LiveItem, ...]
     live: float  #: The part of the accepts of the first level that are recorded
     live_error: float  #: Its error, of both the drawing and the samples
     by_slot: IntArray  #: int64[2, 3564], accepts of the first level before and after the rules in each slot
@@ -108,16 +143,7 @@ class LiveRates(Shown, Named[LiveItem]):
     curve: LiveCurve  #: The live fraction of independent crossings at other rates
     #: The part of the rate in patterns that are not drawn, because their weights are negative.
     negative: float
-    models: Mapping[str, str]  #: The SHA-256 of each model file by its path
     warnings: tuple[str, ...] = ()  #: Warnings to read before using the numbers
-
-    def _named(self) -> tuple[str, Mapping[str, LiveItem]]:
-        return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
-
-    @property
-    def all_items(self) -> tuple[LiveItem, ...]:
-        """The triggers, groups and levels."""
-        return (*self.triggers, *self.groups, *self.levels)
 
     @property
     def rate(self) -> LiveItem:
@@ -136,19 +162,6 @@ class LiveRates(Shown, Named[LiveItem]):
 
 
 @dataclass(frozen=True)
-class OrderedItem:
-    """The accepts of a trigger, a group or a level."""
-
-    name: str = shown("key", "trigger", _NAME)
-    kind: str = shown("label", None, _KIND)
-    before: int = shown("count", "accepts", "Its accepts without the rules.")
-    after: int = shown("count", "recorded", "Its accepts with the rules.")
-    #: The accepts that are lost, by rule, and the part of them that accepts of each trigger blocked.
-    lost: Mapping[str, int] = shown("label", "lost most to", _CAUSE, "cause")
-    because: Mapping[str, float] = shown("label", "because of", _BECAUSE, gives_way=1)
-
-
-@dataclass(frozen=True)
 class Vetoed:
     """An accept of the first level that a rule vetoes."""
 
@@ -158,28 +171,12 @@ class Vetoed:
     triggers: tuple[str, ...]  #: The triggers that accept it
 
 
-@dataclass(frozen=True, repr=False)
-class OrderedAccepts(Shown, Named[OrderedItem]):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class OrderedAccepts(_Recorded[OrderedItem]):
     """What rules leave of consecutive crossings; result["L1_SingleMu22"] are the accepts of a trigger or
     group."""
 
     _view: ClassVar[str] = "trigemu_live.view:ORDERED"
 
-    menu: Menu  #: The menu
-    catalogue: Catalogue  #: The samples
-    filling: Filling  #: The filling scheme
-    rules: Rules  #: The rules
     crossings: int  #: The number of crossings
-    triggers: tuple[OrderedItem, ...]  #: triggers, groups, levels: The accepts
-    groups: tuple[OrderedItem, ...]
-    levels: tuple[OrderedItem, ...]
     vetoed: tuple[Vetoed, ...]  #: The accepts that rules veto, in order
-    models: Mapping[str, str]  #: The SHA-256 of each model file by its path
-
-    def _named(self) -> tuple[str, Mapping[str, OrderedItem]]:
-        return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
-
-    @property
-    def all_items(self) -> tuple[OrderedItem, ...]:
-        """The triggers, groups and levels."""
-        return (*self.triggers, *self.groups, *self.levels)

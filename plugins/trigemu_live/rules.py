@@ -24,11 +24,11 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 
-from trigemu.base.errors import TrigemuError, nearest, quoted
+from trigemu.base.errors import nearest, quoted
 from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 
-from .filling import ORBIT
+from .filling import ORBIT, shipped
 
 #: The folder of the sets of rules that come with trigemu.
 NAMED = Path(__file__).parent / "named"
@@ -185,28 +185,12 @@ def rule_names() -> list[str]:
 def read_rules(rules: Path | str) -> Rules:
     """Read a set of rules.
 
-    Parameters
-    ----------
-    rules : path or str
-        A TOML file, or the name of a set that comes with trigemu.
-
-    Returns
-    -------
-    Rules
-
-    Raises
-    ------
-    TrigemuError
-        If there is no such file, or it has mistakes.
+    rules: a TOML file, or the name of a set that comes with trigemu. Raises TrigemuError if there is no such
+    file, or it has mistakes.
     """
     path = Path(rules)
     if not path.suffix:
-        if str(rules) not in rule_names():
-            known, near = ", ".join(rule_names()), nearest(str(rules), rule_names())
-            raise TrigemuError(
-                f"rules {quoted(str(rules))}: expected a file (.toml), or one of {known}{near}"
-            )
-        path = NAMED / f"{rules}.toml"
+        path = shipped(NAMED, f"rules {quoted(str(rules))}", str(rules), "a file (.toml)")
     document = load_toml(path)
     refuse_other_kinds(document, "rules")
     for key in (key for key in document.data if key not in ("rules", "rule")):

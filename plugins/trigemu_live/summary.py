@@ -19,7 +19,7 @@ from trigemu.rates.results import Rate
 from .beam import AFTER, BEFORE, DISTANCES, UNIQUE_AFTER, UNIQUE_BEFORE, UNITS, Beam, Counts
 from .curve import LiveCurve, LiveFraction, live_curve
 from .patterns import MenuArrays
-from .results import LiveItem, LiveRates
+from .results import LiveItem, LiveRates, by_kind
 from .rules import Rules
 
 
@@ -86,7 +86,7 @@ NOT_ACCEPTED = "first level"
 def summarise(beam: Beam, counts: Counts, emulation: Emulation, negative: float) -> LiveRates:
     """Return the rates of a run, their errors and the losses."""
     arrays, rules, number = beam.menu, beam.rules, emulation.menus.index(beam.menu.menu)
-    menu, t, g = arrays.menu, len(arrays.menu.enabled), len(arrays.groups)
+    menu, t = arrays.menu, len(arrays.menu.enabled)
     seconds, first = beam.orbits / beam.filling.orbit_hz, int(arrays.level_of.min())
     total, orbits = counts.total, np.diff(beam.edges).astype(np.float64)
 
@@ -144,7 +144,7 @@ def summarise(beam: Beam, counts: Counts, emulation: Emulation, negative: float)
         return rest * rise, rest * math.hypot(rise * relative, of_curve), rise
 
     items = []
-    for row, name in enumerate([*(trigger.name for trigger in menu.enabled), *arrays.groups, *arrays.levels]):
+    for row, (name, kind) in enumerate(arrays.rows):
         after, drawing, table = rate(AFTER, row, errors.after, errors.hz)
         live, live_error = live_of(row)
         is_first = row < t and arrays.level_of[row] == first
@@ -152,8 +152,8 @@ def summarise(beam: Beam, counts: Counts, emulation: Emulation, negative: float)
         items.append(
             LiveItem(
                 name=name,
-                kind="trigger" if row < t else "group" if row < t + g else "level",
-                level=arrays.levels[int(arrays.level_of[row]) - t - g] or None,
+                kind=kind,
+                level=arrays.rows[arrays.level_of[row]][0] or None,
                 prescale=menu.enabled[row].prescale if row < t else None,
                 before=rate(BEFORE, row, errors.before, errors.hz)[0],
                 after=after,
@@ -179,9 +179,7 @@ def summarise(beam: Beam, counts: Counts, emulation: Emulation, negative: float)
         seed=beam.seed,
         start=beam.start,
         factor=beam.factor,
-        triggers=tuple(items[:t]),
-        groups=tuple(items[t : t + g]),
-        levels=tuple(items[t + g :]),
+        **by_kind(items),
         live=live,
         live_error=math.hypot(live_error, abs(slope) * live * float(errors.before[first])),
         by_slot=counts.slots,

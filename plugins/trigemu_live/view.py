@@ -10,13 +10,13 @@ from trigemu.menus.menu import Menu
 from trigemu.results import notes, numbers
 from trigemu.results.documents import left_out, records
 from trigemu.results.rates import provenance
-from trigemu.results.table import Column, Page, Table, stacked
+from trigemu.results.table import Column, Page, Table, columns_of, stacked
 from trigemu.results.view import View, name
 from trigemu.samples.catalogue import Catalogue
 
 from .beam import PARTS
 from .curve import LiveCurve
-from .results import LiveItem, LiveRates, OrderedAccepts, OrderedItem, columns_of
+from .results import LiveItem, LiveRates, OrderedAccepts, OrderedItem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,12 +11,10 @@ import click
 
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
-from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present_result
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar, steps_bar
-from trigemu.cli.session import Processing, processing
-from trigemu.menus.read import read_menu
+from trigemu.cli.session import Session, session
 from trigemu.samples.catalogue import without_bad_files
 
 from .goals import Effort, read_goals
@@ -34,10 +32,8 @@ def _number(name: str, least: int, most: int, text: str) -> Callable[[Any], Any]
 @click.command()
 @options.menu
 @click.argument("goals", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The best menu (TOML).")
-@options.samples
-@processing
-@options.plugin_path
+@options.output("The best menu (TOML).")
+@session
 @_number("seed", 0, 2**32, "Seed.")
 @_number("starts", 1, 10_000, "Random starts of the search.")
 @_number("hops", 0, 10_000, "Hops from each start.")
@@ -46,19 +42,13 @@ def _number(name: str, least: int, most: int, text: str) -> Callable[[Any], Any]
 @click.option("--time-limit", type=options.POSITIVE, help="Seconds after which no further search begins.")
 @options.json_file
 @options.csv_file
-@click.option(
-    "--figures", type=click.Path(path_type=Path, file_okay=False), help="Draw the figures into this folder."
-)
+@options.figures
 def optimise(
     menu: Path,
     goals: Path,
     output: Path,
-    catalogue: Path | str | None,
-    processing: Processing,
-    plugin_path: tuple[Path, ...],
+    session: Session,
     time_limit: float | None,
-    json_file: Path | None,
-    csv_file: Path | None,
     figures: Path | None,
     **numbers: int,
 ) -> None:
@@ -70,14 +60,14 @@ def optimise(
     effort = Effort(**numbers, seconds=time_limit or math.inf)
     if output.suffix != ".toml":
         raise TrigemuError(f"{output} should end in .toml")
-    files = [output, numbers_file(output), *on_disk(json_file, csv_file)]
-    check_outputs(files, (menu, goals, catalogue))
-    wanted, read = read_goals(goals), read_menu(menu, search_path(plugin_path))
+    files = [numbers_file(output), *session.files]
+    check_outputs(files, (menu, goals, session.catalogue))
+    wanted, (read,) = read_goals(goals), session.menus(menu)
 
     from .optimise import optimised
     from .setup import make_setup, samples_read
 
-    with processing.opened(catalogue) as (engine, samples):
+    with session.opened(session.catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
         with events_bar(samples_read(read, wanted, samples), engine) as advance:
             setup = without_bad_files(samples, lambda good: make_setup(read, wanted, good, engine, advance))
@@ -91,4 +81,4 @@ def optimise(
         from .figures import pictures
 
         lines += write_pictures(pictures(summary), figures)
-    present_result(result, json_file, csv_file, lines=lines)
+    session.present(result, lines=lines)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.errors import nearest
-from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
+from trigemu.base.toml import Key, TomlTable, load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 
 #: The most values of a variable: levels are bytes.
@@ -150,8 +149,6 @@ class Tie(TomlTable, frozen=True):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if len(set(self.triggers)) < 2 or len(set(self.triggers)) < len(self.triggers):
             yield "triggers", "expected two or more different triggers"
-        if self.at_least is not None and not math.isfinite(self.at_least):
-            yield "at_least", f"at_least = {self.at_least:g}: expected a finite number"
 
 
 class Limit(TomlTable, frozen=True):
@@ -246,11 +243,26 @@ class Effort:
         return CEILING_STARTS * channels + self.starts + self.replicas + front
 
 
-#: The most channels, and tables of any other kind.
-MAX_TABLES = 1000
-#: The tables of a file of goals, and the lists of tables.
-_TABLES = {"goals": GoalsTable, "live": Live}
-_LISTS = {"channel": ChannelTable, "vary": Vary, "tie": Tie, "limit": Limit}
+class _File(TomlTable, frozen=True):
+    goals: GoalsTable | None = None
+    channel: tuple[ChannelTable, ...] = ()
+    vary: tuple[Vary, ...] = ()
+    tie: tuple[Tie, ...] = ()
+    limit: tuple[Limit, ...] = ()
+    live: Live | None = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if self.goals is None:
+            yield (), "[goals] is missing: expected it with rate_hz, the cap on the menu's rate"
+        if not self.channel:
+            yield (), "there is no [[channel]]: expected at least one, with sample = NAME"
+        labels = [channel.label for channel in self.channel]
+        for number, label in enumerate(labels):
+            if label in labels[:number]:
+                message = f"two channels are called {label!r}: give them different names"
+                yield ("channel", number), message
+        if not self.vary:
+            yield (), "there is no [[vary]]: nothing may change"
 
 
 @dataclass(frozen=True)
@@ -268,60 +280,12 @@ class Goals:
 
 
 def read_goals(path: Path | str) -> Goals:
-    """Read and check a file of goals.
-
-    Parameters
-    ----------
-    path : Path or str
-        The TOML file.
-
-    Returns
-    -------
-    Goals
-
-    Raises
-    ------
-    TableError
-        With all mistakes of the file, each with its line.
-    """
+    """Read and check a file of goals. TableError has all mistakes of the file, each with its line."""
     document = load_toml(Path(path))
     refuse_other_kinds(document, "goals")
-    data, known = document.data, (*_TABLES, *_LISTS)
-    for key in data:
-        if key not in known:
-            document.problem((key,), "", f"unknown key {key!r}{nearest(key, known)}")
-    if "goals" not in data:
-        document.problem((), "", "[goals] is missing: expected it with rate_hz, the cap on the menu's rate")
-    tables: dict[str, Any] = {
-        key: read_table(document, data[key], struct, (key,), f"[{key}]") if key in data else None
-        for key, struct in _TABLES.items()
-    }
-    lists: dict[str, tuple[Any, ...]] = {}
-    for key, struct in _LISTS.items():
-        entries = data.get(key, [])
-        if not isinstance(entries, list) or len(entries) > MAX_TABLES:
-            document.problem((key,), "", f"{key}: expected at most {MAX_TABLES} tables [[{key}]]")
-            entries = []
-        lists[key] = tuple(
-            read_table(document, entry, struct, (key, number), f"[[{key}]]")
-            for number, entry in enumerate(entries)
-        )
-    if not document.problems:
-        _check_lists(document, lists["channel"], lists["vary"])
+    file = read_table(document, document.data, _File, (), "")
     document.finish()
-    channels, vary, ties, limits = lists.values()
-    return Goals(
-        document.path, document.sha256, tables["goals"], channels, vary, ties, limits, tables["live"]
-    )
-
-
-def _check_lists(document: Document, channels: Sequence[ChannelTable], vary: Sequence[Vary]) -> None:
-    if not channels:
-        document.problem((), "", "there is no [[channel]]: expected at least one, with sample = NAME")
-    labels = [channel.label for channel in channels]
-    for number, label in enumerate(labels):
-        if label in labels[:number]:
-            message = f"two channels are called {label!r}: give them different names"
-            document.problem(("channel", number), "", message)
-    if not document.problems and not vary:
-        document.problem((), "", "there is no [[vary]]: nothing may change")
+    assert file is not None
+    assert file.goals is not None
+    lists = file.channel, file.vary, file.tie, file.limit
+    return Goals(document.path, document.sha256, file.goals, *lists, file.live)

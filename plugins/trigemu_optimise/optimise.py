@@ -62,30 +62,10 @@ def optimise(
 ) -> Optimised:
     """Find the thresholds, prescales and switches of a menu that serve some channels best under a cap.
 
-    Parameters
-    ----------
-    menu : path or Menu
-        The menu.
-    goals : path
-        The file of goals (`read_goals`).
-    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
-        The samples, as in `emulate`.
-    effort : Effort, optional
-        How thorough the search is.
-    executor, progress
-        As in `emulate`; searches run on the executor too.
-    report : callable
-        Called with the name of each search as it begins, and the best loss so far.
-
-    Returns
-    -------
-    Optimised
-        The same for any executor, unless the time limit ended it.
-
-    Raises
-    ------
-    TrigemuError
-        If the goals do not fit the menu, or cannot be met.
+    goals: their file (`read_goals`). report: called with the name of each search as it begins, and the best
+    loss so far. The rest is as in `emulate`; searches run on the executor too. The result is the same for any
+    executor, unless the time limit ended it. Raises TrigemuError if the goals do not fit the menu, or cannot
+    be met.
     """
     menu, read = menu_of(menu), read_goals(goals)
     engine = engine_of(executor)

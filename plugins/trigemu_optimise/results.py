@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, get_type_hints
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import msgspec
 
 from trigemu.results import numbers
-from trigemu.results.table import Column, Row, Table
+from trigemu.results.table import Column, Table, columns_of
 
 from .goals import Merit
 
@@ -154,15 +154,6 @@ class Summary:
         return next(contender for contender in self.contenders if contender.name == name)
 
 
-def columns_of(row: type) -> list[Column]:
-    """Return the columns that the fields of a class declare, in their order."""
-    return [
-        replace(column, name=name)
-        for name, hint in get_type_hints(row, include_extras=True).items()
-        for column in getattr(hint, "__metadata__", ())
-    ]
-
-
 def table_of(row: type, rows: Iterable[Any]) -> Table:
     """Return a table of rows of a class."""
-    return Table(columns_of(row), [Row(msgspec.to_builtins(each)) for each in rows])
+    return Table.of(columns_of(row), map(msgspec.to_builtins, rows))

@@ -108,11 +108,38 @@ def obey(problem: Problem, point: IntArray) -> IntArray:
     return point
 
 
-def hopped(
-    evaluation: Evaluation, start: IntArray, rng: np.random.Generator, hops: int
-) -> tuple[IntArray, float]:
-    """Return the best point of basin hopping from a start, and its objective: scipy's, with exhaustive moves
-    as its minimiser."""
+def times(interaction: Parents, replica: int) -> FloatArray:
+    """Return how often each interaction counts, from Poisson's distribution of mean 1. interaction:
+    uint64[n]; returns float64[n]."""
+    stream = splitmix64(np.array([replica + 1], np.uint64))
+    uniform = (splitmix64(splitmix64(interaction) ^ stream) >> np.uint64(11)) * 2.0**-53
+    return np.searchsorted(_CUMULATED, uniform, "right").astype(np.float64)
+
+
+def of_replica(problem: Problem, replica: int) -> Problem:
+    """Return the problem on the events of a replica of the bootstrap."""
+
+    def weighted(group: Group, normalised: bool) -> Group:
+        weight = group.weight * times(group.interaction, replica)
+        total = weight.sum()
+        return replace(group, weight=weight / total if normalised and total > 0 else weight)
+
+    channels = tuple(weighted(group, True) for group in problem.channels)
+    return replace(problem, background=weighted(problem.background, False), channels=channels)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The result of a search."""
+
+    points: IntArray  # int64[m, variables]: one point, or those at each cap
+    objectives: FloatArray  # float64[m]: their objectives
+    evaluations: int  # How many points, lines and planes were evaluated
+
+
+def hopped(evaluation: Evaluation, start: IntArray, rng: np.random.Generator, hops: int) -> Found:
+    """Return the best point of basin hopping from a start: scipy's, with exhaustive moves as its
+    minimiser."""
     from scipy.optimize import OptimizeResult, basinhopping
 
     problem = evaluation.problem
@@ -141,36 +168,8 @@ def hopped(
         take_step=kicked,
     )
     point = nearest(found.x)
-    return point, evaluation.objective(point)
-
-
-def times(interaction: Parents, replica: int) -> FloatArray:
-    """Return how often each interaction counts, from Poisson's distribution of mean 1. interaction:
-    uint64[n]; returns float64[n]."""
-    stream = splitmix64(np.array([replica + 1], np.uint64))
-    uniform = (splitmix64(splitmix64(interaction) ^ stream) >> np.uint64(11)) * 2.0**-53
-    return np.searchsorted(_CUMULATED, uniform, "right").astype(np.float64)
-
-
-def of_replica(problem: Problem, replica: int) -> Problem:
-    """Return the problem on the events of a replica of the bootstrap."""
-
-    def weighted(group: Group, normalised: bool) -> Group:
-        weight = group.weight * times(group.interaction, replica)
-        total = weight.sum()
-        return replace(group, weight=weight / total if normalised and total > 0 else weight)
-
-    channels = tuple(weighted(group, True) for group in problem.channels)
-    return replace(problem, background=weighted(problem.background, False), channels=channels)
-
-
-@dataclass(frozen=True)
-class Found:
-    """The result of a search."""
-
-    points: IntArray  # int64[m, variables]: one point, or those at each cap
-    objectives: FloatArray  # float64[m]: their objectives
-    evaluations: int  # How many points, lines and planes were evaluated
+    objective = np.array([evaluation.objective(point)])
+    return Found(point[None, :], objective, evaluation.evaluations)
 
 
 @dataclass(frozen=True)
@@ -204,8 +203,7 @@ class Hop(Unit):
         rng = np.random.default_rng([self.seed, self.number, self.channel + 1])
         sizes = problem.sizes
         start = sizes - 1 if self.number == 0 else rng.integers(0, sizes)
-        point, objective = hopped(evaluation, start, rng, self.hops)
-        return Found(point[None, :], np.array([objective]), evaluation.evaluations)
+        return hopped(evaluation, start, rng, self.hops)
 
 
 @dataclass(frozen=True)
@@ -218,8 +216,7 @@ class Refit(Unit):
     def run(self, problem: Problem) -> Found:
         evaluation = Evaluation(of_replica(problem, self.replica))
         rng = np.random.default_rng([self.replica])
-        point, objective = hopped(evaluation, np.array(self.start, np.int64), rng, 1)
-        return Found(point[None, :], np.array([objective]), evaluation.evaluations)
+        return hopped(evaluation, np.array(self.start, np.int64), rng, 1)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import msgspec
 
 from trigemu.results import numbers
 from trigemu.results.comparison import changes_table
-from trigemu.results.table import Column, Page, Table, stacked
+from trigemu.results.table import Column, Page, Table, columns_of, stacked
 from trigemu.results.view import View
 
 from .optimise import Optimised
@@ -22,7 +22,6 @@ from .results import (
     LimitResult,
     Summary,
     VariableResult,
-    columns_of,
     loss_text,
     table_of,
 )
@@ -68,7 +67,7 @@ _CHANNELS = (
     Column("per_khz", "share", "per kHz", text="{:+.2%}".format),
 )
 #: The columns of the values: those of files, and the interval as it is printed.
-VALUES = columns_of(VariableResult)
+VALUES = [*columns_of(VariableResult)]
 VALUES.insert(6, Column("interval", "label", "68 %", in_files=False))
 
 

@@ -58,18 +58,13 @@ def _change(table: Any, before: Trigger, after: Trigger, menu: Menu) -> None:
         if after.fitted_on is None:
             table.pop("fitted_on", None)
         elif after.fitted_on != before.fitted_on:
-            _set(table, "above", "fitted_on", after.fitted_on)
+            set_key(table, "above", "fitted_on", after.fitted_on)
     if after.prescale != before.prescale and after.prescales:
         table["prescales"][menu.columns.names.index(str(menu.columns.chosen))] = _plain(after.prescale)
     elif after.prescale != before.prescale:
-        _set(table, "kind", "prescale", after.prescale)
+        set_key(table, "kind", "prescale", _plain(after.prescale))
     if after.enabled != before.enabled:
-        _set(table, "kind", "enabled", after.enabled)
-
-
-def _set(table: Any, after: str, key: str, value: Any) -> None:
-    """Set a key; a new one follows another."""
-    set_key(table, after, key, _plain(value))
+        set_key(table, "kind", "enabled", after.enabled)
 
 
 def _plain(value: Any) -> Any:

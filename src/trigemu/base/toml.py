@@ -368,7 +368,7 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
     if _is_table(kind):
         return read_table(document, value, kind, key, where)
     if origin is tuple and isinstance(value, list) and _is_table(arguments[0]):
-        parts = enumerate(value)
+        where, parts = where or f"[[{dotted(key)}]]", enumerate(value)
         return tuple(read_table(document, part, arguments[0], (*key, i), where) for i, part in parts)
     if origin is dict and isinstance(value, dict) and any(map(_is_table, _inner(arguments[1]))):
         items = value.items()

@@ -184,5 +184,5 @@ figure = click.option(
     help=f"Draw into this file ({', '.join(FIGURES)}).",
 )
 figures = click.option(
-    "--figures", type=click.Path(path_type=Path, file_okay=False), help="Draw the rates into this folder."
+    "--figures", type=click.Path(path_type=Path, file_okay=False), help="Draw figures into this folder."
 )

@@ -187,7 +187,8 @@ class Session(Processing):
 
 
 #: Names of options of commands: files that are written, and files that are read.
-_WRITTEN, _READ = ("json_file", "csv_file", "figure", "output"), ("menu", "prescales", "profile", "scores")
+_WRITTEN = ("json_file", "csv_file", "figure", "output")
+_READ = ("menu", "config", "goals", "prescales", "profile", "scores")
 
 
 def session(command: F) -> F:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_type_hints
 
 #: What a column holds: names from files that identify a row; own words; rates; differences of rates; other
 #: numbers; fractions; numbers of events; true or false; prose; digests of files.
@@ -65,6 +65,13 @@ class Column:
     def headed(self, heading: str | None) -> Column:
         """Return the column with another `heading`."""
         return replace(self, heading=heading)
+
+
+def columns_of(row: type) -> tuple[Column, ...]:
+    """Return the columns that annotate the fields of a class, by default with the names of these."""
+    hints = get_type_hints(row, include_extras=True).items()
+    annotated = ((name, part) for name, hint in hints for part in getattr(hint, "__metadata__", ()))
+    return tuple(replace(part, name=part.name or name) for name, part in annotated)
 
 
 class Row(NamedTuple):

@@ -59,10 +59,10 @@ def test_path_and_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
-        ("blocks = 2", "block = 2", [":13: unknown key 'block'; did you mean 'blocks'?"]),
+        ("blocks = 2", "block = 2", [":13: [[slice]]: unknown key 'block'; did you mean 'blocks'?"]),
         ("seed = 1", "sead = 1", [":3: unknown key 'sead'; did you mean 'seed'?", "'seed' is missing"]),
         ("probability = 1e-3", "p = 1", [":7: unknown key 'p'", "softness"]),
-        ("blocks = 2", 'blocks = "2"', [":13: blocks = '2'", "an integer"]),
+        ("blocks = 2", 'blocks = "2"', [":13: [[slice]]: blocks = '2'", "an integer"]),
         ("blocks = 2", "blocks = 0", [":9", "at least 1 of blocks"]),
         ("probability = 1e-3", "probability = 150", [":7: fakes.probability = 150", "<= 100"]),
         ("probability = 1e-3", "power = 1.0", [":6: the key 'probability' is missing"]),
@@ -81,11 +81,15 @@ def test_path_and_defaults(tmp_path: Path) -> None:
             [":8: busy_factor = 3", "must not exceed 1"],
         ),
         ("blocks = 2", "blocks = 2\nrole = 'signal'\n[crossings]", ["role 'background'"]),
-        ('name = "hard"', 'name = "../hard"', [":10: name = '../hard'"]),
+        ('name = "hard"', 'name = "../hard"', [":10: [[slice]]: name = '../hard'"]),
         ("blocks = 2", f"blocks = 2\n{GOOD[GOOD.index('[[slice]]') :]}", ["'hard' is used twice"]),
         ("seed = 1", "seed = ", ["not valid TOML", "line 3"]),
         ("1e-3", "1e-3\nsoftness = 0", [":8: fakes.softness = 0", "> 0"]),
-        ("blocks = 2", "blocks = 2\nmuons = 'some'", [":14: muons = 'some'", "'drop' or 'keep' or 'only'"]),
+        (
+            "blocks = 2",
+            "blocks = 2\nmuons = 'some'",
+            [":14: [[slice]]: muons = 'some'", "'drop' or 'keep' or 'only'"],
+        ),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, old: str, new: str, parts: list[str]) -> None:
