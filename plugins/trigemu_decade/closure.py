@@ -56,47 +56,37 @@ class Axis:
 
 @dataclass(frozen=True)
 class ChiSquare:
-    """A χ² of accepted fractions. value: None if no bin has enough events, or all or none of them pass. p:
-    the hypothesis, a fraction."""
+    """A χ² of accepted fractions."""
 
-    value: float | None
+    value: float | None  # None if no bin has enough events, or all or none of them pass
     ndf: int
-    p: float | None
+    p: float | None  # The hypothesis, a fraction
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Accepted fractions at a threshold: on y' if corrected, else on y, with the same overall fraction.
-
-    at_zero: whether the corrected one of the pair is at y' = 0 instead of the threshold of the trigger.
-    value, error: of each bin, None if it is empty; if all or no events pass, the error is the one expected
-    for the overall fraction. against_q: χ² for the hypothesis q everywhere. against_flat: χ² for the same
-    fitted fraction everywhere, which costs one degree of freedom.
-    """
+    """Accepted fractions at a threshold: on y' if corrected, else on y, with the same overall fraction."""
 
     corrected: bool
-    at_zero: bool
+    at_zero: bool  # Whether the corrected one of the pair is at y' = 0, not at the threshold of the trigger
     threshold: float
     overall: float
     overall_error: float
-    value: tuple[float | None, ...]
-    error: tuple[float | None, ...]
-    against_q: ChiSquare
-    against_flat: ChiSquare
+    value: tuple[float | None, ...]  # Of each bin, None if it is empty
+    error: tuple[float | None, ...]  # That expected for the overall fraction, if all or no events pass
+    against_q: ChiSquare  # For the hypothesis q everywhere
+    against_flat: ChiSquare  # For the same fitted fraction everywhere, which costs one degree of freedom
 
 
 @dataclass(frozen=True)
 class Closure:
-    """Acceptances in the bins of one axis, or in the cells of two axes, with a row for each bin of the first.
-
-    acceptances: with and without the correction at t = 0, then with and without it at the threshold.
-    """
+    """Acceptances in the bins of one axis, or in the cells of two, with a row for each bin of the first."""
 
     axes: tuple[Axis, ...]
     events: tuple[int, ...]
     effective_events: tuple[float, ...]
     tested: tuple[bool, ...]
-    acceptances: tuple[Acceptance, ...]
+    acceptances: tuple[Acceptance, ...]  # With and without the correction at t = 0, then at the threshold
 
 
 def closures(
