@@ -33,13 +33,8 @@ def scored_events(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> ScoredEvents:
-    """Return the events that a `decade` trigger of a menu evaluates, of the half that no model was trained
-    on.
-
-    Budgets are solved first. For comparison, a threshold on the score alone is set at the same unique rate.
-    executor, progress: as in `emulate`. Raises TrigemuError if the menu has no such trigger, or if it has
-    several and `name` is None.
-    """
+    """Return the events that a `decade` trigger evaluates, of the half that no model was trained on, once the
+    budgets of its menu are solved. name, executor, progress: as in `trigger_of` and `emulate`."""
     menu = at_own_column(menu)
     name = trigger_of(menu, name)
     (solved,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)

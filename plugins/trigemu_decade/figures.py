@@ -14,7 +14,7 @@ from matplotlib.axis import XAxis, YAxis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import file_stem
@@ -130,9 +130,8 @@ def _draw(result: Diagnostics, densities: Sequence[Density]) -> Iterator[tuple[s
 
 
 def draw_acceptance(closure: Closure, q: float) -> Figure:
-    """Draw acceptance / q in bins of one observable, all of the same width: all four selections in the upper
-    panel, the corrected ones on a linear scale in the lower one. If no event passes, a triangle shows the
-    expected error."""
+    """Draw acceptance / q in bins of one observable: all four selections above, the corrected ones below on a
+    linear scale. If no event passes, a triangle shows the expected error."""
     (axis,) = closure.axes
     corrected = [acceptance for acceptance in closure.acceptances if acceptance.corrected]
     with style.figure(8, 7.5) as (figure, axes):
@@ -250,12 +249,10 @@ def draw_map(closure: Closure, q: float) -> Figure:
             panel.set(xlim=(0, first.bins), ylim=(0, second.bins))
         panels[0].set_ylabel(label(second.observable), fontsize=13)
         ticks = [1 / FACTOR, 1 / 2, 1, 2, FACTOR]
-        bar = figure.colorbar(
-            ScalarMappable(norm, "RdBu_r"), ax=panels, extend="both", label="acceptance / $q$"
-        )
-        bar.ax.yaxis.set_major_locator(FixedLocator(ticks))
+        scale = ScalarMappable(norm, "RdBu_r")
+        bar = figure.colorbar(scale, ax=panels, extend="both", ticks=ticks, format="%g")
+        bar.set_label("acceptance / $q$")
         bar.ax.yaxis.set_minor_locator(NullLocator())
-        bar.ax.set_yticklabels([f"{tick:g}" for tick in ticks])
     return figure
 
 
@@ -271,9 +268,8 @@ def _cell_axis(drawn: XAxis | YAxis, axis: Axis) -> None:
 
 
 def draw_densities(before: Density, after: Density) -> Figure:
-    """Draw rates in the plane of an observable and y (top) or y' (bottom), with the thresholds. The corrected
-    threshold also depends on the other observables: its median is shown and, as thin lines, its 16 and 84 %
-    quantiles at each x."""
+    """Draw rates in the plane of an observable and y (top) or y' (bottom), with the thresholds: of the
+    corrected one, which also depends on the other observables, the median and the 16 and 84 % quantiles."""
     highest = max(float(density.rate.max()) for density in (before, after))
     norm = LogNorm(highest * DECADES_SHOWN, highest)
     columns = 2 if before.rate[0].any() else 1

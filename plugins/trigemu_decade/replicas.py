@@ -260,14 +260,11 @@ class Checked:
 
     def draw(self, folder: Path | None) -> list[Path]:
         """Draw the acceptance in bins of each observable that is in x of all replicas; return the files."""
-        if folder is None:
-            return []
         files = []
-        for closure in self.results[0].closures:
+        for closure in self.results[0].closures if folder else ():
             closures = _closures(self.results, _axes(closure))
-            if len(closures) == len(self.results) and len(closure.axes) == 1:
-                name = closure.axes[0].observable
-                files.append(folder / f"replicas_{file_stem(name)}.png")
+            if folder and len(closures) == len(self.results) and len(closure.axes) == 1:
+                files.append(folder / f"replicas_{file_stem(closure.axes[0].observable)}.png")
                 style.save(draw_replicas(closures, [result.q for result in self.results]), files[-1])
         return files
 
@@ -281,10 +278,8 @@ def check_replicas(
     about: Sequence[Menu],
     executor: Any = None,
 ) -> Checked:
-    """Check each replica in a folder in place of the models of a `decade` trigger of a menu.
-
-    name: of the trigger, if the menu has several. profiles, about: efficiency profiles to measure with each
-    replica, and their menus. Raises TrigemuError like `scored_events` and `read_replicas`."""
+    """Check each replica in a folder in place of the models of a `decade` trigger of a menu. profiles, about:
+    efficiency profiles to measure with each replica, and their menus."""
     replicas, name = read_replicas(folder), trigger_of(menu, name)
     decade, home = menu.trigger(name).description, menu.path.parent
     assert isinstance(decade, Decade)

@@ -10,7 +10,7 @@ import numpy as np
 from trigemu.results.section import Contents, Numbers, Picture, Section, slug
 
 from .check import scored_events, summary, triggers_of
-from .closure import Axis, Closure
+from .closure import Closure
 from .diagnostics import Diagnostics, diagnose
 from .figures import Density, densities, draw_acceptance, draw_densities, draw_map
 
@@ -84,7 +84,7 @@ def _acceptances(closure: Closure, q: float) -> Numbers:
     columns: dict[str, list[object]] = {}
     shape = tuple(axis.bins for axis in closure.axes)
     for number, axis in enumerate(closure.axes):
-        bounds = [_bounds(axis, place[number]) for place in np.ndindex(shape)]
+        bounds = [axis.bounds[place[number]] for place in np.ndindex(shape)]
         columns[f"{axis.observable}_low"] = [low for low, _ in bounds]
         columns[f"{axis.observable}_high"] = [high for _, high in bounds]
     columns["events"] = list(closure.events)
@@ -95,10 +95,3 @@ def _acceptances(closure: Closure, q: float) -> Numbers:
             columns[f"{key} {named}"] = [np.nan if value is None else value for value in values]
     columns["q"] = [q] * len(closure.events)
     return columns
-
-
-def _bounds(axis: Axis, number: int) -> tuple[float, float]:
-    if axis.missing and number == 0:
-        return np.nan, np.nan
-    number -= axis.missing
-    return axis.edges[number], axis.edges[number + 1]
