@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,10 +21,8 @@ from trigemu.results.table import Column, Table
 from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
 
-from .closure import Acceptance
 from .decade import CompiledDecade, Decade
-from .diagnostics import Diagnostics, Estimate, Overlap, ScoredEvents, diagnose, score_threshold
-from .figures import densities, write_figures
+from .diagnostics import Diagnostics, Estimate, ScoredEvents, score_threshold
 from .gather import gather
 
 
@@ -37,13 +33,8 @@ def scored_events(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> ScoredEvents:
-    """Return the events that a `decade` trigger of a menu evaluates, of the half that no model was trained
-    on.
-
-    Budgets are solved first. For comparison, a threshold on the score alone is set at the same unique rate.
-    executor, progress: as in `emulate`. Raises TrigemuError if the menu has no such trigger, or if it has
-    several and `name` is None.
-    """
+    """Return the events that a `decade` trigger evaluates, of the half that no model was trained on, once the
+    budgets of its menu are solved. name, executor, progress: as in `trigger_of` and `emulate`."""
     menu = at_own_column(menu)
     name = trigger_of(menu, name)
     (solved,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
@@ -100,9 +91,14 @@ class _ReadScores:
         return has_score, {"y": parts.y[scored], "Y(x)": parts.quantile[scored], "x": x}
 
 
+def triggers_of(menu: Menu) -> list[str]:
+    """Return the names of the enabled triggers of kind `decade`."""
+    return [trigger.name for trigger in menu.enabled if isinstance(trigger.description, Decade)]
+
+
 def trigger_of(menu: Menu, name: str | None) -> str:
     """Return the name of the trigger to check; TrigemuError if there is none, or several and no `name`."""
-    names = [trigger.name for trigger in menu.enabled if isinstance(trigger.description, Decade)]
+    names = triggers_of(menu)
     if name is None and len(names) == 1:
         return names[0]
     if name in names:
@@ -113,67 +109,38 @@ def trigger_of(menu: Menu, name: str | None) -> str:
     raise TrigemuError(f"{menu.path}: enabled triggers of kind 'decade' ({', '.join(names)}): {problem}")
 
 
-def check(events: ScoredEvents, figures: Path | None) -> tuple[Diagnostics, list[Path]]:
-    """Return the numbers and, if a folder is given, the files of the figures drawn into it."""
-    result = diagnose(events)
-    if figures is None:
-        return result, []
-    return result, write_figures(result, densities(events), figures)
-
-
-def as_dict(result: Diagnostics) -> dict[str, Any]:
-    """Return the content of `--json`; missing numbers are null."""
-    return dataclasses.asdict(result)
-
-
 def summary(result: Diagnostics) -> Table:
     """Return a table of results with and without the correction, at the same unique rate. χ² is for y' > 0,
     for y' above the threshold, and for y alone at the same rate."""
-    head, *rows = summary_rows(result)
-    table = Table([Column(name, "number" if name else "label", name) for name in head])
-    for row in rows:
-        table.add(*row)
-    return table
-
-
-def summary_rows(result: Diagnostics) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of the summary, the header first."""
-    yield "", "y − Y(x)", "y alone"
+    heads = ("y − Y(x)", "y alone")
+    table = Table((Column("", "label", ""), *(Column(head, "number", head) for head in heads)))
     error = "" if result.threshold_error is None else f" ± {result.threshold_error:.4f}"
-    yield "threshold", f"{result.threshold:.4f}{error}", ""
-    yield "unique rate at y′ > 0 [Hz]", _estimate(result.overlap_at_zero.unique, 1), ""
+    table.add("threshold", f"{result.threshold:.4f}{error}", "")
+    table.add("unique rate at y′ > 0 [Hz]", _estimate(result.overlap_at_zero.unique, 1), "")
     pair = result.overlap, result.overlap_uncorrected
     for what in ("total", "unique", "not_unique"):
         rates = (_estimate(getattr(overlap, what), 1) for overlap in pair)
-        yield (f"{what.replace('_', ' ')} rate [Hz]", *rates)
-    yield ("unique share", *(_estimate(overlap.share, 4) for overlap in pair))
-    yield ("its ceiling", *(_estimate(overlap.ceiling, 4) for overlap in pair))
-    yield ("share − ceiling", *map(_pull, pair))
+        table.add(f"{what.replace('_', ' ')} rate [Hz]", *rates)
+    table.add("unique share", *(_estimate(overlap.share, 4) for overlap in pair))
+    table.add("its ceiling", *(_estimate(overlap.ceiling, 4) for overlap in pair))
+    pulls = (overlap.pull for overlap in pair)
+    table.add("share − ceiling", *("none" if pull is None else f"{pull:+z.1f} σ" for pull in pulls))
     for closure in result.closures:
         names = ", ".join(axis.observable for axis in closure.axes)
         for acceptances in (closure.acceptances[:2], closure.acceptances[2:]):
             threshold = "0" if acceptances[0].at_zero else f"{result.threshold:.4f}"
-            yield (f"χ²/ndf of acceptance in {names}, y′ > {threshold}", *map(_chi2, acceptances))
-    yield "pinball loss", f"{result.pinball.quantile:.6f}", f"{result.pinball.constant:.6f} (constant)"
+            chi2s = (acceptance.against_q for acceptance in acceptances)
+            texts = ("none" if chi2.value is None else f"{chi2.value:.1f} / {chi2.ndf}" for chi2 in chi2s)
+            table.add(f"χ²/ndf of acceptance in {names}, y′ > {threshold}", *texts)
+    table.add("pinball loss", f"{result.pinball.quantile:.6f}", f"{result.pinball.constant:.6f} (constant)")
     for correlation in result.rank_correlations:
         names = correlation.observable + (" where present" if correlation.present else "")
-        yield (
-            f"rank correlation with {names}",
-            _estimate(correlation.after, 3),
-            _estimate(correlation.before, 3),
-        )
+        estimates = (_estimate(estimate, 3) for estimate in (correlation.after, correlation.before))
+        table.add(f"rank correlation with {names}", *estimates)
+    return table
 
 
 def _estimate(estimate: Estimate, digits: int) -> str:
     if estimate.value is None:
         return "none"
     return f"{estimate.value:.{digits}f} ± {estimate.error:.{digits}f}"
-
-
-def _chi2(acceptance: Acceptance) -> str:
-    chi2 = acceptance.against_q
-    return "none" if chi2.value is None else f"{chi2.value:.1f} / {chi2.ndf}"
-
-
-def _pull(overlap: Overlap) -> str:
-    return "none" if overlap.pull is None else f"{overlap.pull:+z.1f} σ"

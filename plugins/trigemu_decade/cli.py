@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from trigemu.base.errors import MissingExtraError, TrigemuError
 from trigemu.base.files import check_outputs
-from trigemu.base.plugin_search import search_path
+from trigemu.base.mapping import Engine
 from trigemu.cli import options
 from trigemu.cli.console import say
-from trigemu.cli.outputs import check_inputs, on_disk, present
-from trigemu.cli.progress import bar, menus_bar, steps_bar
-from trigemu.cli.session import Processing, processing
-from trigemu.menus.read import read_menu
+from trigemu.cli.outputs import present
+from trigemu.cli.progress import bar, steps_bar
+from trigemu.cli.session import Processing, Session, processing, session
 from trigemu.results.documents import in_json
 from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.studies.efficiency_profiles import read_profiles
@@ -72,11 +71,9 @@ def train(
     training leaves the old set intact. The exit status is 1 if a trigger with these models would fail its
     purpose.
     """
-    try:
+    with _needs_extra("train"):
         from .training.scored import half_of_card
         from .training.write import CARD
-    except ImportError as error:
-        raise MissingExtraError("trigemu decade train", "train", str(error.name)) from None
     from .training.config import read_config, replica, with_most_trees
 
     settings = with_most_trees(read_config(config), max_trees)
@@ -86,14 +83,12 @@ def train(
     if replicas:
         sets = [(replica(settings, number, half), folder / str(number)) for number in range(1, replicas + 1)]
     for _, new in sets:
-        _make(new)
+        try:
+            new.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TrigemuError(f"cannot create {new}: {error.strerror}") from None
     check_outputs([new / CARD for _, new in sets], (config, settings.menu, catalogue, settings.card))
-    epochs = len(sets) * _epochs(settings)
-    with (
-        processing.opened(catalogue) as (engine, samples),
-        bar("epochs", epochs) as advance,
-        _choosing(settings) as begin,
-    ):
+    with _fitting(settings, processing, catalogue, len(sets)) as (samples, advance, engine, begin):
         verdicts = [
             _train(configuration, samples, new, advance, engine, begin) for configuration, new in sets
         ]
@@ -106,7 +101,7 @@ def _train(
     samples: Catalogue,
     folder: Path,
     advance: Callable[[int], None],
-    engine: Any,
+    engine: Engine,
     begin: Callable[[str], None],
 ) -> Verdict:
     """Train one set of models, write it into a folder, and print a summary."""
@@ -136,31 +131,34 @@ def _train(
 
 
 @contextmanager
-def _choosing(settings: Config) -> Iterator[Callable[[str], None]]:
-    """Show the fits in which x is chosen from a menu, if it is."""
-    if not settings.candidates:
-        yield lambda fit: None
-        return
+def _needs_extra(name: str) -> Iterator[None]:
+    """Name the extra to install if an import within the block fails."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError(f"trigemu decade {name}", "train", str(error.name)) from None
+
+
+@contextmanager
+def _fitting(
+    settings: Config, processing: Processing, catalogue: Path | None, sets: int = 1
+) -> Iterator[tuple[Catalogue, Callable[[int], None], Engine, Callable[[str], None]]]:
+    """Open the samples, and show the epochs and, if x is chosen from a menu, the fits for that."""
     from .training.choice import MOST
 
-    say(
-        f"trigemu: x is chosen from {len(settings.candidates)} observables, with two fits to at most {MOST} "
-        f"events for each that a step considers",
-        err=True,
-    )
-    with steps_bar(None) as begin:
-        yield begin
-
-
-def _epochs(settings: Config) -> int:
-    return settings.table.autoencoder.epochs if settings.inputs and settings.table.autoencoder else 0
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrigemuError(f"cannot create {folder}: {error.strerror}") from None
+    epochs = settings.table.autoencoder.epochs if settings.inputs and settings.table.autoencoder else 0
+    choosing: AbstractContextManager[Callable[[str], None]] = nullcontext(lambda fit: None)
+    with processing.opened(catalogue) as (engine, samples), bar("epochs", sets * epochs) as advance:
+        if settings.candidates:
+            number = len(settings.candidates)
+            say(
+                f"trigemu: x is chosen from {number} observables, with two fits to at most {MOST} events for "
+                f"each that a step considers",
+                err=True,
+            )
+            choosing = steps_bar(None)
+        with choosing as begin:
+            yield samples, advance, engine, begin
 
 
 @command.command()
@@ -170,29 +168,20 @@ def _make(folder: Path) -> None:
 @max_trees
 def suggest(config: Path, catalogue: Path | None, processing: Processing, max_trees: int | None) -> None:
     """Print the observables that x = "menu" would choose for CONFIG (TOML), without further training."""
-    try:
+    with _needs_extra("suggest"):
         from .training.train import suggest as steps
         from .training.write import chosen
-    except ImportError as error:
-        raise MissingExtraError("trigemu decade suggest", "train", str(error.name)) from None
     from .training.config import from_menu, read_config, with_most_trees
 
     settings = from_menu(with_most_trees(read_config(config), max_trees))
-    epochs = _epochs(settings)
-    with (
-        processing.opened(catalogue) as (engine, samples),
-        bar("epochs", epochs) as advance,
-        _choosing(settings) as begin,
-    ):
+    with _fitting(settings, processing, catalogue) as (samples, advance, engine, begin):
         choice = without_bad_files(samples, lambda good: steps(settings, good, advance, engine, begin))
-    present([chosen(choice)], [], [])
+    present([chosen(choice)], [])
 
 
 @command.command("check")
 @options.menu
-@options.samples
-@processing
-@options.plugin_path
+@session
 @click.option("--trigger", help="Name of the trigger, if the menu has several of kind decade.")
 @options.json_file
 @click.option(
@@ -206,7 +195,7 @@ def suggest(config: Path, catalogue: Path | None, processing: Processing, max_tr
 )
 @click.option(
     "--efficiency",
-    "profiles",
+    "profile",
     type=click.Path(path_type=Path),
     help="With --replicas: file of efficiency profiles (TOML); their gains are measured for each replica.",
 )
@@ -214,55 +203,46 @@ def suggest(config: Path, catalogue: Path | None, processing: Processing, max_tr
 def check_(
     context: click.Context,
     menu: Path,
-    catalogue: Path | None,
-    processing: Processing,
-    plugin_path: tuple[Path, ...],
+    session: Session,
     trigger: str | None,
-    json_file: Path | None,
     figures: Path | None,
     folder: Path | None,
-    profiles: Path | None,
+    profile: Path | None,
 ) -> None:
     """Check that a decade trigger of MENU accepts the same fraction of background at every x.
 
     The exit status is 1 if it fails its purpose.
     """
-    from .check import as_dict, check, scored_events, summary
+    from .check import scored_events, summary
+    from .diagnostics import diagnose
+    from .figures import densities, write_figures
     from .replicas import check_replicas
     from .verdict import judge
 
-    if profiles and not folder:
+    if profile and not folder:
         raise click.UsageError(
             "--efficiency is for --replicas: `trigemu efficiency` measures one set of models"
         )
-    outputs = on_disk(json_file)
-    check_outputs(outputs, (menu, catalogue, profiles))
-    path = search_path(plugin_path)
-    read = read_menu(menu, path)
-    with processing.opened(catalogue) as (engine, samples):
-        check_inputs(outputs, [read], samples)
-        if folder:
-            profile_set = read_profiles(profiles) if profiles else None
-            about = [read_menu(file, path) for file in profile_set.menus] if profile_set else []
-            checked = without_bad_files(
-                samples, lambda good: check_replicas(read, good, folder, trigger, profile_set, about, engine)
-            )
-            tables = [checked.summary(), checked.each()]
-            present(tables, [(json_file, lambda: in_json(checked.as_dict()))], checked.draw(figures))
-            for line in checked.notes():
-                say(line)
-            return
-        with menus_bar([read], samples, engine) as advance:
-            events = without_bad_files(
-                samples, lambda good: scored_events(read, good, trigger, engine, advance)
-            )
-    result, files = check(events, figures)
+    (read,) = session.menus(menu)
+    if folder:
+        profiles = read_profiles(profile) if profile else None
+        about = session.menus(*profiles.menus) if profiles else []
+        checked = session.run(
+            [read],
+            lambda good, executor, progress: check_replicas(
+                read, good, folder, trigger, profiles, about, executor
+            ),
+            lambda samples: (),  # shows no progress
+        )
+        documents = [(session.json_file, lambda: in_json(checked.as_dict()))]
+        files = checked.draw(figures)
+        present([checked.summary(), checked.each()], documents, [*files, *checked.notes()])
+        return
+    events = session.run([read], lambda good, **how: scored_events(read, good, trigger, **how))
+    result = diagnose(events)
+    files = write_figures(result, densities(events), figures) if figures else []
     verdict = judge(events, result, read)
-    document = as_dict(result) | {"verdict": asdict(verdict)}
-    present(
-        [summary(result), verdict.table(), verdict.text],
-        [(json_file, lambda: in_json(document))],
-        files,
-    )
+    documents = [(session.json_file, lambda: in_json(asdict(result) | {"verdict": asdict(verdict)}))]
+    present([summary(result), verdict.table(), verdict.text], documents, files)
     if not verdict.passes:
         context.exit(1)

@@ -12,8 +12,10 @@ variance of a bin, Σw² becomes Σw² + ρ (Σ over interactions of (Σw)² −
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,50 +55,45 @@ class Axis:
     def bins(self) -> int:
         return self.missing + max(len(self.edges) - 1, 0)
 
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """The edges of each bin, NaN of the one for events without the observable."""
+        return [(np.nan, np.nan)] * self.missing + [*pairwise(self.edges)]
+
 
 @dataclass(frozen=True)
 class ChiSquare:
-    """A χ² of accepted fractions. value: None if no bin has enough events, or all or none of them pass. p:
-    the hypothesis, a fraction."""
+    """A χ² of accepted fractions."""
 
-    value: float | None
+    value: float | None  # None if no bin has enough events, or all or none of them pass
     ndf: int
-    p: float | None
+    p: float | None  # The hypothesis, a fraction
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Accepted fractions at a threshold: on y' if corrected, else on y, with the same overall fraction.
-
-    at_zero: whether the corrected one of the pair is at y' = 0 instead of the threshold of the trigger.
-    value, error: of each bin, None if it is empty; if all or no events pass, the error is the one expected
-    for the overall fraction. against_q: χ² for the hypothesis q everywhere. against_flat: χ² for the same
-    fitted fraction everywhere, which costs one degree of freedom.
-    """
+    """Accepted fractions at a threshold: on y' if corrected, else on y, with the same overall fraction."""
 
     corrected: bool
-    at_zero: bool
+    at_zero: bool  # Whether the corrected one of the pair is at y' = 0, not at the threshold of the trigger
     threshold: float
     overall: float
     overall_error: float
-    value: tuple[float | None, ...]
-    error: tuple[float | None, ...]
-    against_q: ChiSquare
-    against_flat: ChiSquare
+    value: tuple[float | None, ...]  # Of each bin, None if it is empty
+    error: tuple[float | None, ...]  # That expected for the overall fraction, if all or no events pass
+    against_q: ChiSquare  # For the hypothesis q everywhere
+    against_flat: ChiSquare  # For the same fitted fraction everywhere, which costs one degree of freedom
 
 
 @dataclass(frozen=True)
 class Closure:
-    """Acceptances in the bins of one axis, or in the cells of two axes, with a row for each bin of the first.
-
-    acceptances: with and without the correction at t = 0, then with and without it at the threshold.
-    """
+    """Acceptances in the bins of one axis, or in the cells of two, with a row for each bin of the first."""
 
     axes: tuple[Axis, ...]
     events: tuple[int, ...]
     effective_events: tuple[float, ...]
     tested: tuple[bool, ...]
-    acceptances: tuple[Acceptance, ...]
+    acceptances: tuple[Acceptance, ...]  # With and without the correction at t = 0, then at the threshold
 
 
 def closures(
@@ -110,10 +107,13 @@ def closures(
 ) -> tuple[Closure, ...]:
     """Return the closure in each observable, then in the plane of the first two. corrected: y'; the other
     arguments as in `ScoredEvents`."""
-    selections = [
-        *_selections(weight, y, corrected, 0.0, True),
-        *_selections(weight, y, corrected, threshold, False),
-    ]
+    selections = []
+    for at_zero, cut in ((True, 0.0), (False, threshold)):
+        passing = corrected > cut
+        rejected = float(np.sum(weight[~passing]) / weight.sum())
+        constant = float(np.quantile(y, rejected, weights=weight, method="inverted_cdf"))
+        selections.append(_Selection(True, at_zero, cut, passing))
+        selections.append(_Selection(False, at_zero, constant, y > constant))
     need = MIN_EXPECTED / min(q, 1.0 - q)
     partitions: list[tuple[Axis, ...]] = [(make_axis(name, x[name], weight, need, MAX_BINS),) for name in x]
     if len(x) > 1:
@@ -121,27 +121,27 @@ def closures(
         partitions.append(
             tuple(make_axis(name, x[name], weight, plane, MAX_PLANE_BINS) for name in list(x)[:2])
         )
-    return tuple(_closure(axes, weight, interaction, x, selections, q, need) for axes in partitions)
+    found = []
+    for axes in partitions:
+        cell, cells = np.zeros(len(weight), np.int64), 1
+        for axis in axes:
+            cell, cells = cell * axis.bins + bin_numbers(axis, x[axis.observable]), cells * axis.bins
+        sums = _Sums(weight, interaction, cell, cells)
+        tested = sums.effective >= need
+        acceptances = tuple(_acceptance(selection, sums, tested, q) for selection in selections)
+        events = tuple(np.bincount(cell, minlength=cells).tolist())
+        effective = tuple(sums.effective.tolist())
+        found.append(Closure(axes, events, effective, tuple(tested.tolist()), acceptances))
+    return tuple(found)
 
 
-@dataclass(frozen=True)
-class _Selection:
-    """passing: bool[n]; the rest as in `Acceptance`."""
+class _Selection(NamedTuple):
+    """The events that pass, bool[n]; the rest as in `Acceptance`."""
 
     corrected: bool
     at_zero: bool
     threshold: float
     passing: BoolArray
-
-
-def _selections(
-    weight: FloatArray, y: FloatArray, corrected: FloatArray, threshold: float, at_zero: bool
-) -> tuple[_Selection, _Selection]:
-    """Return a selection by y' and one by y with the same overall acceptance."""
-    passing = corrected > threshold
-    rejected = float(np.sum(weight[~passing]) / weight.sum())
-    constant = float(np.quantile(y, rejected, weights=weight, method="inverted_cdf"))
-    return _Selection(True, at_zero, threshold, passing), _Selection(False, at_zero, constant, y > constant)
 
 
 def make_axis(name: str, x: FloatArray, weight: FloatArray, need: float, most: int) -> Axis:
@@ -172,25 +172,6 @@ def bin_numbers(axis: Axis, x: FloatArray) -> IntArray:
     """Return the bin of each event, int64[n]."""
     present = np.searchsorted(np.asarray(axis.edges[1:-1]), x, "right") + axis.missing
     return np.where(x == 0, 0, present)
-
-
-def _closure(
-    axes: tuple[Axis, ...],
-    weight: FloatArray,
-    interaction: IntArray,
-    x: Mapping[str, FloatArray],
-    selections: Sequence[_Selection],
-    q: float,
-    need: float,
-) -> Closure:
-    cell, cells = np.zeros(len(weight), np.int64), 1
-    for axis in axes:
-        cell, cells = cell * axis.bins + bin_numbers(axis, x[axis.observable]), cells * axis.bins
-    sums = _Sums(weight, interaction, cell, cells)
-    tested = sums.effective >= need
-    acceptances = tuple(_acceptance(selection, sums, tested, q) for selection in selections)
-    events = np.bincount(cell, minlength=cells).tolist()
-    return Closure(axes, tuple(events), tuple(sums.effective.tolist()), tuple(tested.tolist()), acceptances)
 
 
 class _Sums:
@@ -227,9 +208,7 @@ def _acceptance(selection: _Selection, sums: _Sums, tested: BoolArray, q: float)
     certain = (value == 0) | (value == 1)
     error = np.sqrt(np.where(certain, overall * (1 - overall) / effective, variance))
     return Acceptance(
-        selection.corrected,
-        selection.at_zero,
-        selection.threshold,
+        *selection[:3],
         overall,
         overall_error,
         _plain(value),

@@ -175,13 +175,12 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: 
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of the score. selected: the m events that pass the preselection; passed: bool[n], a mask of
-    these among all events; y: float64[m], −∞ if there is none; quantile: Y(x), float64[m]."""
+    """The parts of the score."""
 
-    selected: Workspace
-    passed: BoolArray
-    y: FloatArray
-    quantile: FloatArray
+    selected: Workspace  # The m events that pass the preselection
+    passed: BoolArray  # bool[n], a mask of these among all events
+    y: FloatArray  # float64[m], −∞ if there is none
+    quantile: FloatArray  # Y(x), float64[m]
 
 
 @dataclass(frozen=True)
@@ -253,10 +252,13 @@ class CompiledDecade(Compiled):
     @property
     def engine(self) -> str:
         model = self.quantile.model
-        quantile = model.engine if isinstance(model, Trees) else f"by {model.engine}"
-        is_parallel = self.quantile.engine == "parallel"
-        how = f"beside Y(x) {quantile}, on two threads" if is_parallel else f"then Y(x) {quantile}"
-        return f"y by {self.scorer.network.engine}, {how}"
+        y, quantile = (
+            self.scorer.network.engine,
+            f"Y(x) {'' if isinstance(model, Trees) else 'by '}{model.engine}",
+        )
+        if self.quantile.engine == "parallel":
+            return f"y by {y}, beside {quantile}, on two threads"
+        return f"y by {y}, then {quantile}"
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -22,26 +22,19 @@ from .closure import Closure, closures, squares
 
 @dataclass(frozen=True)
 class ScoredEvents:
-    """The n events that `requires` selects.
+    """The n events that `requires` selects."""
 
-    weight: float64[n], Hz. interaction: int64[n], the number of the interaction that each is made from. x:
-    float64[n] of each primary observable, 0 if its object is missing. y, quantile: float64[n], the score and
-    Y(x), its (1 − q) quantile. threshold: t, on y'; threshold_error: its error, None if t was given.
-    y_threshold: the threshold on y of the trigger without the correction. primary: float64[n] for each other
-    trigger, the probability that it accepts the event; any_primary: float64[n], that any of them does.
-    """
-
-    weight: FloatArray
-    interaction: IntArray
-    x: Mapping[str, FloatArray]
-    y: FloatArray
-    quantile: FloatArray
+    weight: FloatArray  # float64[n], Hz
+    interaction: IntArray  # int64[n], the number of the interaction that each is made from
+    x: Mapping[str, FloatArray]  # float64[n] of each primary observable, 0 if its object is missing
+    y: FloatArray  # float64[n], the score
+    quantile: FloatArray  # float64[n], Y(x), the (1 − q) quantile of y
     q: float
-    threshold: float
-    threshold_error: float | None
-    y_threshold: float
-    primary: Mapping[str, FloatArray]
-    any_primary: FloatArray
+    threshold: float  # t, on y'
+    threshold_error: float | None  # None if t was given
+    y_threshold: float  # On y, of the trigger without the correction
+    primary: Mapping[str, FloatArray]  # float64[n], the probability that each other trigger accepts the event
+    any_primary: FloatArray  # float64[n], that any of them does
 
     @property
     def corrected(self) -> FloatArray:
@@ -59,64 +52,53 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Pinball:
-    """The mean pinball loss at τ = 1 − q: of Y(x), of the best constant, and the difference of the two, with
-    its error from pairs. The constant is optimised on these events, Y is not."""
+    """The mean pinball loss at τ = 1 − q."""
 
-    quantile: float
-    constant: float
-    difference: Estimate
+    quantile: float  # Of Y(x)
+    constant: float  # Of the best constant, which is optimised on these events, where Y is not
+    difference: Estimate  # With its error from pairs
 
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Spearman's ρ of an observable with y (before) and with y' (after), over all events or only those that
-    have it (present). Only one quantile is decorrelated: the method does not aim at a small ρ."""
+    """Spearman's ρ of an observable. The method does not aim at a small ρ: it decorrelates one quantile."""
 
     observable: str
-    present: bool
-    before: Estimate
-    after: Estimate
+    present: bool  # Over the events that have it, else over all
+    before: Estimate  # With y
+    after: Estimate  # With y'
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """The overlap of a trigger with others.
-
-    total, unique, not_unique = total − unique, and primary, the rate shared with each other trigger: in Hz.
-    share: unique / total. ceiling: the fraction of the events selected by `requires` that fail all other
-    triggers, which is the share of any decision that is independent of theirs. pull: (share − ceiling) / its
-    error; None if no event or every event is accepted.
-    """
+    """The overlap of a trigger with others; rates in Hz."""
 
     total: Estimate
     unique: Estimate
-    not_unique: Estimate
-    primary: dict[str, Estimate]
-    share: Estimate
+    not_unique: Estimate  # total − unique
+    primary: dict[str, Estimate]  # The rate shared with each other trigger
+    share: Estimate  # unique / total
+    # The fraction of the events selected by `requires` that fail all other triggers, which is the share of
+    # any decision that is independent of theirs.
     ceiling: Estimate
-    pull: float | None
+    pull: float | None  # (share − ceiling) / its error; None if no event or every event is accepted
 
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """All results except figures, ready for `dataclasses.asdict` and JSON.
-
-    threshold, its error: of y'. closures: in bins of each observable, and last in the plane of the first two,
-    if there are two. overlap: of y' > threshold; overlap_uncorrected: of y > y_threshold; overlap_at_zero: of
-    y' > 0.
-    """
+    """All results except figures, ready for `dataclasses.asdict` and JSON."""
 
     q: float
-    threshold: float
+    threshold: float  # On y'
     threshold_error: float | None
     events: int
     rate_hz: float
-    closures: tuple[Closure, ...]
+    closures: tuple[Closure, ...]  # In bins of each observable, then in the plane of the first two
     pinball: Pinball
     rank_correlations: tuple[RankCorrelation, ...]
-    overlap: Overlap
-    overlap_uncorrected: Overlap
-    overlap_at_zero: Overlap
+    overlap: Overlap  # Of y' > threshold
+    overlap_uncorrected: Overlap  # Of y > y_threshold
+    overlap_at_zero: Overlap  # Of y' > 0
 
 
 def diagnose(events: ScoredEvents) -> Diagnostics:
@@ -154,13 +136,10 @@ def score_threshold(y: FloatArray, failing: FloatArray, unique: float) -> float:
 def pinball(events: ScoredEvents) -> Pinball:
     tau, weight, interaction = 1.0 - events.q, events.weight, events.interaction
     best = np.quantile(events.y, tau, weights=weight, method="inverted_cdf")
-    losses = [_pinball_loss(events.y - guess, tau) for guess in (events.quantile, best)]
+    excesses = [events.y - guess for guess in (events.quantile, best)]
+    losses = [np.maximum(tau * excess, (tau - 1.0) * excess) for excess in excesses]
     quantile, constant = (float(np.average(loss, weights=weight)) for loss in losses)
     return Pinball(quantile, constant, _mean(losses[0] - losses[1], weight, interaction))
-
-
-def _pinball_loss(excess: FloatArray, tau: float) -> FloatArray:
-    return np.maximum(tau * excess, (tau - 1.0) * excess)
 
 
 def rank_correlations(events: ScoredEvents) -> tuple[RankCorrelation, ...]:

@@ -14,14 +14,14 @@ from matplotlib.axis import XAxis, YAxis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import file_stem
 from trigemu.results.figures import style
 
-from .closure import Acceptance, Axis, ChiSquare, Closure
-from .diagnostics import Diagnostics, Estimate, RankCorrelation, ScoredEvents
+from .closure import Acceptance, Axis, Closure
+from .diagnostics import Diagnostics, RankCorrelation, ScoredEvents
 
 
 def label(observable: str) -> str:
@@ -43,36 +43,29 @@ CUT_OFF = 1e-4
 
 @dataclass(frozen=True)
 class Density:
-    """Rates in m bins of an observable x and k bins of y, or of y' if corrected.
-
-    x_edges: float64[m + 1], in a geometric series if is_log. y_edges: float64[k + 1]. rate: float64[1 + m,
-    k], Hz in each bin; the first row is for events without the observable. threshold: float64[1 + m, 3], the
-    16, 50 and 84 % quantiles, over the events of a row, of the threshold of the corrected trigger: Y(x) + t
-    before the correction, t after it; NaN if the row is empty. constant: the threshold of the uncorrected
-    trigger; None after the correction.
-    """
+    """Rates in m bins of an observable x and k bins of y, or of y' if corrected."""
 
     observable: str
     corrected: bool
     is_log: bool
-    x_edges: FloatArray
-    y_edges: FloatArray
-    rate: FloatArray
+    x_edges: FloatArray  # float64[m + 1], in a geometric series if is_log
+    y_edges: FloatArray  # float64[k + 1]
+    rate: FloatArray  # float64[1 + m, k], Hz; the first row is for events without the observable
+    # float64[1 + m, 3], the 16, 50 and 84 % quantiles, over the events of a row, of the threshold of the
+    # corrected trigger: Y(x) + t before the correction, t after it; NaN if the row is empty.
     threshold: FloatArray
-    constant: float | None
+    constant: float | None  # The threshold of the uncorrected trigger; None after the correction
 
 
 def densities(events: ScoredEvents) -> list[Density]:
     """Return the densities before and after the correction, for each observable that occurs."""
-    t = events.threshold
-    threshold = events.quantile + t
+    threshold = events.quantile + events.threshold
+    flat = np.full_like(threshold, events.threshold)
     result = []
     for name, x in events.x.items():
         if (x != 0).any():
             result.append(_density(name, x, events.y, threshold, events.weight, events.y_threshold))
-            result.append(
-                _density(name, x, events.corrected, np.full_like(threshold, t), events.weight, None)
-            )
+            result.append(_density(name, x, events.corrected, flat, events.weight, None))
     return result
 
 
@@ -137,9 +130,8 @@ def _draw(result: Diagnostics, densities: Sequence[Density]) -> Iterator[tuple[s
 
 
 def draw_acceptance(closure: Closure, q: float) -> Figure:
-    """Draw acceptance / q in bins of one observable, all of the same width: all four selections in the upper
-    panel, the corrected ones on a linear scale in the lower one. If no event passes, a triangle shows the
-    expected error."""
+    """Draw acceptance / q in bins of one observable: all four selections above, the corrected ones below on a
+    linear scale. If no event passes, a triangle shows the expected error."""
     (axis,) = closure.axes
     corrected = [acceptance for acceptance in closure.acceptances if acceptance.corrected]
     with style.figure(8, 7.5) as (figure, axes):
@@ -187,15 +179,11 @@ def _selection(acceptance: Acceptance) -> str:
     score = "y'" if acceptance.corrected else "y"
     chi_square = acceptance.against_q if acceptance.at_zero else acceptance.against_flat
     hypothesis = "q" if acceptance.at_zero else "flat"
-    return f"${score} > {acceptance.threshold:.3g}$   {_chi_square(chi_square, hypothesis)}"
-
-
-def _chi_square(chi_square: ChiSquare, hypothesis: str) -> str:
-    if chi_square.value is None:
-        return ""
-    value = chi_square.value
+    text = f"${score} > {acceptance.threshold:.3g}$   "
+    if (value := chi_square.value) is None:
+        return text
     digits = f"{value:.1f}" if value < 1e3 else f"{value:.0f}"
-    return rf"$\chi^2_{{\mathrm{{{hypothesis}}}}}$/ndf = {digits}/{chi_square.ndf}"
+    return rf"{text}$\chi^2_{{\mathrm{{{hypothesis}}}}}$/ndf = {digits}/{chi_square.ndf}"
 
 
 def _scale_ratios(top: Axes, bottom: Axes, acceptances: Sequence[Acceptance], q: float) -> None:
@@ -261,12 +249,10 @@ def draw_map(closure: Closure, q: float) -> Figure:
             panel.set(xlim=(0, first.bins), ylim=(0, second.bins))
         panels[0].set_ylabel(label(second.observable), fontsize=13)
         ticks = [1 / FACTOR, 1 / 2, 1, 2, FACTOR]
-        bar = figure.colorbar(
-            ScalarMappable(norm, "RdBu_r"), ax=panels, extend="both", label="acceptance / $q$"
-        )
-        bar.ax.yaxis.set_major_locator(FixedLocator(ticks))
+        scale = ScalarMappable(norm, "RdBu_r")
+        bar = figure.colorbar(scale, ax=panels, extend="both", ticks=ticks, format="%g")
+        bar.set_label("acceptance / $q$")
         bar.ax.yaxis.set_minor_locator(NullLocator())
-        bar.ax.set_yticklabels([f"{tick:g}" for tick in ticks])
     return figure
 
 
@@ -282,9 +268,8 @@ def _cell_axis(drawn: XAxis | YAxis, axis: Axis) -> None:
 
 
 def draw_densities(before: Density, after: Density) -> Figure:
-    """Draw rates in the plane of an observable and y (top) or y' (bottom), with the thresholds. The corrected
-    threshold also depends on the other observables: its median is shown and, as thin lines, its 16 and 84 %
-    quantiles at each x."""
+    """Draw rates in the plane of an observable and y (top) or y' (bottom), with the thresholds: of the
+    corrected one, which also depends on the other observables, the median and the 16 and 84 % quantiles."""
     highest = max(float(density.rate.max()) for density in (before, after))
     norm = LogNorm(highest * DECADES_SHOWN, highest)
     columns = 2 if before.rate[0].any() else 1
@@ -295,7 +280,10 @@ def draw_densities(before: Density, after: Density) -> Figure:
         for row, density in zip(panels, (before, after), strict=True):
             _draw_density(row[-1], density.x_edges, density, slice(1, None), norm)
             if columns == 2:
-                _draw_strip(row[0], density, norm)
+                _draw_density(row[0], np.array([0.0, 1.0]), density, slice(0, 1), norm)
+                row[0].set_xlim(0, 1)
+                row[0].set_xticks([0.5], ["none"])
+                row[0].xaxis.set_minor_locator(NullLocator())
             row[0].set_ylabel("$y' = y - Y(x)$" if density.corrected else "score $y$")
             row[0].set_ylim(density.y_edges[[0, -1]])
         main = panels[1, -1]
@@ -308,13 +296,6 @@ def draw_densities(before: Density, after: Density) -> Figure:
         handles, texts = panels[0, -1].get_legend_handles_labels()
         figure.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
     return figure
-
-
-def _draw_strip(part: Axes, density: Density, norm: LogNorm) -> None:
-    _draw_density(part, np.array([0.0, 1.0]), density, slice(0, 1), norm)
-    part.set_xlim(0, 1)
-    part.set_xticks([0.5], ["none"])
-    part.xaxis.set_minor_locator(NullLocator())
 
 
 def _draw_density(part: Axes, edges: FloatArray, density: Density, rows: slice, norm: LogNorm) -> None:
@@ -331,24 +312,22 @@ def draw_rank_correlations(correlations: Sequence[RankCorrelation]) -> Figure:
     """Draw Spearman's ρ of each observable with the score, before and after the correction."""
     with style.figure(8, 2 + 0.6 * len(correlations)) as (figure, axes):
         rows = np.arange(len(correlations))[::-1]
-        for number, (name, colour) in enumerate((("$y$", UNCORRECTED), ("$y'$", CORRECTED))):
-            estimates = [(c.before, c.after)[number] for c in correlations]
-            value, error = (np.array(v, np.float64) for v in zip(*map(_pair, estimates), strict=True))
-            axes.errorbar(value, rows + 0.1 - 0.2 * number, xerr=error, fmt="o", color=colour, label=name)
+        for when, name, up, colour in (
+            ("before", "$y$", 0.1, UNCORRECTED),
+            ("after", "$y'$", -0.1, CORRECTED),
+        ):
+            estimates = [getattr(correlation, when) for correlation in correlations]
+            value, error = (
+                np.array([getattr(e, k) for e in estimates], np.float64) for k in ("value", "error")
+            )
+            axes.errorbar(value, rows + up, xerr=error, fmt="o", color=colour, label=name)
         axes.axvline(0, color="black", linewidth=1, zorder=0)
-        axes.set_yticks(rows, [_name(c) for c in correlations], fontsize=12)
+        names = (label(c.observable).partition(" [")[0] for c in correlations)
+        where = ("where present" if c.present else "all events" for c in correlations)
+        axes.set_yticks(rows, [*map("{}\n{}".format, names, where)], fontsize=12)
         axes.yaxis.set_minor_locator(NullLocator())
         axes.set_ylim(-0.6, len(correlations) - 0.4)
         axes.set_xlim(-1.05, 1.05)
         axes.set_xlabel(r"rank correlation $\rho$")
         axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
     return figure
-
-
-def _pair(estimate: Estimate) -> tuple[float | None, float | None]:
-    return estimate.value, estimate.error
-
-
-def _name(correlation: RankCorrelation) -> str:
-    text = label(correlation.observable).partition(" [")[0]
-    return f"{text}\n{'where present' if correlation.present else 'all events'}"

@@ -15,12 +15,7 @@ from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import PatternTable, merge_tables
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import (
-    Chunk,
-    Job,
-    Progress,
-    over_background,
-)
+from trigemu.emulation.engine import Chunk, Job, Progress, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
@@ -34,22 +29,16 @@ Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any
 
 @dataclass(frozen=True)
 class Gathered:
-    """The n selected events of both halves.
-
-    weight: float64[n] in Hz, scaled such that each half represents the full rate. half: int64[n]. parent:
-    uint64[n]. shared: bool[n], whether other events may have the same parent. words: uint64[n, w], the raw
-    decisions of the menu's triggers; bits: the bit of each trigger. values: the arrays that were read, with
-    first axis n.
-    """
+    """The n selected events of both halves."""
 
     menu: Menu
-    bits: Mapping[str, int]
-    weight: FloatArray
-    half: IntArray
-    parent: npt.NDArray[np.uint64]
-    shared: BoolArray
-    words: Words
-    values: Mapping[str, npt.NDArray[Any]]
+    bits: Mapping[str, int]  # The bit of each trigger
+    weight: FloatArray  # float64[n] in Hz, scaled such that each half represents the full rate
+    half: IntArray  # int64[n]
+    parent: npt.NDArray[np.uint64]  # uint64[n]
+    shared: BoolArray  # bool[n], whether other events may have the same parent
+    words: Words  # uint64[n, w], the raw decisions of the menu's triggers
+    values: Mapping[str, npt.NDArray[Any]]  # The arrays that were read, with first axis n
 
     def of(self, half: int) -> Gathered:
         rows = self.half == half
@@ -128,12 +117,11 @@ class _Gather:
             "parent": events.parent[selected],
             "words": words[selected],
         }
-        return scaling.weights_by_half(chunk.sample, events), columns, dict(values)
+        return scaling.weights_by_half(chunk.sample, events), columns, values
 
     def merge(self, parts: Sequence[_Part]) -> _Part:
-        tables, columns, values = zip(*parts, strict=True)
-        return merge_tables(tables), _joined(columns), _joined(values)
-
-
-def _joined(parts: Sequence[Arrays]) -> Arrays:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        tables, *arrays = zip(*parts, strict=True)
+        columns, values = (
+            {name: np.concatenate([part[name] for part in each]) for name in each[0]} for each in arrays
+        )
+        return merge_tables(tables), columns, values

@@ -38,18 +38,17 @@ CARD, METRICS = "decade.toml", "metrics.json"
 
 @dataclass(frozen=True)
 class Replica:
-    """A set of models. number: of its folder; score: the card of its score; trees, split_nodes: of Y(x);
-    budget_hz, error_hz: the unique rate that it was trained for, and the error of that rate out of fold."""
+    """A set of models."""
 
-    number: int
+    number: int  # Of its folder
     card: Path
-    score: Path
+    score: Path  # The card of its score
     x: tuple[str, ...]
     half: str
     trees: int
     split_nodes: int
-    budget_hz: float
-    error_hz: float
+    budget_hz: float  # The unique rate that it was trained for
+    error_hz: float  # The error of that rate out of fold
 
 
 @dataclass(frozen=True)
@@ -124,13 +123,11 @@ def with_replica(menu: Menu, decade: Decade, home: Path, replica: Replica) -> Me
 def spreads(results: Sequence[Diagnostics], replicas: Sequence[Replica]) -> dict[str, Spread]:
     """Return the results of `decade check` for all replicas, by quantity."""
     numbers: dict[str, Spread] = {}
-    for quantity in ("total", "unique", "not_unique", "share", "ceiling"):
+    for quantity, title in _NAMES.items():
         for name, what in (("y − Y(x)", "overlap"), ("y alone", "overlap_uncorrected")):
             estimates = [getattr(getattr(result, what), quantity) for result in results]
-            if quantity != "ceiling" or what == "overlap":
-                numbers[f"{_NAMES[quantity]}, {name}" if quantity != "ceiling" else _NAMES[quantity]] = (
-                    _spread(estimates)
-                )
+            numbers[f"{title}, {name}"] = _spread(estimates)
+    numbers["ceiling of the unique share"] = _spread([result.overlap.ceiling for result in results])
     errors = [result.threshold_error or 0.0 for result in results]
     numbers["threshold"] = Spread(tuple(result.threshold for result in results), float(np.mean(errors)))
     numbers["unique rate at y′ > 0 [Hz]"] = _spread([result.overlap_at_zero.unique for result in results])
@@ -153,7 +150,6 @@ _NAMES = {
     "unique": "unique rate [Hz]",
     "not_unique": "overlap with other triggers [Hz]",
     "share": "unique share",
-    "ceiling": "ceiling of the unique share",
 }
 
 
@@ -177,15 +173,13 @@ def gains(results: Sequence[Efficiencies]) -> dict[str, Spread]:
     numbers: dict[str, Spread] = {}
     first = results[0].menus[0].name
     for number, turnon in enumerate(results[0].turnons):
-        if turnon.profile != results[0].turnons[0].profile:
-            continue
         for position, curve in enumerate(turnon.curves):
-            overalls = [result.turnons[number].curves[position].overall for result in results]
-            if curve.menu == first:
+            if turnon.profile != results[0].turnons[0].profile or curve.menu == first:
                 continue
+            overalls = [result.turnons[number].curves[position].overall for result in results]
             error = float(np.mean([overall.gain_error for overall in overalls]))
-            gains_of = tuple(overall.gain for overall in overalls)
-            numbers[f"{turnon.full_name}: gain of {curve.name} over {first}"] = Spread(gains_of, error)
+            values = tuple(overall.gain for overall in overalls)
+            numbers[f"{turnon.full_name}: gain of {curve.name} over {first}"] = Spread(values, error)
     return numbers
 
 
@@ -266,14 +260,11 @@ class Checked:
 
     def draw(self, folder: Path | None) -> list[Path]:
         """Draw the acceptance in bins of each observable that is in x of all replicas; return the files."""
-        if folder is None:
-            return []
         files = []
-        for closure in self.results[0].closures:
+        for closure in self.results[0].closures if folder else ():
             closures = _closures(self.results, _axes(closure))
-            if len(closures) == len(self.results) and len(closure.axes) == 1:
-                name = closure.axes[0].observable
-                files.append(folder / f"replicas_{file_stem(name)}.png")
+            if folder and len(closures) == len(self.results) and len(closure.axes) == 1:
+                files.append(folder / f"replicas_{file_stem(closure.axes[0].observable)}.png")
                 style.save(draw_replicas(closures, [result.q for result in self.results]), files[-1])
         return files
 
@@ -287,10 +278,8 @@ def check_replicas(
     about: Sequence[Menu],
     executor: Any = None,
 ) -> Checked:
-    """Check each replica in a folder in place of the models of a `decade` trigger of a menu.
-
-    name: of the trigger, if the menu has several. profiles, about: efficiency profiles to measure with each
-    replica, and their menus. Raises TrigemuError like `scored_events` and `read_replicas`."""
+    """Check each replica in a folder in place of the models of a `decade` trigger of a menu. profiles, about:
+    efficiency profiles to measure with each replica, and their menus."""
     replicas, name = read_replicas(folder), trigger_of(menu, name)
     decade, home = menu.trigger(name).description, menu.path.parent
     assert isinstance(decade, Decade)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from trigemu.menus.menu import Menu
 from trigemu.results.section import Contents, Numbers, Picture, Section, slug
-from trigemu.results.table import Table
-from trigemu.samples.catalogue import Catalogue
 
-from .check import scored_events, summary
-from .closure import Axis, Closure
-from .decade import Decade
+from .check import scored_events, summary, triggers_of
+from .closure import Closure
 from .diagnostics import Diagnostics, diagnose
 from .figures import Density, densities, draw_acceptance, draw_densities, draw_map
 
@@ -29,33 +25,23 @@ TEXT = (
 
 def sections(contents: Contents) -> Iterator[Section]:
     """Yield one section for each `decade` trigger of each menu."""
-    for variant in contents.variants:
-        yield from _of_menu(variant.menu, contents.catalogue)
-
-
-def _of_menu(menu: Menu, catalogue: Catalogue) -> Iterator[Section]:
-    names = [trigger.name for trigger in menu.enabled if isinstance(trigger.description, Decade)]
-    for name in names:
-        events = scored_events(menu, catalogue, name)
-        result = diagnose(events)
-        title = TITLE if len(names) == 1 else f"{TITLE}: {name}"
-        yield Section(
-            title,
-            (TEXT,),
-            (_summary(result),),
-            tuple(_pictures(f"decade_{slug(menu.name)}_{slug(name)}", result, densities(events))),
-            menu=menu.name,
-            measured=_measured(name, result),
-        )
-
-
-def _measured(name: str, result: Diagnostics) -> Mapping[tuple[str | None, str], tuple[float, float | None]]:
-    ceiling = result.overlap.ceiling
-    return {} if ceiling.value is None else {(name, "unique_ceiling"): (ceiling.value, ceiling.error)}
-
-
-def _summary(result: Diagnostics) -> Table:
-    return replace(summary(result), title=f"{result.events:,} events, q = {100 * result.q:.3g} %.")
+    for menu in (variant.menu for variant in contents.variants):
+        names = triggers_of(menu)
+        for name in names:
+            events = scored_events(menu, contents.catalogue, name)
+            result = diagnose(events)
+            ceiling = result.overlap.ceiling
+            table = replace(summary(result), title=f"{result.events:,} events, q = {100 * result.q:.3g} %.")
+            yield Section(
+                TITLE if len(names) == 1 else f"{TITLE}: {name}",
+                (TEXT,),
+                (table,),
+                tuple(_pictures(f"decade_{slug(menu.name)}_{slug(name)}", result, densities(events))),
+                menu=menu.name,
+                measured={}
+                if ceiling.value is None
+                else {(name, "unique_ceiling"): (ceiling.value, ceiling.error)},
+            )
 
 
 def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Iterator[Picture]:
@@ -83,19 +69,14 @@ def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Ite
 def _rates(*found: Density) -> Numbers:
     """Return a row for each bin with a rate; the first bin of x, without edges, is for events without the
     object."""
-    columns: dict[str, list[object]] = {
-        key: [] for key in ("score", "x_low", "x_high", "y_low", "y_high", "rate_hz")
-    }
+    rows: list[tuple[object, ...]] = []
     for density in found:
-        x = np.concatenate([[np.nan], density.x_edges])
-        for i, j in np.ndindex(density.rate.shape):
-            if density.rate[i, j] > 0:
-                high = density.x_edges[i] if i else np.nan
-                bounds = (x[i], high, density.y_edges[j], density.y_edges[j + 1])
-                values = ("y'" if density.corrected else "y", *bounds, density.rate[i, j])
-                for column, value in zip(columns.values(), values, strict=True):
-                    column.append(value)
-    return columns
+        score, x = "y'" if density.corrected else "y", np.concatenate([[np.nan], density.x_edges])
+        for i, j in np.argwhere(density.rate > 0):
+            bounds = (x[i], x[i + 1] if i else np.nan, density.y_edges[j], density.y_edges[j + 1])
+            rows.append((score, *bounds, density.rate[i, j]))
+    names = ("score", "x_low", "x_high", "y_low", "y_high", "rate_hz")
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def _acceptances(closure: Closure, q: float) -> Numbers:
@@ -103,7 +84,7 @@ def _acceptances(closure: Closure, q: float) -> Numbers:
     columns: dict[str, list[object]] = {}
     shape = tuple(axis.bins for axis in closure.axes)
     for number, axis in enumerate(closure.axes):
-        bounds = [_bounds(axis, place[number]) for place in np.ndindex(shape)]
+        bounds = [axis.bounds[place[number]] for place in np.ndindex(shape)]
         columns[f"{axis.observable}_low"] = [low for low, _ in bounds]
         columns[f"{axis.observable}_high"] = [high for _, high in bounds]
     columns["events"] = list(closure.events)
@@ -114,10 +95,3 @@ def _acceptances(closure: Closure, q: float) -> Numbers:
             columns[f"{key} {named}"] = [np.nan if value is None else value for value in values]
     columns["q"] = [q] * len(closure.events)
     return columns
-
-
-def _bounds(axis: Axis, number: int) -> tuple[float, float]:
-    if axis.missing and number == 0:
-        return np.nan, np.nan
-    number -= axis.missing
-    return axis.edges[number], axis.edges[number + 1]

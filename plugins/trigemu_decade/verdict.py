@@ -11,7 +11,7 @@ from trigemu.base.errors import excerpt
 from trigemu.menus.menu import Menu
 from trigemu.results.table import Column, Table
 
-from .diagnostics import Diagnostics, Estimate, Overlap, ScoredEvents
+from .diagnostics import Diagnostics, Estimate, ScoredEvents
 from .observables import observables_of
 
 #: A share is below its ceiling, or a rate not the other, beyond this many of its errors.
@@ -24,28 +24,24 @@ _LISTED, _LEAST_PART = 8, 0.01
 
 @dataclass(frozen=True)
 class Shared:
-    """The overlap with another trigger.
-
-    part: the fraction of the rate that the other trigger accepts too; independent: what it would be for a
-    decision that is independent of the other's. observables: those that the other cuts on; not_in_x: those of
-    them that Y(x) does not depend on."""
+    """The overlap with another trigger."""
 
     trigger: str
-    part: float
-    independent: float
-    observables: tuple[str, ...]
-    not_in_x: tuple[str, ...]
+    part: float  # The fraction of the rate that the other trigger accepts too
+    independent: float  # What it would be for a decision that is independent of the other's
+    observables: tuple[str, ...]  # Those that the other cuts on
+    not_in_x: tuple[str, ...]  # Those of them that Y(x) does not depend on
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """reasons: why the trigger fails, in sentences; it passes without any. removed: the part of the avoidable
-    overlap, from the share of the score alone to the ceiling, that is gone; None if there is none to remove.
-    shared: the triggers with the largest overlap beyond independence, the largest first."""
+    """Whether a trigger passes, and why not."""
 
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...]  # Why it fails, in sentences; it passes without any
+    # The part of the avoidable overlap, from the share of the score alone to the ceiling, that is gone; None
+    # if there is none to remove.
     removed: float | None
-    shared: tuple[Shared, ...]
+    shared: tuple[Shared, ...]  # The triggers with the largest overlap beyond independence, the largest first
 
     @property
     def passes(self) -> bool:
@@ -73,22 +69,17 @@ class Verdict:
 
 def judge(events: ScoredEvents, result: Diagnostics, menu: Menu) -> Verdict:
     """Judge a trigger by its diagnostics. menu: the menu of the other triggers."""
-    after, before = result.overlap, result.overlap_uncorrected
-    removed = _removed(after, before)
+    share, alone = result.overlap.share.value, result.overlap_uncorrected.share.value
+    ceiling, pull = result.overlap.ceiling.value, result.overlap_uncorrected.pull
+    removed = None
+    if share is not None and alone is not None and ceiling is not None and (pull or 0.0) < -SIGNIFICANT:
+        removed = (share - alone) / (ceiling - alone)
     shared = tuple(_shared(events, events.corrected > events.threshold, menu))
-    return Verdict(tuple(_reasons(result, after, before, removed, shared)), removed, shared)
+    return Verdict(tuple(_reasons(result, removed, shared)), removed, shared)
 
 
-def _removed(after: Overlap, before: Overlap) -> float | None:
-    share, alone, ceiling = after.share.value, before.share.value, after.ceiling.value
-    if share is None or alone is None or ceiling is None or before.pull is None:
-        return None
-    return (share - alone) / (ceiling - alone) if before.pull < -SIGNIFICANT else None
-
-
-def _reasons(
-    result: Diagnostics, after: Overlap, before: Overlap, removed: float | None, shared: tuple[Shared, ...]
-) -> Iterator[str]:
+def _reasons(result: Diagnostics, removed: float | None, shared: tuple[Shared, ...]) -> Iterator[str]:
+    after, before = result.overlap, result.overlap_uncorrected
     tested = (acceptance.against_q.value for c in result.closures for acceptance in c.acceptances)
     if all(value is None for value in tested):
         yield (
@@ -129,19 +120,9 @@ def _shared(events: ScoredEvents, passing: BoolArray, menu: Menu) -> Iterator[Sh
     for name, accepts in events.primary.items():
         weight = events.weight * accepts
         parts.append((float(weight[passing].sum()) / total, float(weight.sum()) / rate, name))
-    parts.sort(key=lambda observables: observables[1] - observables[0])
+    parts.sort(key=lambda fractions: fractions[1] - fractions[0])
     for part, independent, name in parts[:_LISTED]:
         if part > independent and part > _LEAST_PART:
-            observables = _observables(menu, name)
-            yield Shared(
-                name,
-                part,
-                independent,
-                observables,
-                tuple(text for text in observables if text not in events.x),
-            )
-
-
-def _observables(menu: Menu, name: str) -> tuple[str, ...]:
-    """Return the observables that a trigger of a menu cuts on, without those of the triggers it reads."""
-    return tuple(dict.fromkeys(observables_of(menu.trigger(name).description)))
+            observables = tuple(dict.fromkeys(observables_of(menu.trigger(name).description)))
+            lacking = tuple(text for text in observables if text not in events.x)
+            yield Shared(name, part, independent, observables, lacking)

@@ -22,9 +22,6 @@ from trigemu.samples.opening import open_catalogue
 from .timing import costs
 from .views import BENCH, figure_of
 
-#: The largest number of events, which all stay in memory; the largest number of threads; the longest time.
-MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
-MAX_SECONDS = 1e6
 _MORE = "--details: rates, all percentiles, machine."
 
 
@@ -37,21 +34,21 @@ _MORE = "--details: rates, all percentiles, machine."
 )
 @click.option(
     "--events",
-    type=click.IntRange(1, MAX_EVENTS),
+    type=click.IntRange(1, 100_000_000),  # all stay in memory
     default=costs.EVENTS,
     show_default=True,
     help="Number of events to draw from the background.",
 )
 @click.option(
     "--threads",
-    type=click.IntRange(1, MAX_THREADS),
+    type=click.IntRange(1, 1024),
     default=1,
     show_default=True,
     help="Also measure the throughput of this many threads.",
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(0, MAX_SECONDS, min_open=True),
+    type=click.FloatRange(0, 1e6, min_open=True),
     default=costs.SECONDS,
     show_default=True,
     help="Time limit: no further triggers are timed after it; the menu and the first triggers always are.",
@@ -87,10 +84,7 @@ def bench(
     samples = open_catalogue(catalogue, tree=tree)
     check_inputs(files, [read], samples)
     engine = Engine()
-    with (
-        fed([read], samples, skip_missing) as remaining,
-        menus_bar(remaining, samples, engine) as advance,
-    ):
+    with fed([read], samples, skip_missing) as remaining, menus_bar(remaining, samples, engine) as advance:
         emulation = emulate(remaining, samples, executor=engine, progress=advance)
     with bar("timing", costs.steps(emulation.plan, batches, threads), limit=seconds) as advance:
         result = costs.bench(

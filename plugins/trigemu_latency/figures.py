@@ -19,16 +19,13 @@ HEIGHT = 0.3
 
 @dataclass(frozen=True)
 class LatencyBar:
-    """A histogram of calls.
-
-    edges_ns: float64[m + 1]; calls: int64[m]; marks: percentiles in ns; inner: a part of the row above.
-    """
+    """A histogram of calls."""
 
     label: str
-    edges_ns: FloatArray
-    calls: IntArray
-    marks: tuple[float, ...]
-    inner: bool
+    edges_ns: FloatArray  # float64[m + 1]
+    calls: IntArray  # int64[m]
+    marks: tuple[float, ...]  # Percentiles in ns
+    inner: bool  # A part of the row above
 
 
 def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
@@ -50,11 +47,10 @@ def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
             for mark in row.marks:
                 axes.plot([mark, mark], [number + 0.45, number - 0.35], color=colour, linewidth=1.4)
         axes.set_xscale("log")
-        axes.set_xlim(
-            0.8 * min(row.edges_ns[0] for row in rows), 1.25 * max(row.edges_ns[-1] for row in rows)
-        )
+        low, high = min(row.edges_ns[0] for row in rows), max(row.edges_ns[-1] for row in rows)
+        axes.set_xlim(0.8 * low, 1.25 * high)
         axes.xaxis.set_major_locator(LogLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda ns, _: _with_unit(ns)))
+        axes.xaxis.set_major_formatter(FuncFormatter(_with_unit))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(axis="x", color="lightgrey", linewidth=0.8)
         axes.set_axisbelow(True)
@@ -71,6 +67,6 @@ def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
     return figure
 
 
-def _with_unit(ns: float) -> str:
+def _with_unit(ns: float, position: int) -> str:
     unit, scale = numbers.unit_of(ns, numbers.NS)
     return f"{ns / scale:g} {unit}"

@@ -14,7 +14,6 @@ from trigemu.results.view import View, name
 from .stream.stream import ARRAYS_FROM
 from .timing.clock import Timing
 from .timing.costs import Bench, Timings, TriggerCost
-from .timing.environment import Environment
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -302,17 +301,23 @@ def _notes(result: Bench, shown: int, details: bool) -> Iterator[str]:
         yield "No times are given for kinds that act on the decisions of a whole sample, once."
     if not all(timing.reaches(1000 if details else 100) for timing in _smallest(result)):
         yield "–: too few calls for such a percentile."
+    where = result.environment
+    loads = [f"{load[0]:.2f}" if load else "unknown" for load in (where.load_before, where.load_after)]
     if not details:
-        where = result.environment
-        load = f"{where.load_before[0]:.2f}" if where.load_before else "unknown"
-        yield f"{where.cpu}, {where.cores} cores, load {load} before."
+        yield f"{where.cpu}, {where.cores} cores, load {loads[0]} before."
         yield from (f"Warning: {warning}." for warning in result.rates.warnings)
         return
     yield "Means and events/s use the median time of each call over several passes; percentiles all calls."
     if result.threads > 1:
         yield "Threads contend for the GIL; the --workers of trigemu run are processes and do not."
     yield "Decisions are the same at every batch size, on all of these events, but for ties within rounding."
-    yield from _surroundings(result.environment)
+    versions = ", ".join(f"{name} {version}" for name, version in where.versions.items())
+    yield f"{where.cpu}, {where.cores} cores, {where.system}; Python {where.python}, {versions}."
+    yield (
+        f"Load {loads[0]} before, {loads[1]} after; the timer takes {digits(where.timer_overhead_ns)} ns a "
+        f"call, not subtracted (resolution {digits(where.timer_resolution_ns)} ns); garbage collection "
+        f"{where.garbage_collection}."
+    )
     yield from (text for text in notes.texts(notes.notes(result.rates)) if text)
 
 
@@ -325,17 +330,6 @@ def _smallest(result: Bench) -> Iterator[Timing]:
     yield result.menu[size]
 
 
-def _surroundings(where: Environment) -> Iterator[str]:
-    versions = ", ".join(f"{name} {version}" for name, version in where.versions.items())
-    yield f"{where.cpu}, {where.cores} cores, {where.system}; Python {where.python}, {versions}."
-    loads = [f"{load[0]:.2f}" if load else "unknown" for load in (where.load_before, where.load_after)]
-    yield (
-        f"Load {loads[0]} before, {loads[1]} after; the timer takes {digits(where.timer_overhead_ns)} ns a "
-        f"call, not subtracted (resolution {digits(where.timer_resolution_ns)} ns); garbage collection "
-        f"{where.garbage_collection}."
-    )
-
-
 def figure_of(result: Bench) -> Figure:
     """Draw histograms of the smallest batches: the menu, each trigger, and its parts."""
     from trigemu.results.figures import style
@@ -346,10 +340,9 @@ def figure_of(result: Bench) -> Figure:
 
     def line(label: str, timings: Timings, inner: bool = False) -> LatencyBar:
         timing = timings[size]
-        marks = [timing.p50_ns]
-        marks += [timing.p99_ns] if timing.reaches(100) else []
-        marks += [timing.p999_ns] if timing.reaches(1000) else []
-        return LatencyBar(label, timing.histogram.edges_ns, timing.histogram.calls, tuple(marks), inner)
+        times = (microseconds(timing, percentile) for percentile in ("p50", "p99", "p999"))
+        marks = tuple(1000 * time for time in times if time is not None)
+        return LatencyBar(label, timing.histogram.edges_ns, timing.histogram.calls, marks, inner)
 
     labels = style.shown(cost.trigger.name for cost in result.triggers)
     rows = [line(f"menu {result.rates.menu.name}", result.menu)]

@@ -20,13 +20,12 @@ import numpy as np
 import numpy.typing as npt
 import optax
 
+from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError
 
 from .config import AutoencoderTable
 
-FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
-BoolArray = npt.NDArray[np.bool_]
 # (start, stop, padded): columns of one object, its pT first, or of event-level numbers, never padded.
 Block = tuple[int, int, bool]
 
@@ -83,30 +82,20 @@ class Loss:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted autoencoder and its training curve. network: of a variational autoencoder, the part of its
-    encoder that gives the means of the latent variables."""
+    """A fitted autoencoder and its training curve."""
 
-    network: Network
+    network: Network  # Of a variational one, the part of its encoder that gives the means
     standard: Standard
     curve: tuple[Loss, ...]  # by epoch
 
 
 def presence(features: npt.NDArray[Any], blocks: Sequence[Block]) -> BoolArray:
     """Return a mask of the features[n_event, n_feature] whose object is present: its pT is not 0."""
-    check_blocks(blocks, features.shape[1])
     present = np.ones(features.shape, np.bool_)
     for start, stop, padded in blocks:
         if padded:
             present[:, start:stop] = (features[:, start] != PADDING)[:, None]
     return present
-
-
-def check_blocks(blocks: Sequence[Block], n_feature: int) -> None:
-    """Raise TrigemuError unless the blocks cover every feature once, in order."""
-    edges = [0, *(stop for _, stop, _ in blocks)]
-    starts = [start for start, _, _ in blocks]
-    if starts != edges[:-1] or edges[-1] != n_feature or sorted(set(edges)) != edges:
-        raise TrigemuError(f"blocks {list(blocks)} do not cover {n_feature} features, each once and in order")
 
 
 def standardise(
@@ -145,9 +134,10 @@ def fit(
 
     learns: bool[n_event], the events that the network is trained on; the others give the test loss. log: the
     columns that enter as logarithms. The same seed on the same machine gives the same network. `progress` is
-    called after every epoch. Raises TrigemuError for features or weights that cannot be used.
+    called after every epoch. Raises TrigemuError for features that are not finite.
     """
-    _check(features, present, weight, learns)
+    if not np.isfinite(features[present]).all():
+        raise TrigemuError("training features are not all finite")
     if not settings.event_weights:
         weight = np.ones_like(weight)
     rng = np.random.default_rng(seed)
@@ -170,39 +160,22 @@ def fit(
             Loss(*(float(mean_loss(layers, *s, *step)) for s, step in zip(sets, still, strict=True)))
         )
         progress(epoch, curve[-1])
-    return Fit(_network(layers, settings), standard, tuple(curve))
+    if latent:  # the score needs the means alone
+        *layers, (w, b) = layers[: len(settings.hidden) // 2 + 1]
+        layers.append((w[:, :latent], b[:latent]))
+    weights, biases = zip(*((np.asarray(w), np.asarray(b)) for w, b in layers), strict=True)
+    return Fit(Network(weights, biases), standard, tuple(curve))
 
 
 def _model(settings: AutoencoderTable, features: int, rng: np.random.Generator) -> tuple[Any, Any, int]:
     """Return initial layers, the loss, and the number of latent variables that are drawn at random."""
-    hidden, middle = settings.hidden, len(settings.hidden) // 2
-
-    def initial(*widths: int) -> list[tuple[jax.Array, jax.Array]]:
-        return initial_layers(widths, rng, settings.initialisation)
-
+    hidden, middle, kind = settings.hidden, len(settings.hidden) // 2, settings.initialisation
     if not settings.variational:
-        return initial(features, *hidden, features), _loss, 0
+        return initial_layers((features, *hidden, features), rng, kind), _loss, 0
     # The last layer of the encoder has a mean and a variance of each latent variable.
-    encoder, latent = initial(features, *hidden[:middle], 2 * hidden[middle]), hidden[middle]
-    decoder = initial(*hidden[middle:], features)
-    return [*encoder, *decoder], loss_of(len(encoder), settings.beta), latent
-
-
-def _network(layers: Any, settings: AutoencoderTable) -> Network:
-    if settings.variational:
-        middle = len(settings.hidden) // 2
-        latent = settings.hidden[middle]
-        *layers, (w, b) = layers[: middle + 1]
-        layers.append((w[:, :latent], b[:latent]))
-    weights, biases = zip(*((np.asarray(w), np.asarray(b)) for w, b in layers), strict=True)
-    return Network(weights, biases)
-
-
-def _check(features: Float32Array, present: BoolArray, weight: FloatArray, learns: BoolArray) -> None:
-    if not np.isfinite(features[present]).all():
-        raise TrigemuError("training features are not all finite")
-    if not np.isfinite(weight).all() or weight.min(initial=0.0) < 0 or weight[learns].sum() == 0:
-        raise TrigemuError("training needs events with finite weights ≥ 0, some of them above 0")
+    encoder = initial_layers((features, *hidden[:middle], 2 * hidden[middle]), rng, kind)
+    decoder = initial_layers((*hidden[middle:], features), rng, kind)
+    return [*encoder, *decoder], loss_of(len(encoder), settings.beta), hidden[middle]
 
 
 def initial_layers(
@@ -224,7 +197,7 @@ def initial_layers(
 
 def _loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> jax.Array:
     """Return Σ w MSE / Σ w of a batch."""
-    return (weight * _mse(_dense(layers, z), z, present)).sum() / weight.sum()
+    return (weight * _mse(dense(layers, z), z, present)).sum() / weight.sum()
 
 
 def _mse(output: jax.Array, z: jax.Array, present: jax.Array) -> jax.Array:
@@ -257,9 +230,9 @@ def loss_of(encoder_layers: int, beta: float) -> Callable[..., jax.Array]:
     β = 1 it is the variational bound of normal inputs of variance 1, times 2 / k."""
 
     def loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array, noise: jax.Array) -> jax.Array:
-        mean, log_variance = jnp.split(_dense(layers[:encoder_layers], z), 2, axis=1)
+        mean, log_variance = jnp.split(dense(layers[:encoder_layers], z), 2, axis=1)
         log_variance = jnp.clip(log_variance, -_MOST, _MOST)
-        output = _dense(layers[encoder_layers:], mean + jnp.exp(log_variance / 2) * noise)
+        output = dense(layers[encoder_layers:], mean + jnp.exp(log_variance / 2) * noise)
         mse = _mse(output, z, present)
         divergence = (mean**2 + jnp.exp(log_variance) - 1 - log_variance).sum(axis=1) / 2
         return (weight * (mse + beta * 2 / z.shape[1] * divergence)).sum() / weight.sum()
@@ -267,7 +240,8 @@ def loss_of(encoder_layers: int, beta: float) -> Callable[..., jax.Array]:
     return loss
 
 
-def _dense(layers: Any, hidden: jax.Array) -> jax.Array:
+def dense(layers: Any, hidden: jax.Array) -> jax.Array:
+    """Return the output of a network, ReLU after every layer but the last."""
     for w, b in layers[:-1]:
         hidden = jax.nn.relu(hidden @ w + b)
     w, b = layers[-1]

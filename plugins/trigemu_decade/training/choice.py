@@ -40,10 +40,10 @@ def choose(
     seed: int,
     begin: Callable[[str], None] = lambda fit: None,
 ) -> tuple[Step, ...]:
-    """Return the steps of the choice, the first without any observable.
+    """Return the steps of the choice, the first without any observable, from at most MOST of the events.
 
     names: of the triggers; budget_hz: the unique rate; begin: called with a description of each fit as it
-    begins. At most MOST of the events are used. ValueError if no threshold on the score gives that rate."""
+    begins. ValueError if no threshold on the score gives that rate."""
     few = sample.at_most(MOST)
 
     def decide(columns: Sequence[int]) -> tuple[BoolArray, list[float]]:

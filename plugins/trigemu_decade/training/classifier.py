@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import xgboost
 from trigemu_anomaly.input_kernels import Features
 
@@ -65,24 +64,23 @@ def signals_of(
         if sample in catalogue.background:
             raise TrigemuError(f"{config.path}: classifier.signals: {name!r} is a background, not a signal")
         check_columns(config, sample)
-        parts = [
-            _read(config, sample, number, start, min(start + CHUNK_EVENTS, source.entries))
-            for number, source in enumerate(sample.sources)
-            for start in range(0, source.entries, CHUNK_EVENTS)
-        ]
-        features, weight = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        features, weight = (np.concatenate(columns) for columns in zip(*_parts(config, sample), strict=True))
         if not weight.sum() > 0:
             raise TrigemuError(f"{config.path}: classifier.signals: no event of {name!r} passes `requires`")
         result.append((features, weight))
     return result
 
 
-def _read(
-    config: Config, sample: Sample, source: int, start: int, stop: int
-) -> tuple[npt.NDArray[np.float32], FloatArray]:
-    events = sample.read(source, start, stop, config.context.needs)
+def _parts(config: Config, sample: Sample) -> Iterator[tuple[Features, FloatArray]]:
+    """Yield features and weights of the selected events of each part of a sample."""
     assert config.inputs
-    passed = config.requires.evaluate(Workspace(events)) & (split.half_of(events.parent) == config.half)
-    features, complete = config.inputs.evaluate(Workspace(events))
-    rows = passed & complete
-    return features[rows].astype(np.float32), np.abs(events.weight[rows])
+    for number, source in enumerate(sample.sources):
+        for start in range(0, source.entries, CHUNK_EVENTS):
+            stop = min(start + CHUNK_EVENTS, source.entries)
+            events = sample.read(number, start, stop, config.context.needs)
+            passed = config.requires.evaluate(Workspace(events)) & (
+                split.half_of(events.parent) == config.half
+            )
+            features, complete = config.inputs.evaluate(Workspace(events))
+            rows = passed & complete
+            yield features[rows].astype(np.float32), np.abs(events.weight[rows])

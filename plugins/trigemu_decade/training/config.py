@@ -261,21 +261,18 @@ S = TypeVar("S", bound=TomlTable)
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration with resolved names. inputs: of the model to train, None if a card is used. x:
-    the primary observables. candidates: the ones to choose from, empty if x is listed. document: the TOML
-    file, of which parts are copied into cards; of_x: the file with the names in x. half: the half of the
-    events to train on."""
+    """A configuration with resolved names."""
 
     path: Path
     table: ConfigTable
-    document: Document
+    document: Document  # The TOML file, of which parts are copied into cards
     context: Context
     requires: Condition
-    inputs: Inputs | None
-    x: Inputs
-    candidates: tuple[Candidate, ...]
-    of_x: Document
-    half: int = split.TRAINING
+    inputs: Inputs | None  # Of the model to train, None if a card is used
+    x: Inputs  # The primary observables
+    candidates: tuple[Candidate, ...]  # The ones to choose from, empty if x is listed
+    of_x: Document  # The file with the names in x
+    half: int = split.TRAINING  # The half of the events to train on
 
     @property
     def menu(self) -> Path:
@@ -300,17 +297,19 @@ def read_config(path: Path) -> Config:
     keys = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
     table = read_table(document, keys, ConfigTable, (), "")
     context = Context(scope, path.parent)
-    requires = _requires(document, context, _section(document, "training", TrainingTable))
+    requires = None
+    if training := _section(document, "training", TrainingTable):
+        requires = document.attempt(lambda: context.condition(training.requires), ("training", "requires"))
     of_autoencoder = _inputs(document, context, "autoencoder", AutoencoderTable)
     of_classifier = _inputs(document, context, "classifier", ClassifierTable)
-    x = _primary(document, context, _section(document, "quantile", QuantileTable))
+    quantile = _section(document, "quantile", QuantileTable)
+    blocks = (InputBlock(quantile.x, MISSING),) if quantile and quantile.x != "menu" else ()
+    x = _read(document, context, blocks, lambda i, j: ("quantile", "x", j))
     document.finish()
     assert table is not None
     assert requires is not None
-    inputs = of_classifier if table.classifier else of_autoencoder
-    config = Config(
-        path, table, document, context, requires, inputs if table.learner else None, x, (), document
-    )
+    inputs = (of_classifier if table.classifier else of_autoencoder) if table.learner else None
+    config = Config(path, table, document, context, requires, inputs, x, (), document)
     return from_menu(config) if table.quantile.x == "menu" else config
 
 
@@ -355,12 +354,6 @@ def _section(document: Document, name: str, struct: type[S]) -> S | None:
     return read_table(replace(document, problems=[]), document.data.get(name), struct, (name,), "")
 
 
-def _requires(document: Document, context: Context, table: TrainingTable | None) -> Condition | None:
-    if table is None:
-        return None
-    return document.attempt(lambda: context.condition(table.requires), ("training", "requires"))
-
-
 def _inputs(
     document: Document, context: Context, name: str, struct: type[AutoencoderTable] | type[ClassifierTable]
 ) -> Inputs:
@@ -371,11 +364,6 @@ def _inputs(
             message = f"padding = {block.padding}: expected {MISSING}, the value that the model masks"
             document.problem((name, "inputs", i, "padding"), "", message)
     return _read(document, context, blocks, lambda i, j: (name, "inputs", i, "observables", j))
-
-
-def _primary(document: Document, context: Context, table: QuantileTable | None) -> Inputs:
-    blocks = (InputBlock(table.x, MISSING),) if table and table.x != "menu" else ()
-    return _read(document, context, blocks, lambda i, j: ("quantile", "x", j))
 
 
 def _read(

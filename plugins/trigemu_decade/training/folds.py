@@ -6,7 +6,7 @@ events above Y(x) and the threshold for a budget have to be measured out of fold
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -66,18 +66,15 @@ def _regression(objective: str, x: npt.NDArray[np.float32], target: FloatArray, 
 
 @dataclass(frozen=True)
 class Sample:
-    """n events that no network was trained on. x: float32[n, c]; y: float64[n]; weight: float64[n] in Hz;
-    accepts: float64[n, t], the probabilities with which the triggers accept them; others: float64[n], the
-    probability that any trigger accepts; parent: uint64[n]; interaction: int64[n], the number of the
-    interaction that each is made from."""
+    """n events that no network was trained on."""
 
-    x: npt.NDArray[np.float32]
-    y: FloatArray
-    weight: FloatArray
-    accepts: FloatArray
-    others: FloatArray
-    parent: npt.NDArray[np.uint64]
-    interaction: IntArray
+    x: npt.NDArray[np.float32]  # float32[n, c]
+    y: FloatArray  # float64[n]
+    weight: FloatArray  # float64[n] in Hz
+    accepts: FloatArray  # float64[n, t], the probabilities with which the triggers accept them
+    others: FloatArray  # float64[n], the probability that any trigger accepts
+    parent: npt.NDArray[np.uint64]  # uint64[n]
+    interaction: IntArray  # int64[n], the number of the interaction that each is made from
 
     @cached_property
     def failing(self) -> FloatArray:
@@ -126,17 +123,13 @@ def out_of_fold(
     """Return y − Y(x) of each event, float64[n], with Y(x) in some columns of x fitted to the other folds,
     and the fits."""
     x, residual, fits = sample.of(columns), np.empty(len(sample.y)), []
-    for out in _folds(sample.parent, folds):
+    # The upper bits of the hash choose halves and quarters.
+    fold_of = (splitmix64(sample.parent) & np.uint64(0xFFFFFFFF)) % np.uint64(folds)
+    for fold in range(folds):
+        out = fold_of == np.uint64(fold)
         fit = ~out
         weight = fit_weight(x[fit], sample.weight[fit], settings, seed=seed)
         fitted = regression.fit(x[fit], sample.y[fit], weight, q, settings, seed=seed, stop=sample.stop[fit])
         residual[out] = sample.y[out] - predict(open_quantile(fitted.content, x.shape[1]), x[out])
         fits.append(fitted)
     return residual, fits
-
-
-def _folds(parent: npt.NDArray[np.uint64], folds: int) -> Iterator[BoolArray]:
-    """Yield the events of each fold, bool[n]; the upper bits of the hash choose halves and quarters."""
-    number: IntArray = ((splitmix64(parent) & np.uint64(0xFFFFFFFF)) % np.uint64(folds)).astype(np.int64)
-    for fold in range(folds):
-        yield number == fold

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from .autoencoder import LEAST, PADDING, TINY, Block, Network, Standard, check_blocks
+from .autoencoder import LEAST, PADDING, TINY, Block, Network, Standard
 
 #: Supported by ONNX Runtime since 2022; the newest versions of `onnx` may not be.
 OPSET, IR_VERSION = 17, 8
@@ -28,7 +28,6 @@ def onnx_model(
     """
     graph = _Graph()
     k = len(standard.mean)
-    check_blocks(blocks, k)
     present = _mask(graph, blocks, k)
     values = "features"
     if standard.log:

@@ -13,13 +13,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpy.typing as npt
 import optax
 
-from .autoencoder import Network, epoch_of_steps, initial_layers
+from trigemu.base.arrays import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
-Float32Array = npt.NDArray[np.float32]
+from .autoencoder import Float32Array, Network, dense, epoch_of_steps, initial_layers
 
 HIDDEN = (32, 32)
 _EPOCHS = 120
@@ -45,8 +43,14 @@ def fit(x: Float32Array, y: FloatArray, weight: FloatArray, q: float, *, seed: i
     for _ in range(_EPOCHS):
         order = rng.permutation(len(y))[: steps * size].reshape(-1, size)
         layers, state = epoch_of(layers, state, events, jnp.asarray(order.astype(np.int32)))
-    of_layer = [(np.asarray(w, np.float64), np.asarray(b, np.float64)) for w, b in layers]
-    return _in_units(of_layer, mean, spread, centre, unit)
+    # The standardisation of inputs and output becomes a part of the first and of the last layer.
+    weights, biases = (
+        [np.asarray(array, np.float64) for array in arrays] for arrays in zip(*layers, strict=True)
+    )
+    biases[0] = biases[0] - (mean / spread) @ weights[0]
+    weights[0] = weights[0] / spread[:, np.newaxis]
+    weights[-1], biases[-1] = weights[-1] * unit, biases[-1] * unit + centre
+    return Network(*(tuple(array.astype(np.float32) for array in arrays) for arrays in (weights, biases)))
 
 
 def encoded(x: Float32Array) -> Float32Array:
@@ -54,29 +58,9 @@ def encoded(x: Float32Array) -> Float32Array:
     return np.concatenate([x, np.log(np.abs(x) + np.float32(1)), (x != 0).astype(np.float32)], axis=1)
 
 
-def _in_units(
-    layers: list[tuple[FloatArray, FloatArray]],
-    mean: Float32Array,
-    spread: Float32Array,
-    centre: float,
-    unit: float,
-) -> Network:
-    """Make the standardisation of inputs and output a part of the first and of the last layer."""
-    first, bias = layers[0]
-    layers[0] = first / spread[:, np.newaxis], bias - (mean / spread) @ first
-    last, bias = layers[-1]
-    layers[-1] = last * unit, bias * unit + centre
-    return Network(
-        tuple(w.astype(np.float32) for w, _ in layers), tuple(b.astype(np.float32) for _, b in layers)
-    )
-
-
 def _pinball(tau: float) -> Callable[..., jax.Array]:
     def loss(layers: Any, z: jax.Array, y: jax.Array, weight: jax.Array) -> jax.Array:
-        for w, b in layers[:-1]:
-            z = jax.nn.relu(z @ w + b)
-        w, b = layers[-1]
-        above = y - (z @ w + b)[:, 0]
+        above = y - dense(layers, z)[:, 0]
         return (weight * jnp.maximum(tau * above, (tau - 1) * above)).sum() / weight.sum()
 
     return loss

@@ -17,19 +17,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xgboost
 
+from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError
 
 from . import quantile_network
+from .autoencoder import Float32Array
 from .config import QuantileTable
 from .graph import quantile_model
-
-FloatArray = npt.NDArray[np.float64]
-Float32Array = npt.NDArray[np.float32]
-BoolArray = npt.NDArray[np.bool_]
-
 
 #: Most events have no jet, x = 0. With XGBoost's default of 256 bins, events with a jet just above its
 #: threshold shared a bin with them, and were accepted 2.3 times as often as they should be.
@@ -48,13 +44,12 @@ class Loss:
 
 @dataclass(frozen=True)
 class Quantile:
-    """A fitted Y(x). content: the booster in XGBoost's JSON, cut to its best number of trees, or a network in
-    ONNX, which has no trees but weights."""
+    """A fitted Y(x)."""
 
-    content: bytes
+    content: bytes  # The booster in XGBoost's JSON, cut to its best number of trees, or a network in ONNX
     trees: int
     split_nodes: int
-    weights: int = 0
+    weights: int = 0  # Of a network, which has no trees
     #: By tree, including trees beyond the best number; empty if the number of trees was fixed.
     curve: tuple[Loss, ...] = ()
 
@@ -73,10 +68,10 @@ def fit(
     """Fit the quantile 1 − q of y[n_event] given x[n_event, n_observable], weighted by weight[n_event] (≥ 0).
 
     `stop[n_event]` marks the early-stopping sample, which determines the number of trees unless it is given.
-    Neither events of weight 0 nor the scale of the weights have any effect. The same seed gives the same
-    bytes. Raises TrigemuError for events that cannot be used.
+    The same seed gives the same bytes.
     """
-    _check(x, y, weight, q)
+    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+        raise TrigemuError("quantile regression: observables and scores must be finite")
     counts = weight > 0
     x, y, stop = x[counts], y[counts], stop[counts]
     if settings.model == "network":
@@ -86,7 +81,17 @@ def fit(
         raise TrigemuError("quantile regression needs events to fit to and events to stop by")
     # XGBoost works in float32, and min_child_weight is in units of the weights.
     weight = weight[counts] / weight[counts].mean()
-    parameters = _parameters(q, settings, seed)
+    parameters = {
+        "objective": "reg:quantileerror",
+        "quantile_alpha": 1.0 - q,
+        "learning_rate": settings.learning_rate,
+        "max_depth": settings.max_depth,
+        "max_bin": _BINS,
+        "min_child_weight": settings.tail_events / q,
+        "tree_method": "hist",
+        "nthread": THREADS,
+        "seed": seed,
+    }
     booster: xgboost.Booster | None = None
     curve: tuple[Loss, ...] = ()
     if trees is None:
@@ -96,7 +101,9 @@ def fit(
         rows = np.ones(len(y), np.bool_) if settings.refit else ~stop
         booster = xgboost.train(parameters, _matrix(x, y, weight, rows), trees)
     content = bytes(booster.save_raw("json"))
-    return Quantile(content, trees, _split_nodes(content), curve=curve)
+    models = json.loads(content)["learner"]["gradient_booster"]["model"]["trees"]
+    split_nodes = sum(child != -1 for model in models for child in model["left_children"])
+    return Quantile(content, trees, split_nodes, curve=curve)
 
 
 def _stopped(
@@ -125,29 +132,6 @@ def _stopped(
     return best, tuple(Loss(*pair) for pair in curve)
 
 
-def _check(x: Float32Array, y: FloatArray, weight: FloatArray, q: float) -> None:
-    if not 0 < q < 1:
-        raise TrigemuError(f"q = {q}: a fraction between 0 and 1 is needed")
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise TrigemuError("quantile regression: observables and scores must be finite")
-    if not np.isfinite(weight).all() or weight.min(initial=0.0) < 0:
-        raise TrigemuError("quantile regression: weights must be finite and ≥ 0")
-
-
-def _parameters(q: float, settings: QuantileTable, seed: int) -> dict[str, Any]:
-    return {
-        "objective": "reg:quantileerror",
-        "quantile_alpha": 1.0 - q,
-        "learning_rate": settings.learning_rate,
-        "max_depth": settings.max_depth,
-        "max_bin": _BINS,
-        "min_child_weight": settings.tail_events / q,
-        "tree_method": "hist",
-        "nthread": THREADS,
-        "seed": seed,
-    }
-
-
 def _matrix(
     x: Float32Array,
     y: FloatArray,
@@ -155,16 +139,5 @@ def _matrix(
     rows: BoolArray,
     reference: xgboost.QuantileDMatrix | None = None,
 ) -> xgboost.QuantileDMatrix:
-    return xgboost.QuantileDMatrix(
-        x[rows],
-        y[rows],
-        weight=weight[rows],
-        max_bin=_BINS,
-        ref=reference,
-        nthread=THREADS or None,
-    )
-
-
-def _split_nodes(content: bytes) -> int:
-    trees = json.loads(content)["learner"]["gradient_booster"]["model"]["trees"]
-    return sum(child != -1 for tree in trees for child in tree["left_children"])
+    how = {"max_bin": _BINS, "ref": reference, "nthread": THREADS or None}
+    return xgboost.QuantileDMatrix(x[rows], y[rows], weight=weight[rows], **how)

@@ -32,7 +32,7 @@ from trigemu.triggers.base import Context
 from trigemu_decade.gather import Gathered, gather
 
 from . import autoencoder, classifier
-from .config import AutoencoderTable, ClassifierTable, Config, check_columns
+from .config import ClassifierTable, Config, check_columns
 from .folds import Sample
 from .graph import onnx_model
 
@@ -40,11 +40,11 @@ from .graph import onnx_model
 @dataclass(frozen=True)
 class Scored:
     """The events to fit Y(x) to: those of the training half that the model was not trained on, with weights
-    scaled to the full rate; model, curve as in `Trained`."""
+    scaled to the full rate."""
 
     menu: Menu
     events: Sample
-    model: bytes | None
+    model: bytes | None  # As in `Trained`
     curve: Sequence[autoencoder.Loss]
 
 
@@ -72,7 +72,19 @@ def scored(config: Config, catalogue: Catalogue, progress: Callable[[int], None]
         signals = classifier.signals_of(config, learner, catalogue)
         model = classifier.fit(background, signals, learner, config.table.training.seed)
     else:
-        model, curve = _network(config, learner, features, gathered.weight, learns, progress)
+        texts = [text for block in learner.inputs for text in block.observables]
+        blocks = blocks_of(learner.inputs)
+        fit = autoencoder.fit(
+            features,
+            autoencoder.presence(features, blocks),
+            gathered.weight,
+            learner,
+            seed=config.table.training.seed,
+            learns=learns,
+            log=tuple(i for i, text in enumerate(texts) if text in learner.log),
+            progress=lambda epoch, loss: progress(1),
+        )
+        model, curve = onnx_model(fit.network, fit.standard, blocks, learner.variational), fit.curve
     y = open_model(model, features.shape[1], "kernels").score(features)
     return Scored(menu, _apart(gathered, y, ~learns), model, curve)
 
@@ -95,30 +107,6 @@ def _apart(gathered: Gathered, y: FloatArray, rows: BoolArray) -> Sample:
         parent=gathered.parent[rows],
         interaction=gathered.interaction[rows],
     )
-
-
-def _network(
-    config: Config,
-    table: AutoencoderTable,
-    features: Features,
-    weight: FloatArray,
-    learns: BoolArray,
-    progress: Callable[[int], None],
-) -> tuple[bytes, Sequence[autoencoder.Loss]]:
-    """Return the ONNX model and its losses by epoch."""
-    texts = [text for block in table.inputs for text in block.observables]
-    ranges = blocks_of(table.inputs)
-    fit = autoencoder.fit(
-        features,
-        autoencoder.presence(features, ranges),
-        weight,
-        table,
-        seed=config.table.training.seed,
-        learns=learns,
-        log=tuple(i for i, text in enumerate(texts) if text in table.log),
-        progress=lambda epoch, loss: progress(1),
-    )
-    return onnx_model(fit.network, fit.standard, ranges, table.variational), fit.curve
 
 
 @dataclass(frozen=True)
@@ -186,7 +174,4 @@ def blocks_of(inputs: Sequence[InputBlock]) -> list[autoencoder.Block]:
     """Return (start, stop, padded) for each block of inputs."""
     stops = np.cumsum([len(block.observables) for block in inputs]).tolist()
     starts = [0, *stops[:-1]]
-    return [
-        (start, stop, block.padding is not None)
-        for start, stop, block in zip(starts, stops, inputs, strict=True)
-    ]
+    return [*zip(starts, stops, (block.padding is not None for block in inputs), strict=True)]

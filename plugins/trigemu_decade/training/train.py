@@ -38,29 +38,23 @@ LEAST_ABOVE = 20.0
 
 @dataclass(frozen=True)
 class Trained:
-    """The result of a training. model: the file of the score, None if a card was used. curve: its losses by
-    epoch, empty for a classifier. x: the primary observables; choice: the steps in which they were chosen,
-    if they were. seen: the values of x. losses: the pinball losses of the fits out of fold by tree, on
-    events that each was not fitted to. q: the fraction above Y(x). shift: the threshold that meets the
-    budget out of fold, which Y(x) includes; error_hz: the error of the unique rate at this threshold.
-    events, effective_events: the numbers of events that Y(x) was fitted to. rate_hz: the rate of the
-    selected events; failing_hz: of those that fail all other triggers. verdict: from y − Y(x) out of fold."""
+    """The result of a training."""
 
-    model: bytes | None
-    curve: Sequence[autoencoder.Loss]
-    x: tuple[str, ...]
-    choice: tuple[Step, ...]
-    seen: tuple[Seen, ...]
+    model: bytes | None  # The file of the score, None if a card was used
+    curve: Sequence[autoencoder.Loss]  # Its losses by epoch, empty for a classifier
+    x: tuple[str, ...]  # The primary observables
+    choice: tuple[Step, ...]  # The steps in which they were chosen, if they were
+    seen: tuple[Seen, ...]  # The values of x
     quantile: regression.Quantile
-    losses: tuple[tuple[float, ...], ...]
-    q: float
-    shift: Solution
-    error_hz: float
-    events: int
+    losses: tuple[tuple[float, ...], ...]  # Of the fits out of fold, by tree, on events that each did not see
+    q: float  # The fraction above Y(x)
+    shift: Solution  # The threshold that meets the budget out of fold, which Y(x) includes
+    error_hz: float  # The error of the unique rate at this threshold
+    events: int  # The number of events that Y(x) was fitted to
     effective_events: float
-    rate_hz: float
-    failing_hz: float
-    verdict: Verdict
+    rate_hz: float  # The rate of the selected events
+    failing_hz: float  # Of those that fail all other triggers
+    verdict: Verdict  # From y − Y(x) out of fold
 
 
 def train(
@@ -70,11 +64,8 @@ def train(
     executor: Any = None,
     begin: Callable[[str], None] = lambda fit: None,
 ) -> Trained:
-    """Fit on the training half of a catalogue's background; the other half remains unseen.
-
-    progress: called with the number of epochs done. executor: gathers the events, as in `emulate`. begin: as
-    in `choose`. Raises TrigemuError if the sample does not fulfil the requirements of the configuration.
-    """
+    """Fit on the training half of a catalogue's background; the other half remains unseen. progress: called
+    with the number of epochs done. executor: as in `emulate`. begin: as in `choose`."""
     scored_ = scored(config, catalogue, progress, executor)
     events, x, budget = scored_.events, config.x.texts, config.table.training.unique_rate_hz
     q, seed, settings = _fraction(config, events), config.table.training.seed, config.table.quantile

@@ -32,17 +32,8 @@ LIBRARIES = ("numpy", "jax", "optax", "onnx", "xgboost-cpu")
 AUTOENCODER, CLASSIFIER = "autoencoder.onnx", "classifier.json"
 TREES, NETWORK = "quantile.json", "quantile.onnx"
 CARD, METRICS, CURVE, CHOICE = "decade.toml", "metrics.json", "training.png", "choice.png"
-_FILES = {
-    AUTOENCODER,
-    CLASSIFIER,
-    TREES,
-    NETWORK,
-    METRICS,
-    CURVE,
-    CHOICE,
-    "autoencoder.toml",
-    "classifier.toml",
-}
+_FILES = {AUTOENCODER, CLASSIFIER, TREES, NETWORK, METRICS, CURVE, CHOICE}
+_FILES |= {"autoencoder.toml", "classifier.toml"}
 #: Names of the folders of sets: this prefix and so many digits of the digest of their files.
 _SET, _DIGITS = "decade-", 16
 
@@ -57,27 +48,24 @@ def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) 
     if trained.model is not None:
         model = CLASSIFIER if config.table.classifier else AUTOENCODER
         model_card = Path(model).with_suffix(".toml").name
-        files |= {
-            model: trained.model,
-            model_card: _model_card(trained.model, model, config, catalogue).encode(),
-        }
+        files[model] = trained.model
+        files[model_card] = _model_card(trained.model, model, config, catalogue).encode()
     if trained.curve:
         files[CURVE] = style.drawn(_curve(trained), "png")
     if trained.choice:
         files[CHOICE] = style.drawn(_choice(trained), "png")
     name = f"{_SET}{_digest_of(files)[:_DIGITS]}"
     if trained.model is not None:
-        score_card, digest = f"{name}/{model_card}", hashlib.sha256(files[model_card]).hexdigest()
-        digests = {score_card: digest}
+        score_card, content = f"{name}/{model_card}", files[model_card]
     else:
-        card_path = config.card
-        assert card_path
-        score_card = Path(os.path.relpath(card_path, folder)).as_posix()
-        digest, digests = hashlib.sha256(card_path.read_bytes()).hexdigest(), {}
+        assert config.card
+        score_card, content = Path(os.path.relpath(config.card, folder)).as_posix(), config.card.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
     card = _card(trained, config, catalogue, f"{name}/{quantile}", score_card, digest)
     _write_set(folder / name, files)
     write_text(folder / CARD, card)
     _remove_old_sets(folder, name)
+    digests = {} if trained.model is None else {score_card: digest}
     return {**digests, CARD: hashlib.sha256(card.encode()).hexdigest()}
 
 
@@ -210,10 +198,9 @@ def chosen(steps: Sequence[Step]) -> Table:
 def _curve(trained: Trained) -> Figure:
     epochs = range(1, len(trained.curve) + 1)
     with style.figure() as (figure, axes):
-        axes.plot(
-            epochs, [loss.train for loss in trained.curve], color=style.COLOURS[0], label="training events"
-        )
-        axes.plot(epochs, [loss.test for loss in trained.curve], color=style.COLOURS[2], label="test events")
+        for kind, colour, text in (("train", 0, "training events"), ("test", 2, "test events")):
+            losses = [getattr(loss, kind) for loss in trained.curve]
+            axes.plot(epochs, losses, color=style.COLOURS[colour], label=text)
         axes.set(xlabel="epoch", ylabel="weighted mean squared error")
         axes.legend()
         return figure
@@ -225,24 +212,17 @@ def _choice(trained: Trained) -> Figure:
     with style.figure(8, 7) as (figure, axes):
         axes.remove()
         top, bottom = figure.subplots(2, 1, sharex=True)
-        top.plot(
-            steps, [step.share for step in trained.choice], "o-", color=style.COLOURS[0], label="unique share"
-        )
+        shares = [step.share for step in trained.choice]
+        top.plot(steps, shares, "o-", color=style.COLOURS[0], label="unique share")
         ceiling = trained.failing_hz / trained.rate_hz
         top.axhline(ceiling, color="black", linestyle="--", label="its ceiling")
         top.set(ylim=(0, 1.05), ylabel="unique share")
-        bottom.plot(steps, [step.split_nodes for step in trained.choice], "o-", color=style.COLOURS[0])
-        bottom.plot(steps, [step.trees for step in trained.choice], "s-", color=style.COLOURS[2])
-        for text, colour, value in (("split nodes", 0, "split_nodes"), ("trees", 2, "trees")):
-            last = getattr(trained.choice[-1], value)
-            bottom.annotate(
-                text,
-                (steps[-1], last),
-                (0, 8),
-                textcoords="offset points",
-                ha="right",
-                color=style.COLOURS[colour],
-            )
+        for text, marker, number in (("split nodes", "o-", 0), ("trees", "s-", 2)):
+            sizes = [getattr(step, text.replace(" ", "_")) for step in trained.choice]
+            colour = style.COLOURS[number]
+            bottom.plot(steps, sizes, marker, color=colour)
+            last = steps[-1], sizes[-1]
+            bottom.annotate(text, last, (0, 8), textcoords="offset points", ha="right", color=colour)
         bottom.set(yscale="symlog", ylim=(0, None), ylabel="number")
         labels = ["the score alone", *(f"+ {step.observable}" for step in trained.choice[1:])]
         bottom.set_xticks(list(steps), labels, fontsize=11)

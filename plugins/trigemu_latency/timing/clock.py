@@ -86,23 +86,18 @@ def measure(contenders: Sequence[TimedCall], clock: Clock) -> list[Timing]:
                 passes[number].append(_pass(contenders[number], clock))
                 spent[number] += int(passes[number][-1].sum())
             waiting = [number for number in waiting if not _enough(passes[number], spent[number])]
-    return [
-        summary(np.array(times), contender.events)
-        for times, contender in zip(passes, contenders, strict=True)
-    ]
+    pairs = zip(passes, contenders, strict=True)
+    return [summary(np.array(times), contender.events) for times, contender in pairs]
 
 
 def summary(passes: IntArray, events: int) -> Timing:
     """Return the timing from int64[passes, calls] in ns, for calls on this number of events."""
     durations = passes.ravel()
+    parts = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p999_ns": 0.999, "max_ns": 1.0}
     return Timing(
         events=events,
         calls=len(durations),
-        p50_ns=float(np.median(durations)) / events,
-        p90_ns=float(np.quantile(durations, 0.9)) / events,
-        p99_ns=float(np.quantile(durations, 0.99)) / events,
-        p999_ns=float(np.quantile(durations, 0.999)) / events,
-        max_ns=float(durations.max()) / events,
+        **{name: float(np.quantile(durations, part)) / events for name, part in parts.items()},
         events_per_s=passes.shape[1] * events / (float(np.median(passes, axis=0).sum()) * 1e-9),
         histogram=_histogram(durations / events),
     )
@@ -185,8 +180,8 @@ class Batches:
         return TimedCall(self._number, size, call)
 
     def _several(self, plan: Plan) -> Callable[[int], Words]:
-        """Return a function that decides a batch of several events, with a stream if that can be faster. A
-        stream takes seconds to compile the first time."""
+        """Return a function that decides a batch of several events, with a stream if that can be faster: it
+        takes seconds to compile the first time."""
         if (size := self._size) < ARRAYS_FROM:
             stream = Stream(plan, self._events)
             return lambda i: stream.decide_many(i * size, (i + 1) * size)

@@ -39,12 +39,11 @@ from .environment import Environment, environment, load_average
 
 @dataclass(frozen=True)
 class DrawnEvents:
-    """Drawn events. events: in the order of the draw, with repetitions. distinct: the number of distinct
-    events. share: the fraction of the background rate that they were drawn from."""
+    """Drawn events."""
 
-    events: Events
-    distinct: int
-    share: float
+    events: Events  # In the order of the draw, with repetitions
+    distinct: int  # The number of distinct events
+    share: float  # The fraction of the background rate that they were drawn from
 
 
 def draw_events(
@@ -54,10 +53,9 @@ def draw_events(
     pass. The result is None for a condition that no event fulfils. Negative weights count with their absolute
     value."""
     plan.check_background(catalogue)
-    draws = [_Draws(n, np.random.default_rng([seed, number])) for number in range(len(conditions))]
-    job, here = Job((), plan, catalogue), Engine(workers=1)
-    rates = over_background(job, _See(conditions, draws), here)
-    total = sum(rates)
+    generators = (np.random.default_rng([seed, number]) for number in range(len(conditions)))
+    draws = [_Draws(np.zeros(n, np.int64), generator) for generator in generators]
+    total = sum(over_background(Job((), plan, catalogue), _See(conditions, draws), Engine(workers=1)))
     return [among.drawn(total) for among in draws]
 
 
@@ -81,18 +79,14 @@ class _See:
 
 @dataclass
 class _Draws:
-    """n draws over a stream of events. Each draw replaces its event by one of the next events with a
+    """Draws over a stream of events. Each draw replaces its event by one of the next events with a
     probability equal to the share of the next events in the rate so far."""
 
-    n: int
+    rows: IntArray  # Of the drawn events among those of all parts
     random: np.random.Generator
     rate: float = 0.0
     parts: list[Events] = field(default_factory=list)
     keys: list[IntArray] = field(default_factory=list)
-    rows: IntArray = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.rows = np.zeros(self.n, np.int64)
 
     def see(self, sample: int, events: Events, rate: FloatArray) -> None:
         """Draw from further events. rate: float64[n] in Hz, 0 for events that are not to be drawn."""
@@ -100,7 +94,7 @@ class _Draws:
         if not more:
             return
         self.rate += more
-        taken = np.flatnonzero(self.random.random(self.n) < more / self.rate)
+        taken = np.flatnonzero(self.random.random(len(self.rows)) < more / self.rate)
         rows = self.random.choice(len(events), len(taken), p=rate / more)
         self.rows[taken] = sum(map(len, self.parts)) + np.arange(len(taken))
         self.parts.append(events.take(rows))
@@ -159,11 +153,10 @@ class TriggerCost:
 
 @dataclass(frozen=True)
 class RealTime:
-    """The resources needed for the crossing rate, if every core performs as measured. cores: from the
-    throughput of one thread alone. machines: from the throughput of all threads together."""
+    """The resources needed for the crossing rate, if every core performs as measured."""
 
-    cores: float
-    machines: float
+    cores: float  # From the throughput of one thread alone
+    machines: float  # From the throughput of all threads together
 
 
 @dataclass(frozen=True, repr=False)

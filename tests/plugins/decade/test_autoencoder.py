@@ -66,14 +66,6 @@ def test_presence_follows_the_first_entry_of_a_block() -> None:
     assert present[:, 2:].sum(axis=1).tolist() == [0, 3, 0]
 
 
-@pytest.mark.parametrize(
-    "blocks", [BLOCKS[:-1], [*BLOCKS, (11, 12, True)], BLOCKS[1:], [(0, 5, False), (4, 11, True)]]
-)
-def test_blocks_that_do_not_cover_the_features(blocks: list[tuple[int, int, bool]]) -> None:
-    with pytest.raises(TrigemuError, match="each once and in order"):
-        presence(np.zeros((1, 11), np.float32), blocks)
-
-
 def test_standardise_counts_present_entries_by_their_weight() -> None:
     features = structured(2, 400)
     present = presence(features, BLOCKS)
@@ -204,13 +196,6 @@ def test_log_mse_by_hand() -> None:
     np.testing.assert_allclose(log_mse(network, standard, features, present), expected, rtol=1e-6)
     nothing = log_mse(network, standard, features, np.zeros_like(present))
     np.testing.assert_allclose(nothing, np.log(TINY), rtol=1e-6)
-
-
-@pytest.mark.parametrize("weight", [[], [0.0, 0.0], [1.0, -1.0], [1.0, np.nan]])
-def test_weights_that_cannot_be_trained_with(weight: list[float]) -> None:
-    features = np.ones((len(weight), 11), np.float32)
-    with pytest.raises(TrigemuError, match="weights"):
-        fit(features, presence(features, BLOCKS), np.array(weight), SETTINGS, seed=1, test=0)
 
 
 def test_features_that_are_not_finite() -> None:

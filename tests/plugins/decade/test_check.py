@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ import pytest
 from decade_toys import MENU, Models, truth
 from printing import text_of
 from toys import evaluation_half, memory_catalogue
-from trigemu_decade.check import as_dict, check, scored_events, summary
-from trigemu_decade.diagnostics import ScoredEvents, score_threshold
+from trigemu_decade.check import scored_events, summary
+from trigemu_decade.diagnostics import ScoredEvents, diagnose, score_threshold
 from trigemu_decade.figures import label
 
 from trigemu import Catalogue, TrigemuError, emulate, rates_of, solve_budgets
@@ -89,9 +89,9 @@ def test_nothing_is_unique(models: Models, catalogue: Catalogue) -> None:
     """Then the bare score accepts nothing either, and there are still numbers to tell."""
     values = scored_events(models.menu(MENU, ("above = 0.0", "above = 1e9")), catalogue)
     assert values.y_threshold == math.inf
-    result, _ = check(values, None)
+    result = diagnose(values)
     assert result.overlap.total.value == result.overlap_uncorrected.total.value == 0
-    json.dumps(as_dict(result), allow_nan=False)
+    json.dumps(asdict(result), allow_nan=False)
     assert printed(result)
 
 
@@ -124,7 +124,7 @@ def test_total_and_unique_are_those_of_the_menu(models: Models, catalogue: Catal
     text = MENU.replace('name = "toy"\n', 'name = "toy"\ncrossing_rate_hz = 30e6\n', 1)
     menu = models.menu(text, ("above = 0.0", "above = -0.3\nfitted_on = 'toy'"))
     trigger = rates_of(emulate([menu], catalogue)).triggers[2]
-    result, _ = check(scored_events(menu, catalogue), None)
+    result = diagnose(scored_events(menu, catalogue))
     assert result.overlap.total.value == pytest.approx(trigger.total.hz, rel=1e-12)
     assert result.overlap.total.error == pytest.approx(trigger.total.error_hz, rel=1e-12)
     assert result.overlap.unique.value == pytest.approx(trigger.unique.hz, rel=1e-12)
@@ -138,7 +138,7 @@ def test_errors_account_for_shared_interactions(models: Models, plain_events: Ev
     menu = models.menu(MENU, ("above = 0.0", "above = -100.0\nfitted_on = 'toy'"))
     expected = rates_of(emulate([menu], shared)).triggers[2]
     values = scored_events(menu, shared)
-    result, _ = check(values, None)
+    result = diagnose(values)
     assert result.overlap.total.error == pytest.approx(expected.total.error_hz, rel=1e-12)
     assert result.overlap.unique.error == pytest.approx(expected.unique.error_hz, rel=1e-12)
     of_events = math.sqrt(np.sum(values.weight[values.corrected > -100.0] ** 2))
@@ -184,7 +184,7 @@ def printed(result: Any) -> list[list[str]]:
 
 def test_each_number_stands_in_its_column(toy: Any) -> None:
     """Also where there is one for y alone: of y' no bin may have enough events."""
-    result, _ = check(toy(3000, 1), None)
+    result = diagnose(toy(3000, 1))
     closure = result.closures[0]
     first, second, *more = closure.acceptances
     none = replace(first, against_q=replace(first.against_q, value=None))

@@ -214,17 +214,14 @@ def test_only_the_best_trees_remain_and_treelite_reads_them(small: Small, tmp_pa
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"q": 0.0}, "between 0 and 1"),
-        ({"weight": -1.0}, "≥ 0"),
         ({"y": np.nan}, "finite"),
         ({"stop": True}, "events to stop by"),
     ],
 )
 def test_what_cannot_be_fitted(change: dict[str, float], message: str) -> None:
     toy = make(14, 100, 1, "normal")
-    y, weight, stop = toy.y, np.ones(100), np.arange(100) < 25
+    y, stop = toy.y, np.arange(100) < 25
     y[3] = change.get("y", y[3])
-    weight[3] = change.get("weight", 1.0)
     stop |= bool(change.get("stop", False))
     with pytest.raises(TrigemuError, match=message):
-        fit(toy.x, y, weight, change.get("q", 0.1), SETTINGS, seed=1, stop=stop)
+        fit(toy.x, y, np.ones(100), 0.1, SETTINGS, seed=1, stop=stop)
