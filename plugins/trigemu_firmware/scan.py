@@ -102,32 +102,8 @@ def scan_bits(
     Bits before the point are chosen on the half that the trees were fitted on, rates are from the other half;
     a threshold with a rate budget is solved once, in floating point.
 
-    Parameters
-    ----------
-    menu : Menu
-        The menu of the trigger.
-    name : str
-        The name of the trigger.
-    widths : sequence of (int, int)
-        Bits of inputs and thresholds, and of the score.
-    catalogue : Catalogue
-        The samples.
-    types : Precision, optional
-        Signs and modes, by default from the trigger's precision, or from `PAPER_PRECISION`.
-    executor
-        As in `emulate`.
-    progress : callable, optional
-        Called with the numbers of finished events.
-
-    Returns
-    -------
-    BitScan
-        A point for each pair of widths.
-
-    Raises
-    ------
-    TrigemuError
-        If the trigger is disabled or has no trees, or if there are no or too many widths.
+    widths: bits of inputs and thresholds, and of the score. types: signs and modes, by default those of
+    `types_of`. TrigemuError if the trigger is disabled or has no trees, or if there are too many widths.
     """
     menu = at_own_column(menu)
     _check(menu, name, widths)
