@@ -26,6 +26,7 @@ from .scan import (
     parse_bits as parse_bits,
     scan_bits as scan_bits,
     types_of as types_of,
+    with_resources as with_resources,
 )
 from .sources import CLOCK_MHZ as CLOCK_MHZ
 from .verify import BACKEND_NAMES as BACKEND_NAMES, FirmwareCheck as FirmwareCheck

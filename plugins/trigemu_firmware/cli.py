@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from trigemu_anomaly.fixed_point import MAX_WIDTH, OVERFLOWS, ROUNDINGS
-from trigemu_anomaly.trees import FixedEnsemble
 
-from trigemu import __version__
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
-from trigemu.base.plugin_search import search_path
+from trigemu.base.mapping import Engine
 from trigemu.base.processes import cores
 from trigemu.cli import options
 from trigemu.cli.console import say
-from trigemu.cli.outputs import check_inputs, on_disk, present
-from trigemu.cli.progress import bar, menus_bar, steps_bar
-from trigemu.cli.session import Processing, processing
-from trigemu.menus.read import read_menu
-from trigemu.samples.catalogue import Catalogue, without_bad_files
+from trigemu.cli.outputs import on_disk, present
+from trigemu.cli.progress import bar, steps_bar
+from trigemu.cli.session import Session, session
+from trigemu.emulation.engine import Progress
+from trigemu.samples.catalogue import Catalogue
 
 from . import (
     estimate as estimating,
     export as exporting,
+    precision as output_bits,
     text as output_firmware,
+    tools,
     verify as verifying,
 )
 from .project import Manifest, open_project
+from .ranges import Survey, survey, with_modes, with_widths
+from .scan import BitScan, each_of, parse_bits, scan_bits, types_of, with_resources
 from .sources import CLOCK_MHZ
-
-if TYPE_CHECKING:
-    from .estimate import Resources
 
 
 class _Clock(click.FloatRange):
@@ -77,28 +73,17 @@ _project = click.argument("directory", metavar="DIR", type=click.Path(path_type=
     show_default=True,
     help="Clock in MHz, for HLS and for latencies.",
 )
-@options.samples
-@processing
-@options.plugin_path
-def export(
-    menu: Path,
-    trigger: str,
-    folder: Path,
-    backend: str,
-    clock: float,
-    catalogue: Path | str | None,
-    processing: Processing,
-    plugin_path: tuple[Path, ...],
-) -> None:
+@session
+def export(menu: Path, trigger: str, folder: Path, backend: str, clock: float, session: Session) -> None:
     """Write the trees of a trigger of MENU as a conifer project, with events and their expected scores."""
-    read = read_menu(menu, search_path(plugin_path))
-    with processing.opened(catalogue) as (engine, samples):
+    (read,) = session.menus(menu)
 
-        def exported(good: Catalogue) -> Manifest:
-            source = exporting.InputSource(read, trigger, good, __version__)
-            return exporting.export(source, folder, backend=backend, clock_mhz=clock, executor=engine)
+    def exported(good: Catalogue, *, executor: Engine, progress: Progress) -> Manifest:
+        return exporting.export(
+            read, trigger, good, folder, backend=backend, clock_mhz=clock, executor=executor
+        )
 
-        manifest = without_bad_files(samples, exported)
+    manifest = session.run([read], exported, lambda samples: ())
     for line in output_firmware.exported(manifest, str(folder)):
         say(line)
 
@@ -115,7 +100,7 @@ def verify(context: click.Context, directory: Path, json_file: Path | None) -> N
         checks = verifying.verify(project, begun)
     present(
         [output_firmware.verified_table(checks, project)],
-        [(json_file, lambda: output_firmware.verified_json(checks, __version__))],
+        [(json_file, lambda: output_firmware.verified_json(checks))],
     )
     if any(check.differences for check in checks):
         context.exit(1)
@@ -135,7 +120,7 @@ def estimate(directory: Path, clock: float | None, json_file: Path | None) -> No
         result = estimating.estimate(project, clock, begun)
     present(
         [output_firmware.estimate_table(result, project)],
-        [(json_file, lambda: output_firmware.estimate_json(result, project, __version__))],
+        [(json_file, lambda: output_firmware.estimate_json(result, project))],
     )
 
 
@@ -171,9 +156,7 @@ for command in (export, verify, estimate):
 @click.option("--score-bits", type=_WIDTH, help="With --auto: width of leaves and score [default: 16].")
 @rounding
 @overflow
-@options.samples
-@processing
-@options.plugin_path
+@session
 @options.json_file
 def precision(
     menu: Path,
@@ -183,34 +166,27 @@ def precision(
     score_bits: int | None,
     rounding: str | None,
     overflow: str | None,
-    catalogue: Path | str | None,
-    processing: Processing,
-    plugin_path: tuple[Path, ...],
-    json_file: Path | None,
+    session: Session,
 ) -> None:
     """Show the range and step of a precision, and how often it overflows.
 
     The precision is either the one of a trigger of MENU or chosen by --auto; the last line can be copied into
     the menu.
     """
-    from . import precision as output_bits
-    from .ranges import survey, with_modes, with_widths
-    from .scan import types_of
-
-    files = on_disk(json_file)
-    check_outputs(files, (menu, catalogue))
     if not auto and (input_bits or score_bits or rounding or overflow):
         raise TrigemuError("widths, --rounding and --overflow need --auto: otherwise the menu defines them")
-    read = read_menu(menu, search_path(plugin_path))
+    (read,) = session.menus(menu)
     types = None
     if auto:
         types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
-    with processing.opened(catalogue) as (engine, samples):
-        check_inputs(files, [read], samples)
-        result = without_bad_files(samples, lambda good: survey(read, trigger, good, types, executor=engine))
+
+    def surveyed(good: Catalogue, *, executor: Engine, progress: Progress) -> Survey:
+        return survey(read, trigger, good, types, executor=executor)
+
+    result = session.run([read], surveyed, lambda samples: ())
     present(
         [output_bits.survey_table(result)],
-        [(json_file, lambda: output_bits.survey_json(result, __version__))],
+        [(session.json_file, lambda: output_bits.survey_json(result))],
         [output_bits.as_toml(result.precision)],
     )
 
@@ -228,9 +204,7 @@ def precision(
     help="Also estimate the resources of each width (GHDL and yosys; some minutes each), with --workers at "
     "once, by default one per core.",
 )
-@options.samples
-@processing
-@options.plugin_path
+@session
 @options.json_file
 @options.figure
 def scan(
@@ -241,10 +215,7 @@ def scan(
     rounding: str | None,
     overflow: str | None,
     resources: bool,
-    catalogue: Path | str | None,
-    processing: Processing,
-    plugin_path: tuple[Path, ...],
-    json_file: Path | None,
+    session: Session,
     figure: Path | None,
 ) -> None:
     """Scan the rates of a trigger over the widths of its trees.
@@ -252,35 +223,22 @@ def scan(
     Each width is compared with floating point on the same events of MENU and at the same threshold: the
     change of the trigger's rates, the number of decisions that differ, and how often a number overflows.
     """
-    from . import precision as output_bits
-    from .ranges import with_modes
-    from .scan import BitScan, parse_bits, scan_bits, types_of
-
-    files = on_disk(json_file, figure)
-    check_outputs(files, (menu, catalogue))
-    if resources:
-        _check_tools()
+    if resources:  # look for the programs before the work starts, since they are needed at its end
+        tools.find("ghdl")
+        tools.find("yosys")
+        tools.package("conifer")
     widths = [(width, score_bits or width) for width in parse_bits(bits)]
-    read = read_menu(menu, search_path(plugin_path))
+    (read,) = session.menus(menu)
     types = with_modes(types_of(read, trigger), rounding, overflow)
-    with processing.opened(catalogue) as (engine, samples):
-        check_inputs(files, [read], samples)
-        with ExitStack() as bars:
-            advance = bars.enter_context(menus_bar([read], samples, engine))
 
-            def scanned(good: Catalogue) -> BitScan:
-                return scan_bits(
-                    read,
-                    trigger,
-                    widths,
-                    good,
-                    types=types,
-                    resources=partial(_estimated, bars, processing.workers or cores()) if resources else None,
-                    executor=engine,
-                    progress=advance,
-                )
+    def scanned(good: Catalogue, *, executor: Engine, progress: Progress) -> BitScan:
+        return scan_bits(read, trigger, widths, good, types=types, executor=executor, progress=progress)
 
-            result = without_bad_files(samples, scanned)
+    result = session.run([read], scanned)
+    if resources:
+        with bar("syntheses", len(result.models)) as advance:
+            estimates = each_of(result.models, estimating.of_model, session.workers or cores(), advance)
+        result = with_resources(result, estimates)
     if figure:
         from trigemu.results.figures import style
 
@@ -289,24 +247,5 @@ def scan(
         style.save(figure_of(result), figure)
     present(
         [output_bits.scan_table(result)],
-        [(json_file, lambda: output_bits.scan_json(result))],
+        [(session.json_file, lambda: output_bits.scan_json(result))],
     )
-
-
-def _estimated(bars: ExitStack, workers: int, models: Sequence[FixedEnsemble]) -> list[Resources]:
-    """Estimate the resources of models, with a new bar that replaces the current ones."""
-    from .estimate import of_model
-    from .scan import each_of
-
-    bars.close()
-    with bar("syntheses", len(models)) as advance:
-        return each_of(models, of_model, workers, advance)
-
-
-def _check_tools() -> None:
-    """Look for the programs before the work starts, since they are needed at its end."""
-    from . import tools
-
-    for program in ("ghdl", "yosys"):
-        tools.find(program)
-    tools.package("conifer")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from trigemu_anomaly.fixed_point import SATURATING
 from trigemu_anomaly.precision import TreeModel, table_of
 from trigemu_anomaly.trees import FixedEnsemble
 
+from trigemu import __version__
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import new_folder
 from trigemu.menus.menu import Menu
@@ -31,18 +31,10 @@ from .verify import SIMULATED, make_vectors, scaled
 SATURATING_PRECISION = with_modes(PAPER_PRECISION, None, SATURATING[0])
 
 
-@dataclass(frozen=True)
-class InputSource:
-    """The trigger and events that a project is made from. version: of trigemu."""
-
-    menu: Menu
-    trigger: str
-    catalogue: Catalogue
-    version: str
-
-
 def export(
-    source: InputSource,
+    menu: Menu,
+    trigger: str,
+    catalogue: Catalogue,
     folder: Path,
     *,
     backend: str = "hls",
@@ -50,13 +42,13 @@ def export(
     executor: Any = None,
 ) -> Manifest:
     """Write the project of a trigger into a new folder, with test events of the half for rates."""
-    model = tree_model(source.menu, source.trigger)
+    model = tree_model(menu, trigger)
     package("conifer")
     with new_folder(folder) as new:
-        rows = read_rows(source.menu, source.catalogue, source.trigger, executor=executor)
-        training, evaluation = halves(source.menu, source.catalogue, rows)
+        rows = read_rows(menu, catalogue, trigger, executor=executor)
+        training, evaluation = halves(menu, catalogue, rows)
         fitted_on, rates_on = training.x, evaluation.x
-        with _named(source):
+        with _named(menu, trigger):
             fixed = model.fixed or choose(model.ensemble, fitted_on, model.inputs.texts, SATURATING_PRECISION)
             backends = _backends(fixed, backend)
             for name in backends:
@@ -67,12 +59,12 @@ def export(
         _write_texts(fixed, vectors.take(vectors.spread(SIMULATED)), new, backends)
         manifest = Manifest(
             format=FORMAT,
-            trigemu=source.version,
+            trigemu=__version__,
             conifer=metadata.version("conifer"),
             backends=backends,
-            menu=source.menu.name,
-            trigger=source.trigger,
-            catalogue=source.catalogue.table.name,
+            menu=menu.name,
+            trigger=trigger,
+            catalogue=catalogue.table.name,
             half=split.HALF_NAMES[evaluation.half[0]] if training is not evaluation else None,
             inputs=model.inputs.texts,
             precision=table_of(fixed),
@@ -83,7 +75,7 @@ def export(
             events=len(vectors),
             sample=of_sample,
             simulated=min(SIMULATED, len(vectors)),
-            sha256=_digests(source.menu, model, new),
+            sha256=_digests(menu, model, new),
         )
         layout.write_manifest(manifest, new / layout.MANIFEST)
         (new / layout.README).write_text(_readme(manifest, fixed), encoding="utf-8")
@@ -91,15 +83,15 @@ def export(
 
 
 @contextmanager
-def _named(source: InputSource) -> Iterator[None]:
+def _named(menu: Menu, trigger: str) -> Iterator[None]:
     """Add the location and name of the trigger to errors."""
     try:
         yield
     except MissingToolError:
         raise
     except TrigemuError as error:
-        location = source.menu.trigger(source.trigger).place
-        raise TrigemuError(f"{location}: trigger {source.trigger!r}: {error}") from None
+        location = menu.trigger(trigger).place
+        raise TrigemuError(f"{location}: trigger {trigger!r}: {error}") from None
 
 
 def _backends(fixed: FixedEnsemble, requested: str) -> tuple[str, ...]:

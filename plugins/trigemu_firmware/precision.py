@@ -10,6 +10,7 @@ import msgspec
 from trigemu_anomaly.fixed_point import SATURATING, ApFixed
 from trigemu_anomaly.precision import PrecisionTable
 
+from trigemu import __version__
 from trigemu.base import toml_text
 from trigemu.results import notes, numbers
 from trigemu.results.documents import in_json
@@ -25,14 +26,10 @@ def as_toml(precision: PrecisionTable) -> str:
     return toml_text.entry("precision", keys)
 
 
-def survey_json(survey: Survey, version: str) -> str:
+def survey_json(survey: Survey) -> str:
     """Return the JSON document of `trigemu firmware precision`."""
-    document = asdict(survey) | {"precision": _precision(survey.precision), "version": version}
-    return in_json(document)
-
-
-def _precision(precision: PrecisionTable) -> dict[str, Any]:
-    return msgspec.structs.asdict(precision)
+    precision = msgspec.structs.asdict(survey.precision)
+    return in_json(asdict(survey) | {"precision": precision, "version": __version__})
 
 
 def survey_table(survey: Survey) -> Page:
@@ -93,7 +90,7 @@ def scan_json(scan: BitScan) -> str:
         "trigger": scan.trigger,
         "asked_events": scan.preselected_events,
         "asked_hz": scan.preselected_hz,
-        "points": [asdict(point) | {"precision": _precision(point.precision)} for point in scan.points],
+        "points": [asdict(p) | {"precision": msgspec.structs.asdict(p.precision)} for p in scan.points],
         "floating": scan.floating.to_dict(),
     }
     return in_json(document)

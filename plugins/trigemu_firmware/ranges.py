@@ -53,26 +53,8 @@ def choose(ensemble: Ensemble, x: Features, names: Sequence[str], types: Precisi
     another is scaled up. The type of an input that saturates only has to hold its thresholds. The type of the
     score also holds 1, by which conifer multiplies it.
 
-    Parameters
-    ----------
-    ensemble : Ensemble
-        The trees.
-    x : float32[n, d]
-        Inputs of events.
-    names : sequence of str
-        Names of the inputs, for messages.
-    types : Precision
-        Widths, signs and modes.
-
-    Returns
-    -------
-    FixedEnsemble
-        The trees in these types.
-
-    Raises
-    ------
-    TrigemuError
-        If an input has one value in all events, or if no type holds its range.
+    x: float32[n, d], inputs of events. names: of the inputs, for messages. TrigemuError if an input has one
+    value in all events, or if no type holds its range.
     """
     used = np.unique(ensemble.feature[ensemble.feature >= 0])
     needed = {int(feature): _of_input(ensemble, x, feature, names[feature], types) for feature in used}

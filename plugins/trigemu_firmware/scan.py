@@ -63,7 +63,7 @@ class Point:
     differ_events: int
     differ_hz: float
     ranges: Ranges
-    resources: Resources | None
+    resources: Resources | None = None
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class BitScan:
     """A trigger in several precisions.
 
     floating: the rates with the trees in floating point, at the common threshold. preselected_events,
-    preselected_hz: number and rate of the events that pass the preselection.
+    preselected_hz: number and rate of the events that pass the preselection. models: of the points.
     """
 
     trigger: str
@@ -79,6 +79,7 @@ class BitScan:
     preselected_events: int
     preselected_hz: float
     points: tuple[Point, ...]
+    models: tuple[FixedEnsemble, ...]
 
     @property
     def own(self) -> TriggerRates:
@@ -93,7 +94,6 @@ def scan_bits(
     catalogue: Catalogue,
     *,
     types: Precision | None = None,
-    resources: Callable[[Sequence[FixedEnsemble]], Sequence[Resources]] | None = None,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> BitScan:
@@ -102,34 +102,8 @@ def scan_bits(
     Bits before the point are chosen on the half that the trees were fitted on, rates are from the other half;
     a threshold with a rate budget is solved once, in floating point.
 
-    Parameters
-    ----------
-    menu : Menu
-        The menu of the trigger.
-    name : str
-        The name of the trigger.
-    widths : sequence of (int, int)
-        Bits of inputs and thresholds, and of the score.
-    catalogue : Catalogue
-        The samples.
-    types : Precision, optional
-        Signs and modes, by default from the trigger's precision, or from `PAPER_PRECISION`.
-    resources : callable, optional
-        Estimates the resources of all precisions, like `each_of`.
-    executor
-        As in `emulate`.
-    progress : callable, optional
-        Called with the numbers of finished events.
-
-    Returns
-    -------
-    BitScan
-        A point for each pair of widths.
-
-    Raises
-    ------
-    TrigemuError
-        If the trigger is disabled or has no trees, or if there are no or too many widths.
+    widths: bits of inputs and thresholds, and of the score. types: signs and modes, by default those of
+    `types_of`. TrigemuError if the trigger is disabled or has no trees, or if there are too many widths.
     """
     menu = at_own_column(menu)
     _check(menu, name, widths)
@@ -149,18 +123,16 @@ def scan_bits(
     ]
     emulation = emulate([floating, *menus], catalogue, executor=executor, progress=progress)
     scales = emulation.scales * scaling.crossing_scale(menu, catalogue)
-    estimates = resources(chosen) if resources else [None] * len(chosen)
     return BitScan(
         trigger=name,
         floating=rates_of(emulation, floating),
         preselected_events=len(evaluated.x),
         preselected_hz=float(np.sum(evaluated.weight * scales[evaluated.sample])),
         points=tuple(
-            _point(
-                emulation, name, number, fixed, ranges(fixed, evaluated.x, model.inputs.texts), own_estimate
-            )
-            for number, (fixed, own_estimate) in enumerate(zip(chosen, estimates, strict=True), start=1)
+            _point(emulation, name, number, fixed, ranges(fixed, evaluated.x, model.inputs.texts))
+            for number, fixed in enumerate(chosen, start=1)
         ),
+        models=tuple(chosen),
     )
 
 
@@ -185,6 +157,12 @@ def each_of(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [done.result() for done in begun]
+
+
+def with_resources(scan: BitScan, resources: Sequence[Resources]) -> BitScan:
+    """Return a scan with the resources of each of its models."""
+    pairs = zip(scan.points, resources, strict=True)
+    return replace(scan, points=tuple(replace(point, resources=estimate) for point, estimate in pairs))
 
 
 def types_of(menu: Menu, name: str) -> Precision:
@@ -232,7 +210,6 @@ def _point(
     number: int,
     fixed: FixedEnsemble,
     of_events: Ranges,
-    resources: Resources | None,
 ) -> Point:
     events, hz = _differ(emulation, name, number)
     pair = replace(
@@ -256,7 +233,6 @@ def _point(
         differ_events=events,
         differ_hz=hz,
         ranges=of_events,
-        resources=resources,
     )
 
 

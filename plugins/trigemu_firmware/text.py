@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from trigemu import __version__
 from trigemu.results.documents import in_json
 from trigemu.results.table import Column, Page, Table
 
@@ -30,7 +31,7 @@ def exported(manifest: Manifest, folder: str) -> Iterator[str]:
     yield f"{manifest.sample} events of {manifest.catalogue!r}{half} and {around} rows around thresholds"
 
 
-def verified_json(checks: Sequence[FirmwareCheck], version: str) -> str:
+def verified_json(checks: Sequence[FirmwareCheck]) -> str:
     """Return the JSON document of `trigemu firmware verify`: events and differences of C++ and of VHDL, null
     where they could not be compared, and each check."""
     groups = {
@@ -42,7 +43,7 @@ def verified_json(checks: Sequence[FirmwareCheck], version: str) -> str:
         "differences": {name: _differences(group) for name, group in groups.items()},
         "cycles": next((c.cycles for c in groups["vhdl"]), None),
         "checks": [asdict(check) for check in checks],
-        "provenance": {"trigemu": version},
+        "provenance": {"trigemu": __version__},
     }
     return in_json(document)
 
@@ -90,7 +91,7 @@ def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
         )
 
 
-def estimate_json(estimate: Estimate, project: Project, version: str) -> str:
+def estimate_json(estimate: Estimate, project: Project) -> str:
     """Return the JSON document of `trigemu firmware estimate`; null where a tool is missing."""
     resources, manifest, types = estimate.resources, project.manifest, project.fixed.precision
     taken = {name: getattr(resources, name, None) for name in ("lut", "ff", "carry", "dsp", "bram")}
@@ -109,7 +110,7 @@ def estimate_json(estimate: Estimate, project: Project, version: str) -> str:
         "kind": {"cycles": _SIMULATED, **dict.fromkeys(taken, _MAPPED)},
         "missing": estimate.missing,
         "published": [asdict(other) for other in (PAPER, *BUDGETS)],
-        "provenance": {"trigemu": version},
+        "provenance": {"trigemu": __version__},
     }
     return in_json(document)
 

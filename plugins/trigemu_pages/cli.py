@@ -14,18 +14,16 @@ import click
 
 from trigemu import __version__
 from trigemu.base.errors import TrigemuError
-from trigemu.base.files import check_outputs, check_writable, write_text
+from trigemu.base.files import check_writable, write_text
 from trigemu.base.mapping import Engine
-from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
-from trigemu.cli.session import Processing, processing
+from trigemu.cli.session import Session, session
 from trigemu.emulation.table_files import read_scores
-from trigemu.menus.menu import Menu, named_apart
-from trigemu.menus.read import read_menu
-from trigemu.samples.catalogue import Errors, without_bad_files
+from trigemu.menus.menu import Menu
+from trigemu.samples.catalogue import without_bad_files
 
 from .explorer.make import Explorer, make_explorer, samples_passed
 
@@ -35,24 +33,18 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.menus
-@click.option(
-    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The page (HTML)."
-)
+@options.output("The page (HTML).")
 @options.vary
 @options.signals
 @options.scores_file
-@options.samples
-@processing
-@options.plugin_path
+@session
 def explore(
     menus: tuple[Path, ...],
-    file: Path,
+    output: Path,
     vary: dict[str, tuple[float, float]],
     signals: tuple[str, ...],
     scores: Path | None,
-    catalogue: Path | str | None,
-    processing: Processing,
-    plugin_path: tuple[Path, ...],
+    session: Session,
 ) -> None:
     """Write one HTML page in which users change thresholds, prescales and switches of MENUs.
 
@@ -63,10 +55,9 @@ def explore(
             f"{scores} has its own ranges of thresholds and signals: use --vary and --signal with trigemu "
             f"scores"
         )
-    check_outputs([file], (*menus, catalogue, scores))
-    read = named_apart([read_menu(menu, search_path(plugin_path)) for menu in menus])
-    with processing.opened(catalogue) as (engine, samples):
-        check_inputs([file], read, samples)
+    read = session.menus(*menus)
+    with session.opened(session.catalogue) as (engine, samples):
+        check_inputs(session.files, read, samples)
         table = read_scores(scores, read, samples) if scores else None
         passed = (
             [samples.sample(name) for name in table.signals]
@@ -86,7 +77,7 @@ def explore(
                     progress=advance,
                 ),
             )
-    write_explorer(file, page)
+    write_explorer(output, page)
 
 
 def write_explorer(file: Path, page: Explorer) -> None:
@@ -99,13 +90,9 @@ def write_explorer(file: Path, page: Explorer) -> None:
 
 @click.command()
 @options.menus
-@options.samples
-@processing
+@session
 @options.errors
-@options.plugin_path
-@click.option(
-    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The page (HTML)."
-)
+@options.output("The page (HTML).")
 @click.option(
     "--efficiency",
     "profiles",
@@ -134,11 +121,8 @@ def write_explorer(file: Path, page: Explorer) -> None:
 )
 def report(
     menus: tuple[Path, ...],
-    catalogue: Path | str | None,
-    processing: Processing,
-    errors: Errors,
-    plugin_path: tuple[Path, ...],
-    file: Path,
+    session: Session,
+    output: Path,
     profiles: tuple[Path, ...],
     scans: tuple[str, ...],
     figures: Path | None,
@@ -151,15 +135,13 @@ def report(
     from .report.sections import sections
     from .report_contents import collect_contents, parse_scan, passes_over_events, profiles_beside
 
-    files = [file, explorer_file] if explorer_file else [file]
-    check_outputs(files, (*menus, catalogue, *profiles))
     _make(figures)
     steps = [parse_scan(scan) for scan in scans]
-    read = named_apart([read_menu(menu, search_path(plugin_path)) for menu in menus])
+    read = session.menus(*menus)
     command = shlex.join(["trigemu", *sys.argv[1:]])
-    with processing.opened(catalogue) as (engine, samples):
-        samples = samples.with_errors(errors)
-        check_inputs(files, read, samples)
+    with session.opened(session.catalogue) as (engine, samples):
+        samples = samples.with_errors(session.errors) if session.errors else samples
+        check_inputs(session.files, read, samples)
         sets = tuple(map(read_profiles, profiles)) or profiles_beside(menus, samples)
         with events_bar(samples.background, engine, passes_over_events(read, steps)) as advance:
             contents = without_bad_files(
@@ -172,10 +154,10 @@ def report(
     content = sections(contents)
     written = write_figures(content, figures) if figures else []
     title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
-    write_text(file, render(title, content, _address(explorer_file, file) if explorer_file else ""))
+    write_text(output, render(title, content, _address(explorer_file, output) if explorer_file else ""))
     if figures:
         say(f"{figures}: {len(written)} files")
-    say(file)
+    say(output)
     if page and explorer_file:
         write_explorer(explorer_file, page)
 

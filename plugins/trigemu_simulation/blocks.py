@@ -53,10 +53,9 @@ def tasks(config: Config, folder: Path) -> list[Task]:
     """Return a task for every block of a configuration, whether or not its file exists."""
     version = pythia.version()
     return [
-        Task(part, number, config.seed, _path(folder, part, number), key)
+        Task(part, number, config.seed, _path(folder, part, number), _key(part, config.seed, number, version))
         for part in config.slices
         for number in range(part.blocks)
-        for key in [_key(part, config.seed, number, version)]
     ]
 
 
@@ -73,8 +72,13 @@ def make_all(config: Config, folder: Path, workers: int, progress: Progress | No
     missing.sort(key=lambda t: t.number / t.part.blocks)  # all slices grow together
     step = progress or (lambda step, total: None)
     step(config.interactions - sum(t.part.block_size for t in missing), config.interactions)
-    for task in _run(missing, workers):
-        step(task.part.block_size, config.interactions)
+    number = min(workers, len(missing))
+    with worker_pool(number) if number > 1 else nullcontext() as pool:
+        contents = map_chunks(_Blocks(), missing, Engine(pool, workers=1))
+        for task, content in zip(missing, contents, strict=True):
+            task.path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(task.path, content)
+            step(task.part.block_size, config.interactions)
 
 
 def read_all(config: Config, part: Slice, folder: Path) -> Iterator[Block]:
@@ -85,7 +89,8 @@ def read_all(config: Config, part: Slice, folder: Path) -> Iterator[Block]:
 
 def make(task: Task) -> Block:
     """Generate one block; the same task gives the same block everywhere."""
-    entropy = _digest(task.part.name, task.seed, task.number)
+    text = f"{task.seed}/{task.part.name}/{task.number}".encode()
+    entropy = int.from_bytes(hashlib.sha256(text).digest()[:16], "big")
     generator = pythia.Generator(task.part, 1 + entropy % pythia.SEED_MAX)
     rng = np.random.default_rng(entropy)
     batches: list[Interactions] = []
@@ -103,7 +108,7 @@ def make(task: Task) -> Block:
         rows_of_batch.scalars["origin"] += np.uint32(generated)
         generated += collisions
         batches.append(rows_of_batch)
-    rows = interactions.concatenate(batches)
+    rows = Interactions.joined(batches)
     weight = rows.scalars["weight"]
     cross_section = generator.cross_section()
     summary = Summary(
@@ -132,8 +137,7 @@ def _accepted(part: Slice, particles: pythia.Particles) -> np.ndarray[tuple[int]
 def secondary_muons(rows: Interactions) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
     """Return whether an interaction has a muon from a hadron, bool[n]."""
     muons = rows.objects["muon"]
-    event = np.repeat(np.arange(len(rows)), muons.counts)
-    return np.bincount(event[muons.columns["origin"] > 0], minlength=len(rows)) > 0
+    return np.bincount(muons.event[muons.columns["origin"] > 0], minlength=len(rows)) > 0
 
 
 class _Blocks(Work[Task, bytes]):
@@ -143,29 +147,8 @@ class _Blocks(Work[Task, bytes]):
         return interactions.packed(make(task), task.key)
 
 
-def _run(missing: list[Task], workers: int) -> Iterator[Task]:
-    """Make and write blocks."""
-    number = min(workers, len(missing))
-    with worker_pool(number) if number > 1 else nullcontext() as pool:
-        for task, content in zip(
-            missing, map_chunks(_Blocks(), missing, Engine(pool, workers=1)), strict=True
-        ):
-            _write(task, content)
-            yield task
-
-
-def _write(task: Task, content: bytes) -> None:
-    task.path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(task.path, content)
-
-
 def _path(folder: Path, part: Slice, number: int) -> Path:
     return folder / part.name / f"{number:05d}.npz"
-
-
-def _digest(name: str, seed: int, number: int) -> int:
-    text = f"{seed}/{name}/{number}".encode()
-    return int.from_bytes(hashlib.sha256(text).digest()[:16], "big")
 
 
 def _key(part: Slice, seed: int, number: int, version: str) -> str:

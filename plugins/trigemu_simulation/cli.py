@@ -12,6 +12,7 @@ from trigemu.cli.console import say
 from trigemu.cli.progress import bar
 
 from . import run as sample
+from .config import load_config
 from .tuning import tuning_table
 
 
@@ -28,7 +29,7 @@ from .tuning import tuning_table
 @click.option("--tune", is_flag=True, help="Adjust luminosity and fakes to published rates, and print them.")
 def generate(config: str, output: Path, workers: int, tune: bool) -> None:
     """Generate a sample from CONFIG, a TOML file or the name of a shipped configuration ("embedded")."""
-    settings = sample.load_config(config)
+    settings = load_config(config)
     if is_file(config):
         check_outputs(sample.written_files(settings, output), [config])
     with bar("generating", settings.interactions) as advance:

@@ -162,7 +162,7 @@ def make(recipe: Recipe, threads: int = 1) -> tuple[EventColumns, Normalisation]
     with ThreadPoolExecutor(threads) as pool:
         chunks = pool.map(lambda start: _chunk(recipe, start, min(start + CHUNK, recipe.n), copies), starts)
         parts = [part for same_copy in zip(*chunks, strict=True) for part in same_copy]
-    events = _joined([part.columns for part in parts])
+    events = EventColumns.joined([part.columns for part in parts])
     weight = events.scalars["genWeight"]
     if recipe.background:
         quiet = np.concatenate([part.quiet for part in parts])
@@ -252,11 +252,8 @@ def _part(
         "MET_phi": round_angle(observed.met_phi, MET_ANGLE_STEP),
         "nInteraction": crossing.interactions.astype(np.int32),
     }
-    columns = EventColumns(
-        {name: column[keep] for name, column in scalars.items()},
-        {kind: _stored(o.of(keep)) for kind, o in objects.items()},
-    )
-    return _Part(columns, quiet[keep], total)
+    columns = EventColumns(scalars, {kind: _stored(o) for kind, o in objects.items()})
+    return _Part(columns.of(keep), quiet[keep], total)
 
 
 def _parents(
@@ -276,14 +273,14 @@ def _parents(
     best = np.zeros(len(keys))
     for kind, group in (("stored", crossing.objects["jet"]), *objects.items()):
         own_jets = group.where(group.columns["own"])
-        crossings, lead = np.unique(overlay.crossing_of(own_jets), return_index=True)
+        crossings, lead = np.unique(own_jets.event, return_index=True)
         pt = own_jets.columns["pt"][lead].astype(np.float64)
         rarity = pt * 1e-12 if kind == "stored" else 1.0 / target(kind, pt, recipe.model)
         better = rarity > best[crossings]
         best[crossings[better]] = rarity[better]
         parent[crossings[better]] = own_jets.columns["source"][lead[better]]
     if recipe.background:
-        crossings, lead = np.unique(overlay.crossing_of(objects["muon"]), return_index=True)
+        crossings, lead = np.unique(objects["muon"].event, return_index=True)
         parent[crossings] = objects["muon"].columns["source"][lead]
     return parent
 
@@ -313,18 +310,3 @@ def _normalised(weight: Array, quiet: Array, rate_hz: float) -> Array:
     if empty > 0 and 0.5 < missing / empty < 2.0:
         return np.where(quiet, weight * (missing / empty), weight)
     return weight * (rate_hz / (empty + others))
-
-
-def _joined(parts: list[EventColumns]) -> EventColumns:
-    scalars = {k: np.concatenate([p.scalars[k] for p in parts]) for k in parts[0].scalars}
-    objects = {
-        kind: Objects(
-            np.concatenate([p.objects[kind].counts for p in parts]),
-            {
-                k: np.concatenate([p.objects[kind].columns[k] for p in parts])
-                for k in parts[0].objects[kind].columns
-            },
-        )
-        for kind in parts[0].objects
-    }
-    return EventColumns(scalars, objects)

@@ -6,7 +6,6 @@ grouped. Tuning this stage does not re-run the generator.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from trigemu.base.splitmix import splitmix64
 
 from . import detector
-from .interactions import Objects
+from .interactions import Columns, Objects
 
 Array = NDArray[Any]
 
@@ -24,14 +23,12 @@ MANTISSA_BITS = 12  # bits of momenta: steps of 1.2e-4 to 2.4e-4, a tenth of the
 ANGLE_STEP = 1 / 2048  # step of η and φ: 5e-4, a fiftieth of a calorimeter cell
 
 
-@dataclass(frozen=True, slots=True)
-class EventColumns:
-    """n events: scalars by their name in the file, objects by kind ("jet" …) in descending pT.
+class EventColumns(Columns):
+    """Events: scalars by their name in the file, objects by kind ("jet" …) in descending pT.
 
     `observed.observe` defines the columns of objects other than pt, eta and phi."""
 
-    scalars: dict[str, Array]
-    objects: dict[str, Objects]
+    __slots__ = ()
 
 
 def normal_pair(

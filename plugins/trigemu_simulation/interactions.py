@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -57,6 +57,11 @@ class Objects:
     counts: Array
     columns: dict[str, Array]
 
+    @property
+    def event(self) -> Array:
+        """The interaction (or crossing) of each object, int64, flat."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
+
     def of(self, rows: Array) -> Objects:
         """Return the objects of the interactions where the bool[n] array rows is true."""
         keep = np.repeat(rows, self.counts)
@@ -70,27 +75,51 @@ class Objects:
 
     def where(self, keep: Array) -> Objects:
         """Return the objects for which keep, a bool array over the objects, is true."""
-        event = np.repeat(np.arange(len(self.counts)), self.counts)
-        counts = np.bincount(event[keep], minlength=len(self.counts))
+        counts = np.bincount(self.event[keep], minlength=len(self.counts))
         return Objects(counts, {k: c[keep] for k, c in self.columns.items()})
 
 
+def in_order(parts: Sequence[tuple[Array, dict[str, Array]]], n: int) -> Objects:
+    """Return objects of n interactions in descending pT, from parts of (interaction of each object,
+    columns)."""
+    event = np.concatenate([events for events, _ in parts])
+    columns = {name: np.concatenate([c[name] for _, c in parts]) for name in parts[0][1]}
+    order = np.lexsort((-columns["pt"], event))
+    counts = np.bincount(event, minlength=n)
+    return Objects(counts, {name: column[order] for name, column in columns.items()})
+
+
 @dataclass(frozen=True, slots=True)
-class Interactions:
-    """Columns of n interactions: scalars with the names in SCALARS, objects with the names in OBJECTS."""
+class Columns:
+    """Columns of n interactions or events: scalars and objects, by their names."""
 
     scalars: dict[str, Array]
     objects: dict[str, Objects]
 
+    def of(self, rows: Array) -> Self:
+        """Return those where the bool[n] array rows is true."""
+        objects = {k: o.of(rows) for k, o in self.objects.items()}
+        return type(self)({k: c[rows] for k, c in self.scalars.items()}, objects)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Concatenate parts in this order."""
+        scalars = {k: np.concatenate([p.scalars[k] for p in parts]) for k in parts[0].scalars}
+        objects = {}
+        for kind, first in parts[0].objects.items():
+            group = [p.objects[kind] for p in parts]
+            columns = {k: np.concatenate([o.columns[k] for o in group]) for k in first.columns}
+            objects[kind] = Objects(np.concatenate([o.counts for o in group]), columns)
+        return cls(scalars, objects)
+
+
+class Interactions(Columns):
+    """Interactions: scalars with the names in SCALARS, objects with the names in OBJECTS."""
+
+    __slots__ = ()
+
     def __len__(self) -> int:
         return len(self.scalars["weight"])
-
-    def of(self, rows: Array) -> Interactions:
-        """Return the interactions where the bool[n] array rows is true."""
-        return Interactions(
-            {k: c[rows] for k, c in self.scalars.items()},
-            {k: o.of(rows) for k, o in self.objects.items()},
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,20 +146,6 @@ class Block:
 def ranges(first: Array, counts: Array) -> Array:
     """Return the concatenated ranges of `counts[i]` numbers that begin at `first[i]`, int64."""
     return np.asarray(np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts))
-
-
-def concatenate(parts: list[Interactions]) -> Interactions:
-    """Concatenate interactions in this order."""
-    return Interactions(
-        {k: np.concatenate([p.scalars[k] for p in parts]) for k in SCALARS},
-        {
-            kind: Objects(
-                np.concatenate([p.objects[kind].counts for p in parts]),
-                {c: np.concatenate([p.objects[kind].columns[c] for p in parts]) for c in (*_COLUMNS, *extra)},
-            )
-            for kind, extra in OBJECTS.items()
-        },
-    )
 
 
 def packed(block: Block, key: str) -> bytes:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import detector, detector as fakes, overlay
+from . import detector
 from .config import Config, Crossings
 from .events import centred, final, normal_pair, round_mantissa, uniform
-from .interactions import Objects, ranges
-from .overlay import Crossing, crossing_of, merge
+from .interactions import Objects, in_order, ranges
+from .overlay import Crossing, merge
 from .pools import PT_BITS
 
 Array = NDArray[Any]
@@ -70,12 +70,12 @@ def position_of(objects: Objects) -> Array:
 
 
 def _uniform(objects: Objects, keys: Array, seed: int, stream: int) -> Array:
-    return uniform(seed, keys[crossing_of(objects)], stream + position_of(objects))
+    return uniform(seed, keys[objects.event], stream + position_of(objects))
 
 
 def _normal(objects: Objects, keys: Array, seed: int, stream: int) -> Array:
     position = position_of(objects)
-    return normal_pair(seed, keys[crossing_of(objects)], stream + position, stream + (1 << 32) + position)[0]
+    return normal_pair(seed, keys[objects.event], stream + position, stream + (1 << 32) + position)[0]
 
 
 def _measured(
@@ -84,11 +84,8 @@ def _measured(
     """Return the jets with their reconstructed pT, the mismeasured momentum of each crossing, and the
     probability of the choice. If `badly` is true, each crossing has exactly one badly measured jet."""
     jets = crossing.objects["jet"]
-    crossings, true, flavour = (
-        crossing_of(jets),
-        jets.columns["pt"].astype(np.float64),
-        jets.columns["flavour"],
-    )
+    crossings, flavour = jets.event, jets.columns["flavour"]
+    true = jets.columns["pt"].astype(np.float64)
     able = (true > detector.HARD_JET_PT) & (flavour >= 0)
     chosen, weight = _badly(able, crossings, jets, keys, seed, badly)
     normal, u = _normal(jets, keys, seed, _RESPONSE), _uniform(jets, keys, seed, _BAD_RESPONSE)
@@ -121,13 +118,11 @@ def _badly(
 def _with_pileup(jets: Objects, interactions: Array, keys: Array, seed: int) -> Objects:
     """Return jets above JET_PT with the noise of pile-up; nearby jets of different interactions are
     merged."""
-    crossing = crossing_of(jets)
-    noise = detector.PILEUP_JET * np.sqrt(interactions[crossing]) * _normal(jets, keys, seed, _NOISE)
+    noise = detector.PILEUP_JET * np.sqrt(interactions[jets.event]) * _normal(jets, keys, seed, _NOISE)
     pt = jets.columns["pt"] + np.where(jets.columns["flavour"] >= 0, noise, 0.0)
     measured = Objects(jets.counts, {**jets.columns, "pt": pt.astype(np.float32)})
     visible = measured.where(pt > detector.JET_PT)
-    order = np.lexsort((-visible.columns["pt"], crossing_of(visible)))
-    return merge(Objects(visible.counts, {k: c[order] for k, c in visible.columns.items()}))
+    return merge(in_order([(visible.event, visible.columns)], len(keys)))
 
 
 def _tagged(jets: Objects, keys: Array, seed: int) -> Objects:
@@ -142,8 +137,7 @@ def _tagged(jets: Objects, keys: Array, seed: int) -> Objects:
 
 def _isolation(kind: str, objects: Objects, cone: Array, crossing: Crossing, keys: Array, seed: int) -> Array:
     """Return the relative isolation of objects, float32, with the noise of pile-up."""
-    crossings = crossing_of(objects)
-    noise = detector.PILEUP_CONE * np.sqrt(crossing.interactions[crossings])
+    noise = detector.PILEUP_CONE * np.sqrt(crossing.interactions[objects.event])
     total = cone + noise * _normal(objects, keys, seed, _CONE + _NUMBER[kind])
     relative = np.clip(total / objects.columns["pt"], 0.0, ISOLATION_MAX)
     return round_mantissa(np.where(relative < 2.0**-6, 0.0, relative), ISOLATION_BITS)
@@ -183,12 +177,12 @@ def _em_fakes(jets: Objects, keys: Array, config: Config, fake: bool | None) -> 
     p = detector.em_fakes(jets.columns["pt"].astype(np.float64), jets.columns["eta"], rate, threshold)
     jets, p = jets.where(p > 0), p[p > 0] * (1.0 + rate.electrons)
     offsets = np.concatenate([[0], np.cumsum(jets.counts)])
-    p = fakes.crowded(offsets, np.minimum(p, 1.0), model.fakes_max)
-    true = fakes.multiplicity(offsets, p, model)
-    proposal = fakes.natural(true) if fake is None else fakes.divided(true, fake, model)
+    p = detector.crowded(offsets, np.minimum(p, 1.0), model.fakes_max)
+    true = detector.multiplicity(offsets, p, model)
+    proposal = detector.natural(true) if fake is None else detector.divided(true, fake, model)
     chosen = proposal.choose(uniform(seed, keys, _FAKE), uniform(seed, keys, _FAKE + 1))
     u_jet = _uniform(jets, keys, seed, _JET)
-    taken = fakes.choose_jets(offsets, p, chosen, uniform(seed, keys, _MODE), u_jet, model)
+    taken = detector.choose_jets(offsets, p, chosen, uniform(seed, keys, _MODE), u_jet, model)
     species = _uniform(jets, keys, seed, _SPECIES)[taken] * (1.0 + rate.electrons) > 1.0
     u_share = _uniform(jets, keys, seed, _ENERGY)[taken]
     jets = jets.where(taken)
@@ -247,5 +241,5 @@ def _with(objects: Objects, **columns: Array) -> Objects:
 
 
 def _merged(first: Objects, second: Objects, n: int) -> Objects:
-    parts = [(crossing_of(o), {name: o.columns[name] for name in first.columns}) for o in (first, second)]
-    return overlay.merged(parts, n)
+    parts = [(o.event, {name: o.columns[name] for name in first.columns}) for o in (first, second)]
+    return in_order(parts, n)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trigemu.base.kernels import kernel
 
 from . import detector
-from .interactions import OBJECTS, SUMS, Objects, ranges
+from .interactions import OBJECTS, SUMS, Objects, in_order, ranges
 from .pools import Pool
 
 Array = NDArray[Any]
@@ -31,9 +31,7 @@ def merge(jets: Objects) -> Objects:
     keep = _merge(offsets, pt, eta, phi, jets.columns["source"], detector.JET_RADIUS)
     columns = {**jets.columns, "pt": pt, "eta": eta, "phi": phi}
     columns = {k: c.astype(jets.columns[k].dtype)[keep] for k, c in columns.items()}
-    event = np.repeat(np.arange(len(jets.counts)), jets.counts)[keep]
-    order = np.lexsort((-columns["pt"], event))
-    return Objects(np.bincount(event, minlength=len(jets.counts)), {k: c[order] for k, c in columns.items()})
+    return in_order([(jets.event[keep], columns)], len(jets.counts))
 
 
 @kernel
@@ -92,26 +90,8 @@ def overlay(drawn: list[Drawn], n: int) -> Crossing:
             )
             for name in SUMS
         },
-        {kind: _objects(drawn, kind, n) for kind in OBJECTS},
+        {kind: in_order([_of_pool(d, kind) for d in drawn], n) for kind in OBJECTS},
     )
-
-
-def merged(parts: list[tuple[Array, dict[str, Array]]], n: int) -> Objects:
-    """Return objects of n crossings in descending pT, from parts of (crossing of each object, columns)."""
-    crossing = np.concatenate([crossings for crossings, _ in parts])
-    columns = {name: np.concatenate([c[name] for _, c in parts]) for name in parts[0][1]}
-    order = np.lexsort((-columns["pt"], crossing))
-    counts = np.bincount(crossing, minlength=n)
-    return Objects(counts, {name: column[order] for name, column in columns.items()})
-
-
-def crossing_of(objects: Objects) -> Array:
-    """Return the crossing of each object, int64, flat."""
-    return np.repeat(np.arange(len(objects.counts)), objects.counts)
-
-
-def _objects(drawn: list[Drawn], kind: str, n: int) -> Objects:
-    return merged([_of_pool(d, kind) for d in drawn], n)
 
 
 def _of_pool(drawn: Drawn, kind: str) -> tuple[Array, dict[str, Array]]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import blocks, interactions
+from . import blocks
 from .config import Config, Slice
 from .events import EVENT_BITS, rounded, uniform
 from .interactions import Interactions, Summary
@@ -131,7 +131,7 @@ def read_rows(part: Slice, folder: Path, config: Config) -> tuple[Interactions, 
     parts = list(blocks.read_all(config, part, folder))
     for i, block in enumerate(parts):
         block.interactions.scalars["origin"] += np.uint32(i * part.block_size)
-    return interactions.concatenate([b.interactions for b in parts]), [b.summary for b in parts]
+    return Interactions.joined([b.interactions for b in parts]), [b.summary for b in parts]
 
 
 def means(pools: list[Pool], config: Config) -> Array:
@@ -173,5 +173,5 @@ def _muons_by_themselves(rows: Interactions) -> Array:
 def _excess(rows: Interactions) -> Array:
     """Return the excess of the leading jet of each interaction over EXCESS_SLOPE · p̂T in GeV, float64[n]."""
     jets, lead = rows.objects["jet"], np.zeros(len(rows))
-    np.maximum.at(lead, np.repeat(np.arange(len(rows)), jets.counts), jets.columns["pt"])
+    np.maximum.at(lead, jets.event, jets.columns["pt"])
     return np.asarray(lead - EXCESS_SLOPE * rows.scalars["pt_hat"])

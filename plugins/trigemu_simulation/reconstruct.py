@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from trigemu.base.errors import MissingExtraError
 
 from . import detector
-from .interactions import OBJECTS, Interactions, Objects, concatenate, ranges
+from .interactions import OBJECTS, Interactions, Objects, in_order, ranges
 from .pythia import CHARM, Decayed, Particles
 
 Array = NDArray[Any]
@@ -61,7 +61,7 @@ def with_flights(
         "cone": _cone(taken, divided.objects["jet"]),
     }
     objects = {**divided.objects, "muon": _added(divided.objects["muon"], muon)}
-    return concatenate([without, Interactions(scalars, objects)])
+    return Interactions.joined([without, Interactions(scalars, objects)])
 
 
 def _tracks(particles: Particles, chosen_rows: Array) -> tuple[Candidates, Array, Array]:
@@ -98,7 +98,7 @@ def _cone(taken: Candidates, jets: Objects) -> Array:
     """Return the pT of the jet around each particle (one per interaction), minus the particle's pT; 0 outside
     of jets."""
     cone = np.zeros(len(taken.pt))
-    jet = np.repeat(np.arange(len(jets.counts)), jets.counts)
+    jet = jets.event
     dphi = np.abs(jets.columns["phi"] - taken.phi[jet])
     dr2 = (jets.columns["eta"] - taken.eta[jet]) ** 2 + np.minimum(dphi, 2 * np.pi - dphi) ** 2
     inside = dr2 < detector.JET_RADIUS**2
@@ -109,10 +109,8 @@ def _cone(taken: Candidates, jets: Objects) -> Array:
 def _added(muons: Objects, added: dict[str, Array]) -> Objects:
     """Return muons with one added in each interaction, in descending pT."""
     n = len(muons.counts)
-    muon = np.concatenate([np.repeat(np.arange(n), muons.counts), np.arange(n)])
-    columns = {k: np.concatenate([c, added[k].astype(c.dtype)]) for k, c in muons.columns.items()}
-    order = np.lexsort((-columns["pt"], muon))
-    return Objects(muons.counts + 1, {k: c[order] for k, c in columns.items()})
+    one_each = np.arange(n), {k: added[k].astype(c.dtype) for k, c in muons.columns.items()}
+    return in_order([(muons.event, muons.columns), one_each], n)
 
 
 NEUTRINOS = (12, 14, 16)

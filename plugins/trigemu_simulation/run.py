@@ -17,20 +17,8 @@ import numpy as np
 
 from trigemu import __version__
 
-from . import blocks, crossings, crossings as recipes, events, pools, pythia, tuning, write
-from .config import Config, ConfigError, Slice, load_config, shipped
-
-__all__ = [
-    "Config",
-    "ConfigError",
-    "Slice",
-    "generate",
-    "generate_interactions",
-    "load_config",
-    "shipped",
-    "tune",
-    "written_files",
-]
+from . import blocks, crossings, events, pools, pythia, tuning, write
+from .config import Config, Slice, load_config
 
 INTERACTIONS = "interactions"  # the folder of stage one, inside the output
 CATALOGUE = "catalogue.toml"
@@ -43,29 +31,10 @@ def generate(
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Generate a sample: interactions, then events or crossings.
+    """Generate interactions, then events or crossings, into a folder; return the catalogue.
 
-    The result depends only on the configuration, not on workers or interruptions.
-
-    Parameters
-    ----------
-    config : str, Path or Config
-        A path, the name of a shipped configuration, or a configuration that was read.
-    output : Path
-        Folder for one ROOT file per slice and catalogue.toml; interactions go to output/interactions.
-    workers : int
-        Number of processes for interactions, and of threads for crossings.
-    progress : callable, optional
-        Called with the number of further interactions, and the total.
-
-    Returns
-    -------
-    Path
-        The catalogue.
-
-    Raises
-    ------
-    ConfigError, GeneratorError, MissingExtraError
+    The result depends only on the configuration, not on workers (processes for interactions, threads for
+    crossings) or interruptions. progress: called with the number of further interactions, and the total.
     """
     settings = config if isinstance(config, Config) else load_config(config)
     generate_interactions(settings, output, workers=workers, progress=progress)
@@ -139,7 +108,7 @@ def _samples(
     loaded = [pools.load(config, number, folder) for number in range(len(config.slices))]
     classes = [pool for pool in loaded if pool.part.role == "background"]
     for pool in loaded:
-        yield pool.part, *crossings.make(recipes.recipe(config, classes, pool), threads)
+        yield pool.part, *crossings.make(crossings.recipe(config, classes, pool), threads)
 
 
 def _slice(config: Config, number: int, folder: Path) -> tuple[events.EventColumns, write.Normalisation]:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import overlay
 from .config import Crossings
 from .interactions import Objects
 
@@ -60,7 +59,7 @@ def lowest_target(objects: dict[str, Objects], met: Array, model: Crossings) -> 
     several = objects["muon"].counts > 1
     lowest[several] = np.minimum(lowest[several], SEVERAL_MUONS_FACTOR * model.muon_weight_hz)
     jets = objects["jet"]
-    crossing, pt, phi = overlay.crossing_of(jets), jets.columns["pt"], jets.columns["phi"]
+    crossing, pt, phi = jets.event, jets.columns["pt"], jets.columns["phi"]
     ht, x, y = (np.bincount(crossing, part, n) for part in (pt, pt * np.cos(phi), pt * np.sin(phi)))
     for (reference, power), factor, value in (
         (HT, HT_FACTOR, ht),

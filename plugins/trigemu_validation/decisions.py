@@ -170,33 +170,13 @@ def check_decisions(
 ) -> DecisionCheck:
     """Compare the emulated decisions of a menu with the stored ones, on all samples of a catalogue.
 
-    Parameters
-    ----------
-    menu : path or Menu
-        The menu; its enabled triggers are checked, before prescales.
-    catalogue : path, Catalogue, Events, ak.Array, or list of paths
-        Samples with stored decisions, as in `emulate`; for events in memory, any integer or boolean column
-        can be a stored decision.
-    inject : int
-        The number of stored decisions to flip, to test that the check detects them.
-    consecutive : bool
-        Whether events with consecutive crossing numbers are consecutive crossings. If not, triggers that use
-        neighbouring crossings cannot be checked.
-    match_bits : bool
-        Whether triggers whose decisions are those of another stored bit are compared with that one, if the
-        samples seem to number their bits otherwise (`Checked.equals`).
-    executor, progress
-        As in `emulate`.
-
-    Returns
-    -------
-    DecisionCheck
-
-    Raises
-    ------
-    TrigemuError
-        If no trigger can be checked, `inject` exceeds the number of decisions, or there are both `inject` and
-        `match_bits`.
+    The enabled triggers are checked, before prescales; for events in memory, any integer or boolean column
+    can be a stored decision. inject: the number of stored decisions to flip, to test that the check detects
+    them. consecutive: whether events with consecutive crossing numbers are consecutive crossings; if not,
+    triggers that use neighbouring crossings cannot be checked. match_bits: whether triggers whose decisions
+    are those of another stored bit are compared with that one (`Checked.equals`). executor, progress: as in
+    `emulate`. TrigemuError if no trigger can be checked, `inject` exceeds the number of decisions, or there
+    are both `inject` and `match_bits`.
     """
     if inject and match_bits:
         raise TrigemuError("decisions that are flipped are compared with their own bits, without match_bits")

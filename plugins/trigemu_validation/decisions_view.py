@@ -122,18 +122,7 @@ def _number(value: Array | np.generic) -> str:
 
 
 def doubts(result: DecisionCheck) -> Iterator[str]:
-    """Yield a line on differing triggers that look at neighbouring crossings, if there are any.
-
-    Parameters
-    ----------
-    result : DecisionCheck
-        The comparison.
-
-    Yields
-    ------
-    str
-        The line.
-    """
+    """Yield a line on differing triggers that look at neighbouring crossings, if there are any."""
     doubted = [t.name for t in result.differing if t.margin and t.equals is None]
     if doubted:
         yield (
@@ -143,18 +132,7 @@ def doubts(result: DecisionCheck) -> Iterator[str]:
 
 
 def other_bits(result: DecisionCheck) -> Iterator[str]:
-    """Yield a line for each distance between the bits of triggers and the stored bits that they equal.
-
-    Parameters
-    ----------
-    result : DecisionCheck
-        The comparison.
-
-    Yields
-    ------
-    str
-        The line.
-    """
+    """Yield a line for each distance between the bits of triggers and the stored bits that they equal."""
     shifts: dict[int, list[Checked]] = {}
     for trigger in result.elsewhere:
         shifts.setdefault(int(trigger.equals or 0) - int(trigger.stored), []).append(trigger)

@@ -115,22 +115,7 @@ class Tolerances:
 
 
 def read_tolerances(path: Path | str) -> Tolerances:
-    """Read and check a file of tolerances.
-
-    Parameters
-    ----------
-    path : Path or str
-        The TOML file.
-
-    Returns
-    -------
-    Tolerances
-
-    Raises
-    ------
-    TableError
-        With all mistakes of the file, each with its line.
-    """
+    """Read and check a file of tolerances; TableError has all its mistakes, each with its line."""
     document = load_toml(Path(path))
     if not isinstance(document.data.get("trigger"), dict):  # [trigger.NAME]; a menu has [[trigger]]
         refuse_other_kinds(document, "quantity")
@@ -232,24 +217,10 @@ def gate(
 ) -> Gate:
     """Compare a new menu with an old one on the same events, within tolerances.
 
-    Parameters
-    ----------
-    old, new : path or Menu
-        The menus. Triggers of the same name are compared.
-    tolerances : Tolerances, path or None
-        The largest differences; None: no difference is tolerated.
-    catalogue, executor, progress
-        The samples, and how events are processed, as in `emulate`. If the samples have stored decisions, the
-        decisions of both menus are compared with them.
-
-    Returns
-    -------
-    Gate
-
-    Raises
-    ------
-    TrigemuError
-        If the tolerances name a trigger that is in neither menu.
+    Triggers of the same name are compared. tolerances: the largest differences; None: no difference is
+    tolerated. catalogue, executor, progress: as in `emulate`; if the samples have stored decisions, the
+    decisions of both menus are compared with them. TrigemuError if the tolerances name a trigger that is in
+    neither menu.
 
     Examples
     --------
@@ -265,14 +236,14 @@ def gate(
     named = [replace(menu, name=name) for menu, name in ((first, "old"), (second, "new"))]
     emulation = emulate(named, samples, executor=executor, progress=progress)
     differences = _Differences(emulation, tolerances)
-    drifts = [
+    drifts = (
         *differences.rates(),
         *differences.presence(),
         *differences.decisions(),
         *differences.overlaps(),
-    ]
-    stored = _differ_from_stored(emulation, tolerances, executor)
-    return Gate(first, second, differences.variants, (*drifts, *stored), differences.pairs)
+        *_differ_from_stored(emulation, tolerances, executor),
+    )
+    return Gate(first, second, differences.variants, drifts, differences.pairs)
 
 
 def _ratio(difference: float, unit: float) -> float:
@@ -318,13 +289,11 @@ class _Differences:
 
     def presence(self) -> Iterator[Drift]:
         """Yield the triggers that only one of the menus has."""
-        for names, quantity, values in (
-            (self._removed, "removed", (1.0, 0.0)),
-            (self._added, "added", (0.0, 1.0)),
-        ):
+        changes = (self._removed, "removed", 1.0, 0.0), (self._added, "added", 0.0, 1.0)
+        for names, quantity, old, new in changes:
             for name in names:
                 allowed = self._tolerances.allows(name, quantity)
-                yield Drift((name,), quantity, *values, 0.0, Tolerance(), allowed)
+                yield Drift((name,), quantity, old, new, 0.0, Tolerance(), allowed)
 
     def decisions(self) -> Iterator[Drift]:
         """Yield the rates of events on which the raw decisions differ."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -11,18 +12,15 @@ from xml.etree import ElementTree
 import click
 
 from trigemu.base.errors import printable
-from trigemu.base.files import check_outputs
 from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present
-from trigemu.cli.progress import menus_bar
-from trigemu.cli.session import Processing, processing
+from trigemu.cli.outputs import present
+from trigemu.cli.session import Session, session
 from trigemu.menus.read import read_menu
 from trigemu.results import numbers
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.terminal import text_of
 from trigemu.results.view import View
-from trigemu.samples.catalogue import without_bad_files
 
 from .drifts import Drift, Gate, Tolerances, gate as compare_with_old, read_tolerances
 
@@ -195,9 +193,7 @@ def as_junit(gate: Gate) -> str:
     type=click.Path(path_type=Path),
     help="The largest differences (TOML); without it, no difference is tolerated.",
 )
-@options.samples
-@processing
-@options.plugin_path
+@session
 @options.json_file
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit's XML.")
 @click.option(
@@ -209,10 +205,7 @@ def gate(
     old: Path,
     new: Path,
     tolerances: Path | None,
-    catalogue: Path | str | None,
-    processing: Processing,
-    plugin_path: tuple[Path, ...],
-    json_file: Path | None,
+    session: Session,
     junit: Path | None,
     markdown: Path | None,
 ) -> None:
@@ -222,23 +215,13 @@ def gate(
     decisions, the numbers of decisions that differ from them. The exit status is 1 if a difference is not
     tolerated.
     """
-    files = on_disk(json_file, junit, markdown)
-    check_outputs(files, (old, new, tolerances, catalogue))
     limits = read_tolerances(tolerances) if tolerances else Tolerances()
-    before, after = (read_menu(menu, search_path(plugin_path)) for menu in (old, new))
-    with processing.opened(catalogue) as (engine, samples):
-        check_inputs(files, (before, after), samples)
-        with menus_bar((before, after), samples, engine) as advance:
-            result = without_bad_files(
-                samples,
-                lambda good: compare_with_old(before, after, limits, good, executor=engine, progress=advance),
-            )
-    present(
-        [GATE.page(result)],
-        [
-            (json_file, lambda: GATE.json(result)),
-            (junit, lambda: as_junit(result)),
-            (markdown, lambda: as_markdown(result)),
-        ],
-    )
+    before, after = (read_menu(menu, search_path(session.plugin_path)) for menu in (old, new))
+    result = session.run([before, after], functools.partial(compare_with_old, before, after, limits))
+    documents = [
+        (session.json_file, lambda: GATE.json(result)),
+        (junit, lambda: as_junit(result)),
+        (markdown, lambda: as_markdown(result)),
+    ]
+    present([GATE.page(result)], documents)
     context.exit(1 if result.failed else 0)

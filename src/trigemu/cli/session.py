@@ -187,8 +187,8 @@ class Session(Processing):
 
 
 #: Names of options of commands: files that are written, and files that are read.
-_WRITTEN = ("json_file", "csv_file", "figure", "output")
-_READ = ("menu", "config", "goals", "prescales", "profile", "scores")
+_WRITTEN = ("json_file", "csv_file", "junit", "markdown", "figure", "output", "explorer_file")
+_READ = ("menu", "old", "new", "config", "goals", "tolerances", "prescales", "profile", "scores")
 
 
 def session(command: F) -> F:
@@ -200,7 +200,8 @@ def session(command: F) -> F:
     def checked(*arguments: Any, **keywords: Any) -> Any:
         files = on_disk(*(keywords.get(name) for name in _WRITTEN))
         inputs = (keywords.get(name) for name in _READ)
-        check_outputs(files, (*inputs, *keywords.get("menus", ()), keywords["catalogue"]))
+        several = (*keywords.get("menus", ()), *keywords.get("profiles", ()))
+        check_outputs(files, (*inputs, *several, keywords["catalogue"]))
         return collected(*arguments, files=tuple(files), **keywords)
 
     return checked  # type: ignore[return-value]

@@ -17,9 +17,9 @@ from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.precision import PrecisionTable
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
 from trigemu_firmware import Manifest, choose, export as exporting, open_project, verify
-from trigemu_firmware.export import SATURATING_PRECISION, InputSource, export
+from trigemu_firmware.export import SATURATING_PRECISION, export
 
-from trigemu import Catalogue, Menu, TrigemuError
+from trigemu import Catalogue, Menu, TrigemuError, __version__
 
 pytestmark = needs("conifer")
 
@@ -64,7 +64,7 @@ def entered(events: list[dict[str, Any]]) -> list[list[float]]:
 
 
 def exported(folder: Path, catalogue: Catalogue, made: Menu, **options: Any) -> Manifest:
-    return export(InputSource(made, "AD", catalogue, "1.2.3"), folder / "made", **options)
+    return export(made, "AD", catalogue, folder / "made", **options)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_project_has_the_files_of_its_manifest(
     assert project.manifest == manifest
     assert list(manifest.backends) == backends
     assert {path.name for path in folder.iterdir() if path.is_dir()} == set(backends)
-    assert (manifest.trigemu, manifest.conifer) == ("1.2.3", metadata.version("conifer"))
+    assert (manifest.trigemu, manifest.conifer) == (__version__, metadata.version("conifer"))
     assert (manifest.menu, manifest.trigger, manifest.catalogue) == ("menu", "AD", "toy")
     assert (manifest.inputs, manifest.clock_mhz) == (READS, 320.0)
     assert (manifest.precision, manifest.words) == (PRECISION, "ap_fixed<12,12>")
@@ -154,7 +154,7 @@ def test_hls_is_the_model_where_conifer_has_no_other(tmp_path: Path, catalogue: 
 def test_the_same_gives_the_same_bytes(tmp_path: Path, catalogue: Catalogue) -> None:
     result = []
     for name in ("one", "another"):
-        export(InputSource(menu(tmp_path), "AD", catalogue, "1"), tmp_path / name)
+        export(menu(tmp_path), "AD", catalogue, tmp_path / name)
         files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
         result.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
     assert result[0] == result[1]

@@ -25,6 +25,7 @@ from trigemu_firmware import (
     scan,
     scan_bits,
     with_modes,
+    with_resources,
     with_widths,
 )
 from trigemu_firmware.scan import in_precision
@@ -127,10 +128,8 @@ def test_resources_are_estimated_for_each_precision(tmp_path: Path) -> None:
         together.wait()  # neither ends before both have begun
         return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, {})
 
-    def estimated(models: Sequence[FixedEnsemble]) -> list[Resources]:
-        return each_of(models, resources, 2, done.append)
-
-    result = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES, resources=estimated)
+    result = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES)
+    result = with_resources(result, each_of(result.models, resources, 2, done.append))
     assert [point.resources.lut for point in result.points if point.resources] == [8, 9]
     assert done == [1, 1]
 

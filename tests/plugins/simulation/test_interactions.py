@@ -63,7 +63,7 @@ def test_key_of_what_is_no_block(tmp_path: Path) -> None:
 def test_selection_and_concatenation_are_inverse() -> None:
     rows = some(2, 9)
     cut = np.arange(9) < 4
-    assert_equal(interactions.concatenate([rows.of(cut), rows.of(~cut)]), rows)
+    assert_equal(Interactions.joined([rows.of(cut), rows.of(~cut)]), rows)
 
 
 def test_where_drops_single_objects() -> None:
