@@ -80,18 +80,14 @@ class Counts:
 
 @dataclass
 class State:
-    """What one beam remembers between crossings: prescale counters, and the accepts that rules look at.
-
-    fires: bool[n, m], the triggers in each pattern. never: those that never accept. salt: of the random
-    numbers of triggers that fire early, which depend on the crossing and the trigger only.
-    """
+    """What one beam remembers between crossings: prescale counters, and the accepts that rules look at."""
 
     menu: MenuArrays
-    fires: BoolArray
+    fires: BoolArray  # bool[n, m], the triggers in each pattern
     rules: Rules
     table: RuleTable
-    never: frozenset[str]
-    salt: np.uint64
+    never: frozenset[str]  # Triggers that never accept
+    salt: np.uint64  # Of the random numbers of early triggers, by crossing and trigger only
 
     def __post_init__(self) -> None:
         self.phase = np.zeros(len(self.menu.steps), np.int64)  # of each step
@@ -105,13 +101,13 @@ class State:
         self._unseeded = np.array([not c.reads and c.first < c.last for c in self.menu.counters])
         # Whether a pattern may accept whatever these counters say, and those of them that it advances.
         self._sure: BoolArray = np.asarray(advances[~self._unseeded].any(axis=0))
-        self._advanced = _lists(advances & self._unseeded[:, None])
+        advanced = advances & self._unseeded[:, None]
+        starts = np.concatenate([[0], np.cumsum(advanced.sum(axis=0))]).astype(np.int64)
+        self._advanced = starts, np.nonzero(advanced.T)[1].astype(np.int64)
 
     def decide(self, number: IntArray, random: Mapping[str, BoolArray]) -> tuple[IntArray, BoolArray]:
-        """Return the crossings with an accept before the rules, int64[k], and its triggers, bool[t, k].
-
-        number: int64[crossings], their patterns; random: where triggers accept that are drawn by themselves.
-        """
+        """Return the crossings with an accept before the rules, int64[k], and its triggers, bool[t, k], from
+        patterns int64[crossings], and where triggers accept that are drawn by themselves."""
         at, counter, depth = self._advance(number, *self._advanced)
         some = self._sure[number]
         some[at] = True
@@ -148,8 +144,7 @@ class State:
         return accepts[:, :n]
 
     def count(self, counts: Counts, part: int, crossing: IntArray, accepted: BoolArray) -> IntArray:
-        """Apply the rules to crossings with accepts, bool[t, k], and count them. Return the cause of the loss
-        of each, −1 if it is recorded."""
+        """Apply the rules to accepts, bool[t, k], count them, and return the cause of each loss, or −1."""
         rows, rules = len(self.menu.members), len(self.table.kind)
         at = np.flatnonzero(accepted[self._of_first].any(axis=0))
         early, before = self._early(crossing[at], accepted[:, at]), int(self._rules.numbers[1])
@@ -200,12 +195,6 @@ class State:
         return early
 
 
-def _lists(rows: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the true rows of each column: where those of each begin, int64[m + 1], and the rows."""
-    starts = np.concatenate([[0], np.cumsum(rows.sum(axis=0))]).astype(np.int64)
-    return starts, np.nonzero(rows.T)[1].astype(np.int64)
-
-
 @kernel
 def _advance_counters(
     number: IntArray,
@@ -216,11 +205,8 @@ def _advance_counters(
     phase: IntArray,
     accepts: IntArray,
 ) -> int:
-    """Advance the counters counter[starts[p] : starts[p + 1]] of the pattern p of each crossing.
-
-    ends: int64[c, 2], the first step of each counter, and the end of its steps. Sets the beginning of
-    accepts, int64[3, a], where steps accept: the crossing, the counter, and how many; returns how often.
-    """
+    """Advance the counters counter[starts[p] : starts[p + 1]] of the pattern p of each crossing; set the
+    first n of accepts, int64[3, a]: the crossing, the counter, and how many steps accept; return n."""
     n = 0
     for at in range(len(number)):
         for k in range(starts[number[at]], starts[number[at] + 1]):
@@ -299,17 +285,16 @@ class Process:
 
 @dataclass(frozen=True)
 class Beam:
-    """The menu, filling scheme, rules and seed of a simulation. without: triggers that never accept;
-    class_of: int64[f], the class of each filled slot in `patterns`; factor: on all rates."""
+    """A simulation."""
 
     menu: MenuArrays
     patterns: Patterns
     filling: Filling
-    class_of: IntArray
+    class_of: IntArray  # int64[f], the class of each filled slot in `patterns`
     rules: Rules
     table: RuleTable
-    without: frozenset[str]
-    factor: float
+    without: frozenset[str]  # Triggers that never accept
+    factor: float  # On all rates
     start: Start
     seed: int
     orbits: int
@@ -321,8 +306,7 @@ class Beam:
         return np.union1d(edges, np.arange(0, self.orbits, SECTION)) if self.start == "section" else edges
 
     def run(self, workers: int = 1) -> Counts:
-        """Run the beams, and return the sums of their counts; threads suffice, because kernels and NumPy
-        release the GIL."""
+        """Run the beams in threads (kernels and NumPy release the GIL), and return the sums of counts."""
         if self.start == "random":
             beams = [self.edges[part : part + 2] for part in range(PARTS)]
         else:

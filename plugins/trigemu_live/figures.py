@@ -115,8 +115,7 @@ def draw_causes(names: list[str], labels: tuple[str, ...], lost: FloatArray) -> 
 
 
 def draw_distances(low: IntArray, counts: IntArray) -> Figure:
-    """Draw the density of distances, int64[d] with their smallest ones, and an exponential of the same
-    mean."""
+    """Draw the density of distances, int64[d], and an exponential of the same mean."""
     last = int(np.flatnonzero(counts)[-1]) + 1
     edges = np.append(low, 2 * low[-1])[: last + 1].astype(np.float64)
     counts, widths = counts[:last], np.diff(edges)

@@ -241,8 +241,8 @@ class Factors:
         self._at = np.exp([np.interp(np.log(self.pileup), np.log(grid), of_number) for of_number in log])
 
     def of(self, sample: Accepted) -> FloatArray:
-        """Return the factors of a sample in each step, float64[steps, m], by number of interactions, such
-        that its weights add up to the same as without; 1 if its numbers are unknown."""
+        """Return factors by step and number of interactions, float64[steps, m], that keep the sum of weights;
+        1 if the numbers are unknown."""
         total = sample.total.sum(axis=0)
         if len(total) == 1:
             return np.ones((len(self.pileup), 1))
@@ -256,8 +256,7 @@ class Factors:
 
 
 class Model:
-    """The rates of a menu at any pile-up and thresholds. menus: the menu, or one for each column. Begins with
-    targets, thresholds, and by how much controllers move them."""
+    """The rates of a menu, or of one for each column, at any pile-up and thresholds; targets, and gains."""
 
     def __init__(
         self,
@@ -358,8 +357,7 @@ class Model:
     def _rates(
         self, factor: FloatArray, thresholds: FloatArray, column: int
     ) -> tuple[float, float, FloatArray]:
-        """Return the rates before the rules in Hz of the first level, the menu, and the controlled
-        triggers."""
+        """Return the rates before the rules of the first level, the menu, and the controlled triggers."""
         first, last, own = self._background.rates(factor, thresholds, self._chance[column], column)
         return first * self._hz, last * self._hz, own * self._hz
 
@@ -372,8 +370,7 @@ class Model:
         return rows.scores[counts, k], weight[counts]
 
     def _threshold(self, factor: FloatArray, k: int, hz: float) -> tuple[float, float]:
-        """Return the threshold of a controlled trigger with the rate nearest to a given one, and this
-        rate."""
+        """Return the threshold of a controlled trigger with the rate nearest to one, and this rate."""
         try:
             solution = threshold_for(*self._scored(factor, k), hz)
         except ValueError as error:

@@ -34,16 +34,15 @@ from trigemu.triggers.base import Context, Kind
 
 
 class Gathered(NamedTuple):
-    """Events: int64[n] sample, half, number of interactions, −1 if unknown, and number of the parent;
-    uint64[n, w] decisions; float64[n] weights; float64[n, k] scores of the controlled triggers."""
+    """n events."""
 
     sample: IntArray
     half: IntArray
-    interactions: IntArray
+    interactions: IntArray  # The number of interactions; −1 if it is unknown
     parent: IntArray
     words: Words
     weight: FloatArray
-    scores: FloatArray
+    scores: FloatArray  # float64[n, k], of the controlled triggers
 
 
 @dataclass(frozen=True)
@@ -137,8 +136,7 @@ class Accepted:
     def rates(
         self, factor: FloatArray, thresholds: FloatArray, chance: FloatArray, column: int
     ) -> tuple[float, float, FloatArray]:
-        """Return the weight that the first and the last level accept in a column, and each controlled
-        trigger, float64[k]; chance: one over their prescales."""
+        """Return the weight that the first and last level accept in a column, and controlled triggers."""
         factors, controlled = self.factors(factor), np.zeros(len(thresholds))
         more = _add_controlled(
             self.cell, self.weight, self.missed[column], self.scores, factors, thresholds, chance, controlled
@@ -155,11 +153,8 @@ class Accepted:
         slope: float,
         stratum: IntArray,
     ) -> FloatArray:
-        """Return the statistical errors of what `rates` returns, float64[2 + k].
-
-        slope: d ln L / d ln R of the live fraction, by which the first level changes all of them. stratum: of
-        each number of interactions; the weight of each stratum is fixed.
-        """
+        """Return the statistical errors of what `rates` returns, float64[2 + k]; slope: d ln L / d ln R;
+        stratum: of each number of interactions, of fixed weight."""
         events, number, m = self.events, np.maximum(self.events.interactions, 0), len(factor)
         factors = self.factors(factor)
         sample = np.unique(events.sample, return_inverse=True)[1]
@@ -191,8 +186,7 @@ def _add_controlled(
     chance: FloatArray,
     controlled: FloatArray,
 ) -> float:
-    """Return the weight that a level accepts in addition because of k controlled triggers; add that of each
-    to `controlled`."""
+    """Return the weight that k controlled triggers add to a level; add that of each to `controlled`."""
     total = 0.0
     for row in range(len(weight)):
         by, none = weight[row] * factors[cell[row]], 1.0
@@ -212,8 +206,7 @@ def accepted_of(
     fitted: frozenset[str] = frozenset(),
     half: int | None = None,
 ) -> Accepted:
-    """Return what menus, one for each column of prescales, accept of events; fitted triggers are judged on a
-    half."""
+    """Return what menus, one a column, accept of events; fitted triggers are judged on a half."""
     number, weight = np.maximum(events.interactions, 0), events.weight
     unseen = np.where(events.half == half, weight, 0.0) if fitted else weight
     known, sample = np.unique(events.sample, return_inverse=True)
@@ -258,8 +251,7 @@ def accepted_of(
 
 
 def _by_level(words: Words, menu: Menu, off: set[str], bits: Mapping[str, int]) -> FloatArray:
-    """Return the probability that each level accepts each of m patterns, float64[levels, m], without some
-    triggers."""
+    """Return the probability that levels accept patterns without some triggers, float64[levels, m]."""
     triggers = tuple(replace(t, prescale=inf) if t.name in off else t for t in menu.triggers)
     accepted = acceptances(words, replace(menu, triggers=triggers), bits)
     return np.array([accepted.either(members) for members in members_by_level(menu).values()])

@@ -97,16 +97,13 @@ FILL = _Fill()
 
 def _rates(result: Fill) -> Iterator[dict[str, Any]]:
     """Yield the rows of rates: means over the seeds of a way."""
-    targets = [
-        target if control.of == "trigger" else None
-        for target, control in zip(result.targets, result.config.controls, strict=True)
-    ]
     for way, traces in result.ways.items():
         yield _row(result, way, "menu", [trace.recorded for trace in traces], 1, result.target_hz)
         if result.menu.levels[1:]:
             recorded = [trace.before * trace.live for trace in traces]
             yield _row(result, way, f"level {result.menu.levels[0]}", recorded, 0)
-        for k, (trigger, target) in enumerate(zip(result.controlled, targets, strict=True)):
+        for k, (trigger, control) in enumerate(zip(result.controlled, result.config.controls, strict=True)):
+            target = result.targets[k] if control.of == "trigger" else None
             yield _row(result, way, trigger, [trace.rates[k] for trace in traces], 2 + k, target)
 
 

@@ -164,10 +164,7 @@ def _checked(trains: Iterable[list[int]]) -> Iterator[tuple[int, int]]:
 
 
 def slots_of_pattern(text: str) -> list[int]:
-    """Return the slots that a text such as `39(72b 8e)` fills.
-
-    Its numbers are followed by `b`, bunches, `e`, empty slots, or by a bracket with such a text. Raises
-    TrigemuError if it has more slots than an orbit, or no bunch.
+    """Return the slots that a text such as `39(72b 8e)` fills: numbers of bunches, empty slots, or brackets.
 
     >>> slots_of_pattern("2(2b 1e) 1b")
     [0, 1, 3, 4, 6]
@@ -244,16 +241,13 @@ def _of_toml(path: Path) -> Filling:
     document.finish()
     assert file is not None
     table = file.filling
-    luminosity = None
-    if table.luminosity:
-        luminosity = np.array(table.luminosity) / np.mean(table.luminosity)
+    luminosity = np.array(table.luminosity) / np.mean(table.luminosity) if table.luminosity else None
     slots = np.array(table.slots(), np.int64)
     return Filling(table.name or path.stem, slots, luminosity, table.source)
 
 
 def _of_lhc(path: Path, point: str) -> Filling:
-    """Return the slots of beam 1 whose bunches meet one at an interaction point, by default 1 or 5: by the
-    table of head-on collisions, or from the filled slots of both beams."""
+    """Return the slots of beam 1 whose bunches meet one at an interaction point, by default 1 or 5."""
     try:
         content = read_bounded(path, MAX_BYTES)
     except OSError as error:
@@ -285,9 +279,8 @@ def _of_json(path: Path, content: bytes) -> tuple[list[int], list[list[int]]]:
 
 
 def _of_csv(path: Path, content: bytes, columns: Iterable[int]) -> tuple[list[int], list[list[int]]]:
-    """Return the slots of the table of head-on collisions, rows of the bucket in beam 1 and of its partner in
-    beam 2 at IP 1, 2, 5 and 8, or -; and the filled slots of both beams."""
-    head_on: list[int] = []
+    """Return the slots of the table of head-on collisions, and the filled slots of both beams."""
+    head_on: list[int] = []  # rows: the bucket in beam 1, and its partner at IP 1, 2, 5 and 8, or -
     beams: list[list[int]] = []
     inside = False
     for number, line in enumerate(content.decode("utf-8", errors="replace").splitlines(), 1):

@@ -88,7 +88,13 @@ def live_rates(
     nominal, emulations, class_of = emulate_classes(menu, samples, filling, pileup, executor, progress)
     arrays = menu_arrays(nominal.menus[0])
     weighed = weigh(arrays, emulations)
-    factor = scale_to(input_rate_hz, nominal)
+    factor = 1.0
+    if input_rate_hz is not None:
+        rates = rates_of(nominal)
+        now = rates.levels[0].rate.hz if rates.levels else rates.rate.hz
+        if not now > 0:
+            raise TrigemuError(f"{rates.menu.path}: no trigger accepts an event: its rate cannot be scaled")
+        factor = input_rate_hz / now
     patterns = to_draw(weighed, factor)
     never = frozenset(without)
     beam = Beam(arrays, patterns, filling, class_of, rules, table, never, factor, counters, seed, orbits)
@@ -126,8 +132,7 @@ def emulate_classes(
     executor: Any,
     progress: Progress | None,
 ) -> tuple[Emulation, list[Emulation], IntArray]:
-    """Return the emulation at the mean luminosity, at which budgets are met; one for each class of bunches
-    with similar luminosity; and the class of each bunch, int64[f]."""
+    """Return the emulation at the mean luminosity, those of classes of bunches, and their classes."""
     if samples.table.convention == "luminosity":
         raise SampleError(
             f"{samples.path}: the events are single interactions (convention 'luminosity'), not crossings: "
@@ -168,14 +173,3 @@ def classes_of(luminosity: FloatArray) -> IntArray:
         mean, bunches = np.delete(mean, k + 1), np.delete(bunches, k + 1)
         class_of[class_of > k] -= 1
     return class_of
-
-
-def scale_to(input_rate_hz: float | None, emulation: Emulation) -> float:
-    """Return the factor on all rates with which the first level accepts a rate."""
-    if input_rate_hz is None:
-        return 1.0
-    rates = rates_of(emulation)
-    now = rates.levels[0].rate.hz if rates.levels else rates.rate.hz
-    if not now > 0:
-        raise TrigemuError(f"{rates.menu.path}: no trigger accepts an event: its rate cannot be scaled")
-    return input_rate_hz / now

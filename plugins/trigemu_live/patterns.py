@@ -32,13 +32,12 @@ MAX_NUMERATOR = 2**61
 
 
 class Counter(NamedTuple):
-    """A prescale counter. passes: its triggers, and how many of its steps each must pass to accept; first,
-    last: the steps, in `MenuArrays.steps`; reads: the triggers that the seeds of its own read."""
+    """A prescale counter."""
 
-    passes: Mapping[str, int]
-    first: int
+    passes: Mapping[str, int]  # Its triggers, and how many of its steps each must pass to accept
+    first: int  # first, last: Its steps, in `MenuArrays.steps`
     last: int
-    reads: frozenset[str]
+    reads: frozenset[str]  # The triggers that the seeds of its own read
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,8 @@ def menu_arrays(menu: Menu) -> MenuArrays:
     random = {
         t.name: 1.0 / t.prescale
         for t in map(menu.trigger, names)
-        if t.enabled and _is_random(t) and t.prescale < math.inf
+        if t.enabled and isinstance(t.description, Random) and not (t.seed or t.coherent)
+        if t.prescale < math.inf
     }
     counters, steps = _counters([menu.trigger(name) for name in names if name not in random])
     groups, levels = tuple(dict.fromkeys(t.group for t in menu.enabled if t.group)), menu.levels or ("",)
@@ -98,10 +98,6 @@ def menu_arrays(menu: Menu) -> MenuArrays:
     rows = len(members) - len(levels) + np.array(level_of, np.int64)
     ordered = _in_order(menu, counters, set(random))
     return MenuArrays(menu, names, ordered, steps, random, groups, levels, members, rows)
-
-
-def _is_random(trigger: Trigger) -> bool:
-    return isinstance(trigger.description, Random) and trigger.seed is None and trigger.coherent is None
 
 
 def _counters(triggers: Sequence[Trigger]) -> tuple[list[Counter], IntArray]:
@@ -150,17 +146,15 @@ _TINY = 1e-12
 
 
 class Weighed(NamedTuple):
-    """fires: bool[m, n]; share: float64[c, m], of the crossings of each class; negative: the share of
-    patterns that are not drawn, relative to all with a trigger."""
+    """Patterns with their shares."""
 
-    fires: BoolArray
-    share: FloatArray
-    negative: float
+    fires: BoolArray  # bool[m, n]
+    share: FloatArray  # float64[c, m], of the crossings of each class
+    negative: float  # The share of patterns that are not drawn, relative to all with a trigger
 
 
 def weigh(arrays: MenuArrays, emulations: list[Emulation]) -> Weighed:
-    """Return the patterns of a menu, the first without a trigger, and their shares of crossings, in one class
-    for each emulation."""
+    """Return the patterns, the first without a trigger, and their shares, in a class for each emulation."""
     weighted = [_of(arrays, emulation) for emulation in emulations]
     everything = np.concatenate([np.zeros((1, len(arrays.names)), np.bool_), *(part for part, _ in weighted)])
     packed = np.packbits(everything, axis=1)
@@ -204,14 +198,12 @@ def _of(arrays: MenuArrays, emulation: Emulation) -> tuple[BoolArray, FloatArray
 
 
 class Patterns(NamedTuple):
-    """m patterns; the first has no trigger that fires. c classes of crossings, such as bunches of equal
-    luminosity. fires: bool[n, m], where each trigger fires. keep: float64[c, m] and other: int64[c, m],
-    Walker's tables of aliases. chance: the probability that a pattern is drawn in a crossing."""
+    """m patterns, the first without a trigger, for c classes of crossings."""
 
-    fires: BoolArray
-    keep: FloatArray
-    other: IntArray
-    chance: float
+    fires: BoolArray  # bool[n, m], where each trigger fires
+    keep: FloatArray  # float64[c, m]: keep and other are Walker's tables of aliases
+    other: IntArray  # int64[c, m]
+    chance: float  # The probability that a pattern is drawn in a crossing
 
     def drawn(self, uniform: FloatArray, of: IntArray | int) -> IntArray:
         """Return a pattern for each uniform number, and each class of crossings."""

@@ -28,6 +28,10 @@ _KIND = Column("", "label", None, "trigger, group or level.")
 _LIVE = Column(
     "", "share", "live", "The part of its accepts that are recorded.", text=lambda v: numbers.percent(*v)
 )
+_PRESCALE = Column("", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6)
+_GAIN = Column(
+    "gain", "difference", "others gain", "What the other triggers would gain without it.", gives_way=2
+)
 _CAUSE = Column("cause", "label", "lost most to", "The rule that vetoes most of its accepts.")
 _BECAUSE = Column("", "label", "because of", "The trigger whose accepts block most of its own.")
 
@@ -39,10 +43,7 @@ class LiveItem:
     name: Annotated[str, _NAME]
     kind: Annotated[Literal["trigger", "group", "level"], _KIND]
     level: Annotated[str | None, Column("", "label", None, "Its level, in menus with levels.")]
-    prescale: Annotated[
-        float | None,
-        Column("", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6),
-    ]
+    prescale: Annotated[float | None, _PRESCALE]
     before: Annotated[
         Rate, Column("", "rate", "before", "Its rate without the rules.", parts=_PARTS, gives_way=3)
     ]
@@ -57,12 +58,7 @@ class LiveItem:
     lost: Annotated[Mapping[str, int], replace(_CAUSE, gives_way=1)]
     because: Annotated[Mapping[str, float], replace(_BECAUSE, gives_way=5)]
     #: For a trigger of the first level.
-    gain_hz: Annotated[
-        float | None,
-        Column(
-            "gain", "difference", "others gain", "What the other triggers would gain without it.", gives_way=2
-        ),
-    ]
+    gain_hz: Annotated[float | None, _GAIN]
     gain_error_hz: float | None
     drawing_error_hz: Annotated[
         float, Column("", "number", None, "The error of `after` from the drawn crossings, in Hz.")

@@ -17,7 +17,7 @@ A set has at most 100 of these tables, of which one may be `prefire`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -207,7 +207,14 @@ def read_rules(rules: Path | str) -> Rules:
         document.problem(("rule",), "", f"{len(tables)} rules: expected at most {MAX_RULES}")
     else:
         read = [_rule(document, table, number) for number, table in enumerate(tables)]
-        _check_repeated(document, read)
+        seen: dict[str, int] = {}
+        for number, rule in enumerate(read, 1):
+            label = "" if rule is None or isinstance(rule, Prefire) else rule.label
+            if rule and (first := seen.setdefault(label, number)) < number:
+                message = f"{label!r} appears twice"
+                if isinstance(rule, Prefire):
+                    message = f"rule {first} is `prefire` already: expected one for all early triggers"
+                document.problem(("rule", number - 1), f"rule {number}", message)
     document.finish()
     assert head is not None
     veto = tuple(rule for rule in read if rule and not isinstance(rule, Prefire))
@@ -232,16 +239,3 @@ def _rule(document: Document, table: Any, number: int) -> Rule | None:
     else:
         document.problem(key, where, f"expected one of the keys {', '.join(KINDS)}")
     return None
-
-
-def _check_repeated(document: Document, rules: Iterable[Rule | None]) -> None:
-    seen: dict[tuple[bool, str], int] = {}
-    for number, rule in enumerate(rules, 1):
-        if rule is None:
-            continue
-        is_early = isinstance(rule, Prefire)
-        first = seen.setdefault((is_early, "" if is_early else rule.label), number)
-        if first < number:
-            early = f"rule {first} is `prefire` already: expected one for all triggers that fire early"
-            message = early if is_early else f"{rule.label!r} appears twice"
-            document.problem(("rule", number - 1), f"rule {number}", message)

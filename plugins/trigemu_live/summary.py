@@ -24,8 +24,7 @@ from .rules import Rules
 
 
 class TableErrors(NamedTuple):
-    """Relative errors, float64[rows] each, of rates before and after the rules, and of unique rates. hz and
-    unique_hz: float64[rows], the rates before the rules, over all phases of the prescale counters."""
+    """Relative errors, float64[rows] each, and rates before the rules over all phases of the counters."""
 
     before: FloatArray
     after: FloatArray
@@ -38,9 +37,8 @@ class TableErrors(NamedTuple):
 def table_errors(
     arrays: MenuArrays, emulation: Emulation, without: Collection[str], slope: float, is_scaled: bool = False
 ) -> TableErrors:
-    """Return the relative errors of the rates of a menu. without: triggers that never accept. slope: κ R,
-    d ln L / d ln R of the first level. is_scaled: whether all rates are scaled such that R is given; then
-    those of triggers relative to R vary."""
+    """Return the relative errors of rates. slope: d ln L / d ln R of the first level. is_scaled: whether R
+    is given; then the rates of triggers relative to R vary."""
     counted = emulation.counted(emulation.menus.index(arrays.menu))
     rows, t = arrays.members.shape
     first, levels, joint = int(arrays.level_of.min()), arrays.members[arrays.level_of], arrays.members[t:]

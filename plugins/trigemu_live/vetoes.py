@@ -28,12 +28,11 @@ class RuleTable(NamedTuple):
 
 
 class RuleState(NamedTuple):
-    """recent: int64[h], the crossings of the last accepts, a ring; busy: int64[r], the crossing at which a
-    bucket is empty; numbers: int64[3], of accepts, and the crossings of the last accept and attempt."""
+    """What rules remember."""
 
-    recent: IntArray
-    busy: IntArray
-    numbers: IntArray
+    recent: IntArray  # int64[h], the crossings of the last accepts, a ring
+    busy: IntArray  # int64[r], the crossing at which a bucket is empty
+    numbers: IntArray  # int64[3], of accepts, and the crossings of the last accept and attempt
 
 
 def rule_table(rules: Rules, filling: Filling) -> RuleTable:
@@ -73,8 +72,8 @@ def check_not_all(rules: Rules, filling: Filling, table: RuleTable) -> None:
 
 
 def longest_memory(table: RuleTable) -> int:
-    """Return after how many crossings rules have forgotten how they began. A bucket with as many accepts as
-    it empties goes up and down by chance, so it takes the square of its places."""
+    """Return after how many crossings rules have forgotten how they began."""
+    # A bucket with as many accepts as it empties goes up and down by chance: the square of its places.
     crossings = np.where(table.kind == BUCKET, table.a**2 * table.b, 4 * table.b)
     return int(crossings[table.kind != SLOTS].max(initial=0))
 
@@ -123,9 +122,9 @@ def apply_rules(
     blocker: IntArray,
     live: IntArray,
 ) -> tuple[int, int, int, int]:
-    """Apply the rules to attempts to accept, in their order, each after one a crossing early where `early`.
+    """Apply the rules to attempts to accept, int64[n], each after one a crossing early where `early`.
 
-    crossing: int64[n]. Sets cause: int64[n], the rule that vetoes each, −1: none; blocker: int64[n], the
+    Sets cause: int64[n], the rule that vetoes each, −1: none; blocker: int64[n], the
     accept before it: k for that of attempt k, n + k for the one early to it, −1 for one before all; and the
     beginning of live: int64[2 n], the crossings of accepts. Returns their number; those of early attempts and
     accepts; and the last accept, as in `blocker`.

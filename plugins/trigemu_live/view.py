@@ -110,11 +110,7 @@ def document_of_inputs(menu: Menu, catalogue: Catalogue, models: Mapping[str, st
     """Return the same for a document, with the files."""
     columns = menu.columns
     return {
-        "menu": {
-            "name": menu.name,
-            "crossing_rate_hz": menu.crossing_rate_hz,
-            "column": columns.chosen,
-        },
+        "menu": {"name": menu.name, "crossing_rate_hz": menu.crossing_rate_hz, "column": columns.chosen},
         "left_out": left_out(catalogue),
         "provenance": provenance(menu, catalogue, models) | {"prescales": columns.file},
     }
@@ -128,9 +124,7 @@ def most(parts: Mapping[str, float]) -> str | None:
 
 def table_of_items(result: LiveRates) -> Table:
     """Return what is recorded of each trigger, group and level, as a page shows it."""
-    table = Table(_LIVE_COLUMNS)
-    for item in result.triggers:
-        table.add_record(_row(item))
+    table = Table.of(_LIVE_COLUMNS, map(_row, result.triggers))
     if result.groups:
         table.add_gap()
     for item in result.groups:
@@ -233,10 +227,8 @@ class _OrderedAccepts(View[OrderedAccepts]):
         return f"of {name(result.menu.name)}: {_summary(result)}"
 
     def page(self, result: OrderedAccepts) -> Page:
-        table, listed = Table(_ORDERED_COLUMNS), Table(_VETOED)
-        for item in result.triggers:
-            if item.before > item.after:
-                table.add_record(_row(item))
+        listed = Table(_VETOED)
+        table = Table.of(_ORDERED_COLUMNS, (_row(i) for i in result.triggers if i.before > i.after))
         for item in result.levels:
             table.add_record(_row(item) | {"name": item.name or f"menu {result.menu.name}"}, "summary")
         for veto in result.vetoed[:SHOWN]:

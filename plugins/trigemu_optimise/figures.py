@@ -114,8 +114,7 @@ def draw_thresholds(variables: Sequence[VariableResult]) -> Figure:
 
 
 def draw_prices(channels: Sequence[str], variables: Sequence[str], percent: np.ndarray) -> Figure:
-    """Draw what another kHz of each variable gives each channel, as a map. percent: float64[variables,
-    channels]."""
+    """Draw a map of what another kHz of each variable gives each channel, float64[variables, channels]."""
     width, height = 3.2 + 0.75 * len(channels), 1.8 + _ROW * len(variables)
     with style.figure(width, height) as (figure, axes):
         shown = axes.imshow(percent, cmap="viridis", aspect="auto", vmin=0.0)

@@ -22,10 +22,8 @@ Merit = Literal["squared", "mean", "worst"]
 
 
 def loss_of(merit: Merit, weights: FloatArray, ceilings: FloatArray, efficiencies: FloatArray) -> FloatArray:
-    """Return the loss, float64[…], from the efficiencies of the channels, float64[channels, …].
-
-    weights, ceilings: float64[channels]: the weights, which add up to 1, and ε_max.
-    """
+    """Return the loss, float64[…], from weights that add up to 1, ε_max, and the efficiencies,
+    float64[channels, …]."""
     shape = (-1, *[1] * (efficiencies.ndim - 1))
     weights, ceilings = weights.reshape(shape), ceilings.reshape(shape)
     if merit == "mean":

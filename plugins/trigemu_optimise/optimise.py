@@ -25,12 +25,11 @@ from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.studies.comparison import Comparison, compare
 
 from .goals import CEILING_STARTS, Effort, read_goals
+from .judge import AtCap, AtCaps, new_menu, summary_of
 from .problem import Evaluation, Problem
 from .results import Summary
 from .search import Found, Front, Hop, Refit, Searches, Unit, best_of, towards
 from .setup import Setup, make_setup
-from .summary import AtCap, AtCaps, new_menu, summary_of
-from .variables import nearest_values
 
 #: The lowest and the highest cap of a front, over the cap of the goals.
 _FRONT = 0.5, 2.0
@@ -84,7 +83,8 @@ def optimised(
     evaluation = Evaluation(problem)
     point = run.best(problem)
     _check_met(setup, problem, evaluation.at(point)[0])
-    point = towards(evaluation, point, nearest_values(setup.variables))
+    as_written = [int(np.abs(np.array(v.values) - v.written).argmin()) for v in setup.variables]
+    point = towards(evaluation, point, np.array(as_written, np.int64))
     front = run.front(problem, point, alone)
     points = run.replicas(problem, point)
     menu = new_menu(setup, point)
@@ -106,8 +106,7 @@ def optimised(
 
 
 def _check_reachable(setup: Setup) -> None:
-    """Raise TrigemuError if the tightest menu exceeds the cap, the loosest one is below a floor, or a channel
-    has no efficiency."""
+    """Raise TrigemuError if no menu can meet the cap and the floors, or a channel has no efficiency."""
     problem, goals, evaluation = setup.problem, setup.goals, Evaluation(setup.problem)
     rates, _ = evaluation.at(problem.sizes - 1)
     if rates[0] > problem.cap:

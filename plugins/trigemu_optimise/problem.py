@@ -9,9 +9,8 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 
-from .components import Tabulated, missed_at
 from .goals import Merit, loss_of
-from .rows import Group, Half
+from .rows import Group, Half, Tabulated
 from .variables import Bound, Order
 
 #: What an infeasible point counts, more than any loss.
@@ -47,10 +46,6 @@ class Problem:
         """The number of values of each variable."""
         return np.array([len(values) for values in self.values], np.int64)
 
-    def with_cap(self, cap_hz: float) -> Problem:
-        """Return the problem with another cap."""
-        return replace(self, bounds=(replace(self.bounds[0], high=cap_hz), *self.bounds[1:]))
-
     def on(self, half: Half) -> Problem:
         """Return the problem on the events of a half."""
         return replace(self, background=half.background, channels=half.channels)
@@ -65,9 +60,9 @@ class Problem:
         """Return the loss, float64[…], from the efficiencies of the channels, float64[channels, …]."""
         return loss_of(self.merit, self.weights, self.ceilings, efficiencies)
 
-    def excess(self, rates: FloatArray) -> FloatArray:
-        """Return by how much limits are violated, relative to them, float64[…], from the rates of the sets,
-        float64[sets, …]."""
+    def objective(self, rates: FloatArray, efficiencies: FloatArray) -> FloatArray:
+        """Return the loss from rates float64[sets, …] and efficiencies float64[channels, …]; of a point that
+        breaks limits, `INFEASIBLE` plus its relative excess, float64[…]."""
         excess = np.zeros(rates.shape[1:])
         for bound in self.bounds:
             rate = bound.rate(rates)
@@ -77,20 +72,12 @@ class Problem:
             if bound.low > 0.0:
                 least = bound.low * (1.0 + MARGIN)
                 excess += np.maximum(least - rate, 0.0) / bound.low
-        return excess
-
-    def objective(self, rates: FloatArray, efficiencies: FloatArray) -> FloatArray:
-        """Return the loss; of a point that breaks limits, `INFEASIBLE` plus its excess. float64[…]."""
-        excess = self.excess(rates)
         return np.where(excess > 0.0, INFEASIBLE + excess, self.loss(efficiencies))
 
 
 class Evaluation:
-    """A problem that is evaluated at points, along lines and in planes. evaluations: how often.
-
-    The events of all groups are rows of the same arrays. What depends on the point alone is kept until the
-    point changes: a search looks at many planes through the same point.
-    """
+    """A problem that is evaluated at points, along lines and in planes; what depends on the point is kept: a
+    search looks at many planes through it. evaluations: how often."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.evaluations = problem, 0
@@ -138,21 +125,21 @@ class Evaluation:
                 return np.concatenate(rates, axis=axis), np.concatenate(efficiencies, axis=axis)
         self.evaluations += 1
         if not np.array_equal(point, self._point):
-            self._move(point)
+            self._point = point.copy()
+            np.greater(self._level, point.astype(np.uint8)[self._variable, None], out=self._fired)
+            # One table after the other; the first entry is 1, for events that every menu accepts.
+            tables = [np.ones((len(self._weight), 1))]
+            for part in self.problem.components:
+                switches = point[list(part.switches)]
+                tables.append(part.values[np.ravel_multi_index(switches, part.sizes) if part.switches else 0])
+            self._tables = np.concatenate(tables, axis=1)
+            self._products: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
         missed = [self._missed(set_, x, y) for set_ in range(len(self._weight))]
         accepted = [self._total[: len(sums), None, None] - sums for sums in missed]
         return np.array([parts[0] for parts in accepted]), accepted[0][1:]
 
-    def _move(self, point: IntArray) -> None:
-        """Keep which triggers fire at a point, and its tables."""
-        self._point = point.copy()
-        np.greater(self._level, point.astype(np.uint8)[self._variable, None], out=self._fired)
-        self._tables = missed_at(self.problem.components, point, len(self._weight))
-        self._products: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
-
     def _product(self, set_: int, without: tuple[int, ...]) -> FloatArray:
-        """Return the weight of each row that neither its fixed part nor a component accepts, but for some
-        components."""
+        """Return the weight of each row that no fixed part accepts, and no component but some."""
         if (set_, without) not in self._products:
             product = self._weight[set_].copy()
             for number, leaves in enumerate(self._leaves):
@@ -165,11 +152,8 @@ class Evaluation:
         return self._products[set_, without]
 
     def _missed(self, set_: int, x: int, y: int) -> FloatArray:
-        """Return the weight of each group that no trigger of a set accepts, float64[groups, kx, ky].
-
-        At each row, it is a step function of both variables: its differences are summed over rows, then
-        along the axes.
-        """
+        """Return the weight of each group that no trigger of a set accepts, float64[groups, kx, ky], from the
+        differences of step functions of both variables."""
         columns, member = self.problem.columns, self.problem.member[set_]
         depend = tuple(
             n for n, part in enumerate(self.problem.components) if not {x, y}.isdisjoint(part.leaves)

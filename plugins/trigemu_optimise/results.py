@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-import msgspec
+from typing import Annotated
 
 from trigemu.results import numbers
-from trigemu.results.table import Column, Table, columns_of
+from trigemu.results.table import Column
 
 from .goals import Merit
 
@@ -152,8 +149,3 @@ class Summary:
     def contender(self, name: str) -> Contender:
         """Return the compared menu with a name."""
         return next(contender for contender in self.contenders if contender.name == name)
-
-
-def table_of(row: type, rows: Iterable[Any]) -> Table:
-    """Return a table of rows of a class."""
-    return Table.of(columns_of(row), map(msgspec.to_builtins, rows))

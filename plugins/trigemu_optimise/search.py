@@ -32,8 +32,7 @@ _CUMULATED = np.cumsum(np.exp(-1.0) / np.cumprod(np.concatenate([[1.0], np.arang
 def improve(
     evaluation: Evaluation, start: IntArray, ends: Ends | None = None, order: Sequence[int] | None = None
 ) -> tuple[IntArray, float]:
-    """Move in one and two variables until no move is better. start: int64[variables]; returns point
-    int64[variables]."""
+    """Move in one and two variables until no move is better, from and to a point int64[variables]."""
     problem = evaluation.problem
     low, high = ends or (0 * start, problem.sizes - 1)
     variables = [v for v in (order or range(len(start))) if low[v] < high[v]]
@@ -57,8 +56,7 @@ def improve(
 
 
 def towards(evaluation: Evaluation, point: IntArray, wanted: IntArray) -> IntArray:
-    """Return a point as good as another one, with each variable as near to a wanted value as that allows:
-    what makes no difference stays as it was. point: int64[variables]; wanted: int64[variables]."""
+    """Return a point as good as another one, with each variable as near to a wanted index as that allows."""
     problem, point = evaluation.problem, point.copy()
     best = evaluation.objective(point)
     for variable in range(len(point)):
@@ -71,8 +69,7 @@ def towards(evaluation: Evaluation, point: IntArray, wanted: IntArray) -> IntArr
 
 
 def allowed(problem: Problem, point: IntArray, x: int, y: int = -1, ends: Ends | None = None) -> BoolArray:
-    """Return which points of the plane of two variables are within the ends and obey the ties, bool[kx,
-    ky]."""
+    """Return which points of a plane are within the ends and obey the ties, bool[kx, ky]."""
     low, high = ends or (0 * point, problem.sizes - 1)
     index = [np.arange(problem.sizes[v]) if v >= 0 else np.zeros(1, np.int64) for v in (x, y)]
     of_x, of_y = (
@@ -109,8 +106,7 @@ def obey(problem: Problem, point: IntArray) -> IntArray:
 
 
 def times(interaction: Parents, replica: int) -> FloatArray:
-    """Return how often each interaction counts, from Poisson's distribution of mean 1. interaction:
-    uint64[n]; returns float64[n]."""
+    """Return how often each interaction counts, float64[n], from Poisson's distribution of mean 1."""
     stream = splitmix64(np.array([replica + 1], np.uint64))
     uniform = (splitmix64(splitmix64(interaction) ^ stream) >> np.uint64(11)) * 2.0**-53
     return np.searchsorted(_CUMULATED, uniform, "right").astype(np.float64)
@@ -138,8 +134,7 @@ class Found:
 
 
 def hopped(evaluation: Evaluation, start: IntArray, rng: np.random.Generator, hops: int) -> Found:
-    """Return the best point of basin hopping from a start: scipy's, with exhaustive moves as its
-    minimiser."""
+    """Return the best point of scipy's basin hopping, with exhaustive moves as its minimiser."""
     from scipy.optimize import OptimizeResult, basinhopping
 
     problem = evaluation.problem
@@ -221,11 +216,8 @@ class Refit(Unit):
 
 @dataclass(frozen=True)
 class Front(Unit):
-    """The best points at several caps, each found from those at the cap before.
-
-    The result has the points of all caps, then those that are reached if thresholds and prescales may only
-    fall as the cap rises, and only rise as it falls.
-    """
+    """The best points at several caps, each found from those at the cap before; then those that are reached
+    if values may only fall as the cap rises, and only rise as it falls."""
 
     caps: tuple[float, ...]  # The caps in Hz, one after the other
     start: tuple[int, ...]  # The best point at the cap of the problem
@@ -236,7 +228,8 @@ class Front(Unit):
         point = one_way = np.array(self.start, np.int64)
         free, restricted, done, tightest = [], [], 0, problem.sizes - 1
         for cap in self.caps:
-            rises, evaluation = cap >= problem.cap, Evaluation(problem.with_cap(cap))
+            bounds = (replace(problem.bounds[0], high=cap), *problem.bounds[1:])
+            rises, evaluation = cap >= problem.cap, Evaluation(replace(problem, bounds=bounds))
             ends = (0 * point, one_way) if rises else (one_way, tightest)
             restricted.append(improve(evaluation, one_way, ends))
             starts = [point] if rises else [point, tightest]

@@ -1,4 +1,8 @@
-"""From a menu, samples and goals to the problem that is searched, and the events that judge its solution."""
+"""From a menu, samples and goals to the problem that is searched on one half of the events, and the other
+half, which judges its solution.
+
+If a model of the menu was trained on half of the background, only the other half is used, and divided again.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +12,117 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray
+from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.splitmix import splitmix64
+from trigemu.counting.patterns import Keys, PatternTable, count_patterns
+from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
 from trigemu.emulation.plan import Plan, make_plan
-from trigemu.emulation.score_table import Scores, score_table
+from trigemu.emulation.score_table import Scores, ScoreTable, score_table
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
+from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Context, ScoreKind
 
-from .goal_checks import bounds_of, check_goals
 from .goals import ChannelTable, Goals, Span
-from .halves import halves_of, unseen_half
 from .problem import Problem
-from .rows import Decisions, Half, prepare
-from .variables import Variable, menu_at, orders_of, variables_of
+from .rows import Decisions, Half, Parents, Prepared, prepare
+from .variables import Variable, bounds_of, check_goals, menu_at, orders_of, variables_of
+
+#: The events of a channel: its label, the number of their table, and which of the table count, bool[n].
+OfChannel = tuple[str, int, BoolArray]
+
+
+def halves_of(
+    menu: Menu,
+    catalogue: Catalogue,
+    prepared: Prepared,
+    tables: Sequence[ScoreTable],
+    channels: Sequence[OfChannel],
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> tuple[tuple[Half, Half], str]:
+    """Return the half that is searched and the one that judges, and a sentence about them. tables: of the
+    background, and of each signal."""
+    trained, background = unseen_half(menu, catalogue), tables[0]
+    half: list[IntArray]  # of each event: 0 if it is searched on, 1 if it judges, −1 if neither
+    if trained is None:
+        sums = background.by_half()
+        scales = [scaling.half_scales(sums, which, catalogue) for which in (0, 1)]
+        half = [table["half"] for table in tables]
+        text = f"Searched on the {split.HALF_NAMES[0]} half of each sample, judged on the other."
+    else:
+        task, job = _Quarters(), Job((), make_plan(()), catalogue)
+        sums = task.merge([*over_background(job, task, executor, progress)])
+        sums = replace(sums, half=2 * sums.half + sums.bin)
+        scales = [sums.share_scales(2 * trained + quarter, len(catalogue.samples)) for quarter in (0, 1)]
+        for sample in catalogue.background:
+            if not all(0.0 < of_quarter[sample.number] < np.inf for of_quarter in scales):
+                raise SampleError(
+                    f"sample {sample.name!r}: there is no weight in one of the two quarters that no model of "
+                    "the menu was trained on: it needs more events"
+                )
+        half = [_next_bit(table["parent"]) for table in tables]
+        half[0] = np.where(background["half"] == trained, half[0], -1)
+        text = (
+            f"Searched on half of the {split.HALF_NAMES[trained]} half of the background, which no model of "
+            "the menu was trained on, judged on the rest of it; signals are halved once."
+        )
+    start = np.cumsum([0, *map(len, tables)])
+    crossing, shared = scaling.crossing_scale(menu, catalogue), sorted(catalogue.with_parents)
+
+    def made(which: int) -> Half:
+        groups, positions = [], []
+        for label, number, counts in [("", 0, np.ones(len(background), np.bool_)), *channels]:
+            table = tables[number]
+            rows = np.flatnonzero((half[number] == which) & counts)
+            weight, sample = table["weight"][rows], table["sample"][rows]
+            if number == 0:
+                weight = weight * (crossing * scales[which])[sample]
+            elif not weight.sum() > 0:
+                raise TrigemuError(
+                    f"channel {label!r}: none of its events is in the "
+                    f"{('half that is searched', 'unseen half')[which]}: it needs more events"
+                )
+            else:
+                weight = weight / weight.sum()
+            # a parent is one interaction in all samples; an event without one is an interaction of its own
+            alone = splitmix64(table["id"][rows] + splitmix64(sample.astype(np.uint64)))
+            interaction = np.where(np.isin(sample, shared), table["parent"][rows], alone)
+            positions.append(rows + start[number])
+            sets = 1 if number else len(prepared.fixed)
+            groups.append(prepared.group(positions[-1], weight, interaction, sets))
+        return Half(groups[0], tuple(groups[1:]), tuple(positions))
+
+    return (made(0), made(1)), text
+
+
+def unseen_half(menu: Menu, catalogue: Catalogue) -> int | None:
+    """Return the half of the background that no model of a menu was trained on; None if none was trained."""
+    plain = replace(menu, triggers=tuple(replace(t, fitted_on=None, solution=None) for t in menu.triggers))
+    return scaling.unseen_half([plain], make_plan([plain]), catalogue)
+
+
+@dataclass(frozen=True)
+class _Quarters(TableTask):
+    """The task that sums the weights of a chunk in each half of each half."""
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
+        parent, weight = events.parent[events.core], events.weight[events.core]
+        keys = Keys(split.half_of(parent), _next_bit(parent))
+        return count_patterns(chunk.sample, np.zeros((len(weight), 1), np.uint64), weight, keys)
+
+
+def _next_bit(parent: Parents) -> IntArray:
+    """Return the bit of the hash of interactions after the one that gives the half."""
+    return ((splitmix64(parent) >> np.uint64(62)) & np.uint64(1)).astype(np.int64)
 
 
 def selected(
@@ -44,10 +138,11 @@ def selected(
     if not require:
         return np.ones(sample.entries, np.bool_)
     context = Context(menu.scope)
-    task = _Select(context.condition(require))
-    job = Job((), make_plan(()), catalogue, frozenset(context.needs))
-    parts = [*over_samples([sample], job, task, executor, progress)]
-    found = task.merge(parts)
+    task, job = (
+        _Select(context.condition(require)),
+        Job((), make_plan(()), catalogue, frozenset(context.needs)),
+    )
+    found = task.merge([*over_samples([sample], job, task, executor, progress)])
     if not found.any():
         raise SampleError(f"channel {channel.label!r}: no event of {sample.name!r} fulfils {require!r}")
     return found
@@ -87,8 +182,7 @@ class Setup:
 def make_setup(
     menu: Menu, goals: Goals, catalogue: Catalogue, executor: Any = None, progress: Progress | None = None
 ) -> Setup:
-    """Read the events: one pass over the background, one more for thresholds that are free, one for budgets,
-    and one for the weights of quarters if a model was trained on half of the background."""
+    """Read the events, in the passes that `samples_read` lists."""
     menu = at_own_column(menu)
     check_goals(menu, goals, catalogue)
     bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)
@@ -97,7 +191,14 @@ def make_setup(
     samples = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
     ranges = _known_ranges(base, goals)
     scores = score_table(base, catalogue, vary=ranges, signals=samples, executor=executor, progress=progress)
-    _check_weights(scores)
+    if scores.catalogue.pileup:
+        raise TrigemuError("a menu cannot be optimised on reweighted pile-up: use the catalogue as it is")
+    for name, table in (("the background", scores.table), *scores.signals.items()):
+        if (table["weight"] < 0).any():
+            raise TrigemuError(
+                f"{name} has events of negative weight: no threshold can be fitted if accepting an event "
+                "lowers a rate or an efficiency"
+            )
     variables, fixed = variables_of(base, goals, scores.threshold_ranges, written)
     base = menu_at(base, fixed, [0] * len(fixed))
     tables = (scores.table, *(scores.signals[name] for name in samples))
@@ -137,17 +238,6 @@ def samples_read(menu: Menu, goals: Goals, catalogue: Catalogue) -> list[Sample]
     names_of_conditions = [channel.sample for channel in goals.channels if channel.require]
     signals = [catalogue.sample(name) for name in (*names, *names_of_conditions)]
     return [*catalogue.background] * passes + signals
-
-
-def _check_weights(scores: Scores) -> None:
-    if scores.catalogue.pileup:
-        raise TrigemuError("a menu cannot be optimised on reweighted pile-up: use the catalogue as it is")
-    for name, table in (("the background", scores.table), *scores.signals.items()):
-        if (table["weight"] < 0).any():
-            raise TrigemuError(
-                f"{name} has events of negative weight: no threshold can be fitted if accepting an event "
-                "lowers a rate or an efficiency"
-            )
 
 
 def _all_switched_on(menu: Menu, goals: Goals) -> Menu:

@@ -1,26 +1,29 @@
 """What varies of a menu: the values that goals allow of thresholds, prescales and switches, their ties and
-limits."""
+limits; and whether goals fit the menu."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.errors import TrigemuError
-from trigemu.menus.menu import Menu
+from trigemu.base.arrays import FloatArray
+from trigemu.base.errors import TrigemuError, nearest
+from trigemu.counting.quantities import members_by_level
+from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.expressions import Element
 from trigemu.observables.hardware_scales import LinearScale
 from trigemu.observables.language import parse_observable
+from trigemu.samples.catalogue import Catalogue
 from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.combination.leg_threshold import LegThreshold
 from trigemu.triggers.threshold import Threshold
 
-from .goals import MOST, Goals, Span, Tie
+from .goals import MOST, Goals, Limit, Span, Tie
 
 #: How many values a threshold has at most if the goals give no step.
 FREE_VALUES = 120
@@ -95,12 +98,6 @@ def threshold_numbers(variables: Sequence[Variable]) -> dict[str, int]:
     return {name: i for i, v in enumerate(variables) if v.what == "above" for name in v.triggers}
 
 
-def nearest_values(variables: Sequence[Variable]) -> IntArray:
-    """Return the indices of the values nearest to those of the menu, int64[variables]."""
-    nearest = [int(np.abs(np.array(v.values) - v.written).argmin()) for v in variables]
-    return np.array(nearest, np.int64)
-
-
 def variables_of(
     menu: Menu, goals: Goals, ranges: Mapping[str, tuple[float, float]], written: Menu
 ) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
@@ -134,8 +131,7 @@ def variables_of(
 def _threshold(
     menu: Menu, name: str, above: Span | str, ranges: Mapping[str, tuple[float, float]]
 ) -> Variable:
-    """Return a threshold with the steps of its range; without a step those of the hardware or round ones, and
-    the value in the menu."""
+    """Return a threshold with its steps, or those of the hardware or round ones and the present value."""
     kind = menu.trigger(name).description
     assert isinstance(kind, ScoreKind)
     low, high = (above.min, above.max) if isinstance(above, Span) else ranges[name]
@@ -222,8 +218,7 @@ def _pairs(goals: Goals) -> list[tuple[str, str, float]]:
 
 
 def _without_excluded(menu: Menu, variables: tuple[Variable, ...], goals: Goals) -> tuple[Variable, ...]:
-    """Return the variables without the values that the ties exclude: those that no value of another threshold
-    fits."""
+    """Return the variables without the values that no value of another, tied threshold fits."""
     variable_of = {name: variable for variable in variables for name in variable.triggers}
     left: dict[Variable | str, tuple[float, ...]] = {variable: variable.values for variable in variables}
     for name in (name for pair in _pairs(goals) for name in pair[:2] if name not in variable_of):
@@ -245,3 +240,120 @@ def _without_excluded(menu: Menu, variables: tuple[Variable, ...], goals: Goals)
                 )
             left[high], left[low] = above, below
     return tuple(replace(variable, values=left[variable]) for variable in variables)
+
+
+def _place(text: str, goals: Path) -> str:
+    """Return a name or a pattern as it is, and a path relative to the folder of the goals."""
+    return str(goals.parent / text) if Path(text).suffix in (".toml", ".csv") else text
+
+
+def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
+    """Raise TrigemuError if goals name what a menu or the samples do not have, or ask for the impossible."""
+    for channel in goals.channels:
+        if catalogue.sample(channel.sample) in catalogue.background:
+            raise TrigemuError(
+                f"{goals.path}: channel {channel.label!r}: {channel.sample!r} is a background sample: "
+                "expected a signal"
+            )
+    varied: set[tuple[str, str]] = set()
+    for vary in goals.vary:
+        given = {"above": vary.above, "prescale": vary.prescale, "switch": vary.switch or None}
+        keys = [key for key, value in given.items() if value is not None]
+        for name in vary.triggers:
+            trigger = _trigger(menu, name, goals, "[[vary]]")
+            where = f"{goals.path}: [[vary]] {name}"
+            if name in goals.table.keep:
+                raise TrigemuError(f"{where}: it is listed under keep, so it must not vary")
+            if vary.above is not None:
+                _check_threshold(trigger, where)
+            if math.isinf(trigger.prescale):
+                raise TrigemuError(
+                    f"{where}: the column {menu.columns.chosen!r} of prescales switches it off"
+                )
+            if not trigger.enabled and (not vary.switch or trigger.budget):
+                raise TrigemuError(f"{where}: the menu disables it: enable it, or give it switch = true")
+            for key in keys:
+                if (name, key) in varied:
+                    raise TrigemuError(f"{where}: {key} is given twice")
+                varied.add((name, key))
+    for name in goals.table.keep:
+        _trigger(menu, name, goals, "keep")
+    for tie in goals.ties:
+        for name in tie.triggers:
+            where = f"{goals.path}: [[tie]] {name}"
+            _check_threshold(_trigger(menu, name, goals, "[[tie]]"), where)
+            if tie.at_least is None and (name, "above") not in varied:
+                raise TrigemuError(
+                    f"{where}: its threshold does not vary, so it cannot equal another one: give it above "
+                    "under [[vary]], or use at_least"
+                )
+
+
+def _check_threshold(trigger: Trigger, where: str) -> None:
+    if not isinstance(trigger.description, ScoreKind):
+        raise TrigemuError(
+            f"{where}: its kind {trigger.kind!r} has no threshold: for a cut on one leg of a combination, "
+            "use the kind leg_threshold"
+        )
+
+
+def _trigger(menu: Menu, name: str, goals: Goals, where: str) -> Trigger:
+    names = [trigger.name for trigger in menu.triggers]
+    if name not in names:
+        raise TrigemuError(
+            f"{goals.path}: {where}: the menu {menu.name!r} has no trigger {name!r}{nearest(name, names)}"
+        )
+    return menu.trigger(name)
+
+
+def bounds_of(
+    menu: Menu, goals: Goals, catalogue: Catalogue
+) -> tuple[tuple[Bound, ...], tuple[frozenset[str], ...]]:
+    """Return the limits, first the cap on the menu, and their sets of triggers, first the menu."""
+    levels = {
+        level: frozenset(t.name for t, inside in zip(menu.enabled, members, strict=True) if inside)
+        for level, members in members_by_level(menu).items()
+    }
+    first, *_, last = (*levels.values(), *levels.values())
+    sets = {last: 0}
+
+    def number(members: frozenset[str]) -> int:
+        return sets.setdefault(members, len(sets))
+
+    bounds = [Bound("rate of the menu", 0, -1, 0.0, goals.table.rate_hz)]
+    for limit in goals.limits:
+        members = _members(menu, limit, goals, levels)
+        low, high = limit.min_hz or 0.0, np.inf if limit.max_hz is None else limit.max_hz
+        if limit.quantity == "rate":
+            bounds.append(Bound(limit.label, number(members), -1, low, high))
+            continue
+        level = next((level for level in levels.values() if members <= level), None)
+        if level is None:
+            raise TrigemuError(f"{goals.path}: [[limit]] on the {limit.label}: it is of several levels")
+        bounds.append(Bound(limit.label, number(level), number(level - members), low, high))
+    if goals.live:
+        from trigemu_live import every_slot, largest_input_rate, read_filling, read_rules
+
+        scheme, rate = goals.live.filling, menu.crossing_rate_hz
+        filling = read_filling(_place(scheme, goals.path)) if scheme else every_slot(rate)
+        high = largest_input_rate(read_rules(_place(goals.live.rules, goals.path)), filling, goals.live.min)
+        if catalogue.table.convention == "crossing":
+            high = high * rate / filling.crossing_rate_hz
+        bounds.append(Bound(f"rate for {100 * goals.live.min:g} % live", number(first), -1, 0.0, high))
+    return tuple(bounds), tuple(sets)
+
+
+def _members(menu: Menu, limit: Limit, goals: Goals, levels: dict[str, frozenset[str]]) -> frozenset[str]:
+    """Return the triggers that a limit is on."""
+    where = f"{goals.path}: [[limit]] on the {limit.label}"
+    if limit.trigger is not None:
+        if not _trigger(menu, limit.trigger, goals, "[[limit]]").enabled:
+            raise TrigemuError(f"{where}: the menu disables it")
+        return frozenset([limit.trigger])
+    what, name, names = "group", limit.group, list(dict.fromkeys(t.group for t in menu.enabled if t.group))
+    if limit.level is not None:
+        what, name, names = "level", limit.level, list(menu.levels)
+    if name not in names:
+        known = f"the {what}s {', '.join(names)}" if names else f"no {what}s"
+        raise TrigemuError(f"{where}: the menu has {known}{nearest(str(name), names)}")
+    return levels[name] if what == "level" else frozenset(t.name for t in menu.enabled if t.group == name)

@@ -23,7 +23,6 @@ from .results import (
     Summary,
     VariableResult,
     loss_text,
-    table_of,
 )
 from .write_menu import read_summary
 
@@ -109,14 +108,14 @@ def sections(contents: Contents) -> Iterator[Section]:
             yield Section(
                 "How the menu was optimised",
                 tuple(notes_of(summary)),
-                tuple(table for table in tables_of(summary) if table.rows),
+                tuple(tables_of(summary)),
                 tuple(pictures(summary)),
                 menu=variant.menu.name,
             )
 
 
 def tables_of(summary: Summary) -> list[Table]:
-    """Return the tables of a summary."""
+    """Return the tables of a summary that have rows."""
     menus, channels = Table(_MENUS), Table(_CHANNELS)
     for contender in summary.contenders:
         unseen, fitted = contender.unseen, contender.fitted
@@ -140,23 +139,18 @@ def tables_of(summary: Summary) -> list[Table]:
             numbers.percent(best.efficiencies[number], best.errors[number]),
             channel.per_khz,
         )
-    values = _values_table(summary)
-    return [
-        menus, channels, values, table_of(LimitResult, summary.limits), table_of(CapResult, summary.front)
-    ]  # fmt: skip
+    rows = ((LimitResult, summary.limits), (CapResult, summary.front))
+    more = (Table.of(columns_of(row), map(msgspec.to_builtins, found)) for row, found in rows)
+    return [table for table in (menus, channels, _values_table(summary), *more) if table.rows]
 
 
 def _values_table(summary: Summary) -> Table:
     table = Table(VALUES)
     for variable in summary.variables:
-        known = variable.low is not None
-        table.add_record(
-            msgspec.to_builtins(variable)
-            | {
-                "interval": f"{variable.low:.5g} … {variable.high:.5g}" if known else "",
-                "hz_per_unit": variable.hz_per_unit if variable.what == "above" else None,
-            }
-        )
+        interval = "" if variable.low is None else f"{variable.low:.5g} … {variable.high:.5g}"
+        hz_per_unit = variable.hz_per_unit if variable.what == "above" else None
+        row = {"interval": interval, "hz_per_unit": hz_per_unit}
+        table.add_record(msgspec.to_builtins(variable) | row)
     return table
 
 

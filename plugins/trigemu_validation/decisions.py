@@ -63,8 +63,7 @@ def margin_of(compiled: Sequence[Compiled]) -> int:
 
 
 def compiled_of(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]]:
-    """Return the columns that a trigger and the triggers in its expression need, and the compiled
-    triggers."""
+    """Return what a trigger and those in its expression need, and the compiled triggers."""
     context = Context(menu.scope, menu.path.parent)
     descriptions = (part.description for part in menu.with_inputs([trigger.name]))
     compiled = [part.compile(context) for part in descriptions if isinstance(part, Kind)]
@@ -75,12 +74,6 @@ def scalars_of(catalogue: Catalogue, *needs: set[Need]) -> tuple[str, ...]:
     """Return the needed columns that have one number for each event, in all samples."""
     names = {column for columns in needs for collection, column in columns if not collection}
     return tuple(sorted(names.intersection(*(sample.schema.scalars for sample in catalogue.samples))))
-
-
-def other_bits_of(catalogue: Catalogue, triggers: Sequence[Trigger]) -> tuple[str, ...]:
-    """Return the stored decisions whose names are numbers, if those of any of the triggers are."""
-    bits = bits_in(sample.stored for sample in catalogue.samples)
-    return bits if {*bits} & {*map(stored_name, triggers)} else ()
 
 
 @dataclass(frozen=True)
@@ -198,7 +191,8 @@ def check_decisions(
     at_ends = positions_at_ends(ranges, [margin_of(compiled) for _, compiled in reads])
     flipped = positions_to_flip(inject, crossings * len(checked), at_ends)
     before = {(range_.sample, range_.source): range_.before for range_ in ranges}
-    bits = () if inject else other_bits_of(catalogue, checked)
+    bits = () if inject else bits_in(sample.stored for sample in catalogue.samples)
+    bits = bits if {*bits} & {*map(stored_name, checked)} else ()
     columns = scalars_of(catalogue, *(needs for needs, _ in reads))
     task = Count(part, tuple(checked), flipped, at_ends, before, bits, columns)
     job = Job((part,), plan, catalogue)
@@ -215,8 +209,7 @@ def _results(
     catalogue: Catalogue,
     match_bits: bool,
 ) -> Iterator[tuple[str, Checked]]:
-    """Yield each trigger of a task by its name. reads: the columns of each, and the
-    compiled triggers."""
+    """Yield each trigger of a task by its name. reads: as `compiled_of` returns."""
     names = [stored_name(trigger) for trigger in task.triggers]
     not_compared = np.bincount(task.left_out % len(names), minlength=len(names))
     other: dict[int, str] = {}
@@ -239,14 +232,12 @@ def _results(
             stored=names[n],
             equals=other.get(n),
         )
-        as_matched = match_bits and n in other
-        yield trigger.name, agreeing if as_matched else _counted(agreeing, n, tally, catalogue, needs)
-
-
-def _counted(checked: Checked, number: int, tally: Tally, catalogue: Catalogue, needs: set[Need]) -> Checked:
-    """Return a trigger with the numbers of events on which it differs from its own stored decisions."""
-    only_emulated, only_stored = int(tally.only_emulated[number]), int(tally.only_stored[number])
-    rows = tally.first[tally.first[:, 0] == number, 1:].tolist()
-    first = tuple(read_difference(catalogue, needs, checked.margin, *row) for row in rows)
-    agree = checked.agree - only_emulated - only_stored
-    return replace(checked, agree=agree, only_emulated=only_emulated, only_stored=only_stored, first=first)
+        if match_bits and n in other:
+            yield trigger.name, agreeing
+            continue
+        only_emulated, only_stored = int(tally.only_emulated[n]), int(tally.only_stored[n])
+        rows = tally.first[tally.first[:, 0] == n, 1:].tolist()
+        first = tuple(read_difference(catalogue, needs, agreeing.margin, *row) for row in rows)
+        agree = agreeing.agree - only_emulated - only_stored
+        checked = replace(agreeing, agree=agree, only_emulated=only_emulated, only_stored=only_stored)
+        yield trigger.name, replace(checked, first=first)

@@ -3,6 +3,7 @@ names."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,42 +27,31 @@ CLEAR, SHIFTED = 3, 3
 #: Bits that are never set are missing if they are as many, and this share of the triggers that accept events
 #: (but not all of them, which would be a file without decisions).
 EMPTY, EMPTY_SHARE = 10, 0.1
+_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 
 
 def bits_in(stored: Iterable[Iterable[str]]) -> tuple[str, ...]:
     """Return the names of the stored decisions that all samples have and that are numbers, ascending."""
     common = set.intersection(*map(set, stored))
-    return tuple(sorted(filter(_is_number, common), key=int))
-
-
-def _is_number(name: str) -> bool:
-    return name.isascii() and name.isdecimal() and len(name) < 10 and name == str(int(name))
+    return tuple(sorted((name for name in common if _NUMBER.fullmatch(name)), key=int))
 
 
 def equal_columns(emulated: BoolArray, stored: BoolArray, left_out: BoolArray) -> BoolArray:
-    """Return which columns are the same. emulated: bool[n, t]; stored: bool[n, b]; left_out: bool[n, t];
-    returns bool[t, b]."""
+    """Return which columns of bool[n, t] and bool[n, b] are the same, bool[t, b]; left_out: bool[n, t]."""
     equal = np.zeros((emulated.shape[1], stored.shape[1]), np.bool_)
     patterns, pattern_of = np.unique(left_out, axis=1, return_inverse=True)
     for number, pattern in enumerate(patterns.T):
-        known: dict[bytes, int] = {}
         columns = np.flatnonzero(pattern_of.reshape(-1) == number)
-        first, second = (_coded(part[~pattern], known) for part in (emulated[:, columns], stored))
-        equal[columns] = first[:, None] == second
+        packed = np.packbits(np.hstack([emulated[:, columns], stored])[~pattern], axis=0).T
+        content = np.unique(packed, axis=0, return_inverse=True)[1].reshape(-1)
+        equal[columns] = content[: len(columns), None] == content[len(columns) :]
     return equal
-
-
-def _coded(columns: BoolArray, known: dict[bytes, int]) -> IntArray:
-    """Return a number for the content of each column."""
-    packed = np.packbits(columns, axis=0).T
-    return np.array([known.setdefault(column.tobytes(), len(known)) for column in packed], np.int64)
 
 
 def renumbered(
     own_names: Sequence[str], bits: Sequence[str], equal: BoolArray, accepted: IntArray, compared: IntArray
 ) -> dict[int, str]:
-    """Return the bits that triggers seem to have in a file that numbers its bits otherwise. equal: bool[t,
-    b]; accepted, compared: int64[t]."""
+    """Return the bits that triggers, t, seem to have in a file that numbers its bits, b, otherwise."""
     column = {bit: number for number, bit in enumerate(bits)}
     numbers = [*map(int, bits)]
     shifts: dict[int, dict[int, str]] = {}
@@ -95,8 +85,7 @@ def lacking(
     filled: Mapping[str, bool],
     elsewhere: Collection[int],
 ) -> dict[int, str]:
-    """Return why differing triggers cannot be compared: their bits, or a word that they read, are never set.
-    only_emulated, only_stored, accepted: int64[t]."""
+    """Return why differing triggers cannot be compared: their bits, or a word they read, are never set."""
     reasons = {}
     for trigger in np.flatnonzero((accepted == 0) & (only_stored > 0)).tolist():
         if word := next((word for word in words[trigger] if not filled[word]), None):
@@ -135,13 +124,10 @@ def read_difference(
     columns_of = measured.schema.collections
     needs = needs | {(name, c) for name, _ in needs if name for c in columns_of[name] & {"eta", "phi"}}
     events = measured.read(source, entry, entry + 1, needs, margin)
-    collections = {
-        name: replace(
-            collection,
-            columns={c: column for c, column in collection.columns.items() if (name, c) in needs},
-        )
-        for name, collection in events.collections.items()
-    }
+    collections = {}
+    for name, collection in events.collections.items():
+        columns = {c: column for c, column in collection.columns.items() if (name, c) in needs}
+        collections[name] = replace(collection, columns=columns)
     path = measured.sources[source].path
     return Disagreement(measured.name, path, entry, bool(emulated), replace(events, collections=collections))
 
@@ -184,8 +170,8 @@ def ranges_of(catalogue: Catalogue) -> tuple[Range, ...]:
 
 
 def positions_at_ends(ranges: Sequence[Range], margins: Sequence[int]) -> IntArray:
-    """Return the decisions that cannot be compared, because a trigger uses crossings beyond the ends of a
-    file: ascending positions, counted event by event and trigger by trigger. margins: of the triggers."""
+    """Return the decisions for which a trigger uses crossings beyond the ends of a file: ascending positions,
+    counted event by event and trigger by trigger."""
     positions = []
     for range_ in ranges:
         for number, margin in enumerate(margins):
@@ -208,22 +194,15 @@ def positions_to_flip(inject: int, decisions: int, left_out: IntArray) -> IntArr
 
 @dataclass(frozen=True)
 class Tally:
-    """Numbers of differing decisions of t triggers.
+    """Numbers of differing decisions of t triggers."""
 
-    only_emulated, only_stored, accepted: int64[t]; accepted: by the emulation, of the compared events.
-    equal: bool[t, b], which of the other bits agree on all of them. filled: bool[w], which columns are not 0
-    in all events. first: int64[k, 5], the first events that differ: the numbers of trigger, sample and file,
-    the entry, and whether the emulated decision is positive. found: number of flipped decisions that were
-    detected.
-    """
-
-    only_emulated: IntArray
-    only_stored: IntArray
-    accepted: IntArray
-    equal: BoolArray
-    filled: BoolArray
-    first: IntArray
-    found: int
+    only_emulated: IntArray  # int64[t]
+    only_stored: IntArray  # int64[t]
+    accepted: IntArray  # int64[t]: by the emulation, of the compared events
+    equal: BoolArray  # bool[t, b]: which of the other bits agree on all of them
+    filled: BoolArray  # bool[w]: which columns are not 0 in all events
+    first: IntArray  # int64[k, 5]: the first that differ: trigger, sample, file, entry, emulated decision
+    found: int  # The number of flipped decisions that were detected
     events: int
 
 

@@ -46,12 +46,10 @@ class _DecisionCheck(View[DecisionCheck]):
         table = Table((*_COLUMNS[:4], *(_COLUMNS[-1:] if result.elsewhere else ())))
         for trigger in result.differing:
             table.add_record(_row(trigger), "wrong")
-        tables = [table] if result.differing else []
-        details = [
-            line for trigger in result.differing if not trigger.equals for line in _differences(trigger)
-        ]
-        lines = [*details, *([""] if tables else []), *_notes(result)]
-        return Page([*tables, *lines])
+        shown: list[Table | str] = [table] if result.differing else []
+        for trigger in result.differing:
+            shown += () if trigger.equals else _differences(trigger)
+        return Page([*shown, *([""] if result.differing else []), *_notes(result)])
 
     def table(self, result: DecisionCheck) -> Table:
         return Table.of(_COLUMNS, map(_row, result.triggers))

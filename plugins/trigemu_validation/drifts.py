@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 from scipy import sparse
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.shown import Shown
 from trigemu.base.toml import TomlTable, load_toml, read_table
@@ -75,11 +75,6 @@ class TriggerTolerance(Tolerance, frozen=True):
     added: bool = False
     removed: bool = False
 
-    @property
-    def has_limit(self) -> bool:
-        """Whether there is a limit in place of a more general one."""
-        return self.percent is not None or self.sigma is not None
-
 
 @dataclass(frozen=True)
 class Tolerances:
@@ -95,11 +90,10 @@ class Tolerances:
     def of(self, names: Collection[str], quantity: str) -> Tolerance:
         """Return what holds for a quantity of one trigger or of several, or of the menu (no names)."""
         given = [self.triggers[name] for name in names if name in self.triggers]
-        limits = [tolerance for tolerance in given if tolerance.has_limit]
-        if limits:  # of several, the widest of each kind
-            percent, sigma = ([getattr(limit, name) for limit in limits] for name in ("percent", "sigma"))
-            widest = (max((v for v in values if v is not None), default=None) for values in (percent, sigma))
-            return Tolerance(*widest)
+        kinds = ([t.percent for t in given], [t.sigma for t in given])
+        percent, sigma = (max((v for v in values if v is not None), default=None) for values in kinds)
+        if percent is not None or sigma is not None:  # of several, the widest of each kind
+            return Tolerance(percent, sigma)
         return self.quantities.get(quantity, Tolerance(self.default.percent, self.default.sigma))
 
     def allows(self, name: str, change: str) -> bool:
@@ -241,7 +235,7 @@ def gate(
         *differences.presence(),
         *differences.decisions(),
         *differences.overlaps(),
-        *_differ_from_stored(emulation, tolerances, executor),
+        *differences.differ_from_stored(executor),
     )
     return Gate(first, second, differences.variants, drifts, differences.pairs)
 
@@ -268,7 +262,10 @@ class _Differences:
     def _drift(self, triggers: tuple[str, ...], quantity: str, old: float, new: float, error: float) -> Drift:
         tolerance = self._tolerances.of(triggers, quantity)
         drift = Drift(triggers, quantity, old, new, error, tolerance, accepted=False)
-        return replace(drift, accepted=_within(drift))
+        within = drift.difference == 0.0
+        within |= tolerance.percent is not None and abs(drift.percent) <= tolerance.percent
+        within |= tolerance.sigma is not None and abs(drift.sigma) <= tolerance.sigma
+        return replace(drift, accepted=within)
 
     def rates(self) -> Iterator[Drift]:
         """Yield the rates of the menu and of the triggers that both menus have."""
@@ -299,12 +296,14 @@ class _Differences:
         """Yield the rates of events on which the raw decisions differ."""
 
         def differ(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
-            first, second = (
-                _raw_decisions(words, menu, bits)
-                for menu, bits in zip(menus, self._emulation.plan.bits, strict=True)
+            bits = self._emulation.plan.bits
+            raw = [raw_decisions(words, menu, of_menu) for menu, of_menu in zip(menus, bits, strict=True)]
+            first, second = (  # a trigger with an infinite prescale rejects all events
+                [of_menu[name] & (menu.trigger(name).prescale < math.inf) for name in self._both]
+                for menu, of_menu in zip(menus, raw, strict=True)
             )
-            changed = [first[name] ^ second[name] for name in self._both]
-            return np.column_stack([*changed, *(first[name] for name in self._both)]).astype(np.float64)
+            changed = [a ^ b for a, b in zip(first, second, strict=True)]
+            return np.column_stack([*changed, *first]).astype(np.float64)
 
         if self._both:
             n = len(self._both)
@@ -346,39 +345,17 @@ class _Differences:
         hz, variance = self._emulation.counted(0, 1).sums(fractions, columns)
         return hz.tolist(), np.sqrt(variance).tolist()
 
+    def differ_from_stored(self, executor: Any) -> Iterator[Drift]:
+        """Yield the numbers of decisions that differ from the stored ones."""
+        menus, catalogue = self._emulation.menus, self._emulation.catalogue
 
-def _raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return decisions before prescales, bool[m]; a trigger with an infinite prescale rejects all events."""
-    raw = raw_decisions(words, menu, bits)
-    return {t.name: raw[t.name] & (t.prescale < math.inf) for t in menu.enabled}
+        def is_stored(name: str) -> bool:
+            stored = {stored_name(menu.trigger(name)) for menu in menus}
+            return all(stored <= set(sample.stored) for sample in catalogue.samples)
 
-
-def _within(drift: Drift) -> bool:
-    """Whether a difference is 0 or within one of its limits."""
-    percent, sigma = drift.tolerance.percent, drift.tolerance.sigma
-    return (
-        drift.difference == 0.0
-        or (percent is not None and abs(drift.percent) <= percent)
-        or (sigma is not None and abs(drift.sigma) <= sigma)
-    )
-
-
-def _differ_from_stored(emulation: Emulation, tolerances: Tolerances, executor: Any) -> Iterator[Drift]:
-    """Yield the number of decisions that differ from the stored ones, for triggers that both menus have."""
-    samples = emulation.catalogue.samples
-
-    def stored(menu: Menu) -> set[str]:
-        return {t.name for t in menu.enabled if all(stored_name(t) in sample.stored for sample in samples)}
-
-    both = sorted(stored(emulation.menus[0]) & stored(emulation.menus[1]))
-    if not both:
-        return
-    checks = [
-        check_decisions(menu.part(both), emulation.catalogue, executor=executor) for menu in emulation.menus
-    ]
-    for name in both:
-        old, new = (check[name] for check in checks)
-        if old.skipped is None and new.skipped is None:
-            tolerance = tolerances.of((old.name,), "differ_from_stored")
-            drift = Drift((old.name,), "differ_from_stored", old.differ, new.differ, 0.0, tolerance, False)
-            yield replace(drift, accepted=_within(drift))
+        if both := sorted(filter(is_stored, self._both)):
+            old, new = (check_decisions(menu.part(both), catalogue, executor=executor) for menu in menus)
+            for name in both:
+                if old[name].skipped is None and new[name].skipped is None:
+                    numbers = old[name].differ, new[name].differ
+                    yield self._drift((name,), "differ_from_stored", *numbers, 0.0)

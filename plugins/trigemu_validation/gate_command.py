@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,16 +138,12 @@ def as_markdown(gate: Gate) -> str:
     title = "trigemu gate: failed" if gate.failed else "trigemu gate: passed"
     lines = [f"### {title}", "", _escaped(summary(gate)), ""]
     if gate.failed:
-        lines.append(_line(column.name for column in _COLUMNS))
-        lines.append(_line("---" if column.role == "key" else "---:" for column in _COLUMNS))
+        rows = [[column.name for column in _COLUMNS]]
+        rows.append(["---" if column.role == "key" else "---:" for column in _COLUMNS])
         for row in _table(gate).rows:
-            lines.append(_line(_escaped(text_of(c, row.values[c.name])) for c in _COLUMNS))
-        lines += ["", *_more(gate)]
+            rows.append([_escaped(text_of(c, row.values[c.name])) for c in _COLUMNS])
+        lines += [*(f"| {' | '.join(cells)} |" for cells in rows), "", *_more(gate)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _escaped(text: str) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from optimise_toys import toy_samples
 from toys import menu_from
-from trigemu_optimise.components import components_of
 from trigemu_optimise.goals import read_goals
+from trigemu_optimise.rows import components_of
 from trigemu_optimise.setup import make_setup
 from trigemu_optimise.variables import Variable
 
