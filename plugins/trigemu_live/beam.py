@@ -150,9 +150,8 @@ class State:
         early, before = self._early(crossing[at], accepted[:, at]), int(self._rules.numbers[1])
         has_early: BoolArray = np.asarray(early.any(axis=0))
         vetoed, blocker, live = (np.empty(n, np.int64) for n in (len(at), len(at), 2 * len(at)))
-        n, *numbers, last = apply_rules(
-            self.table, self._rules, crossing[at], has_early, vetoed, blocker, live
-        )
+        how = self.table, self._rules, crossing[at], has_early
+        n, *numbers, last = apply_rules(*how, vetoed, blocker, live)
         counts.early += numbers
         distances = np.diff(live[:n] if before < 0 else np.append(before, live[:n]))
         interval = np.searchsorted(DISTANCES, distances, side="right") - 1
@@ -285,7 +284,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Beam:
-    """A simulation."""
+    """The menu, filling scheme, rules and seed of a simulation."""
 
     menu: MenuArrays
     patterns: Patterns

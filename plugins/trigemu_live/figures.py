@@ -91,9 +91,8 @@ def draw_position(before: IntArray, lost: IntArray, labels: tuple[str, ...]) -> 
     edges = np.arange(0.5, len(before) + 1.0)
     with style.figure(7.0, 4.2) as (figure, axes):
         for number, (label, top, foot) in enumerate(zip(labels, tops, [0 * tops[0], *tops], strict=False)):
-            axes.stairs(
-                top, edges, baseline=foot, fill=True, color=_colour(number), label=style.literal(label)
-            )
+            label, colour = style.literal(label), _colour(number)
+            axes.stairs(top, edges, baseline=foot, fill=True, color=colour, label=label)
         axes.set_xlim(edges[0], edges[-1])
         axes.set_ylim(0.0, 1.25 * max(float(tops[-1].max()), 1e-3))
         _label(figure, axes, "position in the train", "accepts that are lost in %")
@@ -126,9 +125,8 @@ def draw_distances(low: IntArray, counts: IntArray) -> Figure:
         axes.stairs(expected, edges, color="black", label="exponential", baseline=None)
         axes.set_xscale("log")
         axes.set_yscale("log")
-        _label(
-            figure, axes, "crossings of 25 ns from one accept to the next", "accepts per crossing", columns=2
-        )
+        distance = "crossings of 25 ns from one accept to the next"
+        _label(figure, axes, distance, "accepts per crossing", columns=2)
     return figure
 
 

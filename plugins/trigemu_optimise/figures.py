@@ -186,9 +186,8 @@ def draw_values(summary: Summary) -> Figure:
             colour = style.COLOURS[2] if variable.name in summary.turning else "black"
             one_way = [entry.one_way_values[number] for entry in summary.front]
             panel.plot(caps, one_way, color=style.COLOURS[0], linewidth=1.5)
-            panel.plot(
-                caps, [entry.values[number] for entry in summary.front], "o", color=colour, markersize=3
-            )
+            free = [entry.values[number] for entry in summary.front]
+            panel.plot(caps, free, "o", color=colour, markersize=3)
             panel.axhline(variable.written, color="grey", linewidth=0.8, linestyle=":")
             (label,) = style.shown([variable.name]).values()
             panel.set_title(style.literal(label), fontsize=10)

@@ -59,11 +59,8 @@ class Span(TomlTable, frozen=True):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         width = self.max - self.min
         if not (-_LARGEST <= self.min <= self.max <= _LARGEST and (width == 0 or width >= 1 / _LARGEST)):
-            yield (
-                "min",
-                f"min = {self.min:g}, max = {self.max:g}: expected min ≤ max, at most {_LARGEST:g} in size, "
-                f"equal or at least {1 / _LARGEST:g} apart",
-            )
+            sizes = f"at most {_LARGEST:g} in size, equal or at least {1 / _LARGEST:g} apart"
+            yield "min", f"min = {self.min:g}, max = {self.max:g}: expected min ≤ max, {sizes}"
         elif self.step and not 1 / _LARGEST <= self.step <= _LARGEST:
             yield "step", f"step = {self.step:g}: expected a number from {1 / _LARGEST:g} to {_LARGEST:g}"
         elif self.step and width / self.step > MOST - 1:

@@ -208,9 +208,8 @@ def make_setup(
         (c.label, 1 + samples.index(c.sample), selected(base, catalogue, c, executor, progress))
         for c in goals.channels
     ]
-    (fitted, unseen), halves = halves_of(
-        base, scores.catalogue, prepared, tables, channels, executor, progress
-    )
+    every = base, scores.catalogue, prepared, tables, channels
+    (fitted, unseen), halves = halves_of(*every, executor, progress)
     weights = np.array([channel.weight for channel in goals.channels])
     problem = Problem(
         tuple(np.array(variable.values) for variable in variables),

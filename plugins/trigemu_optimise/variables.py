@@ -267,9 +267,8 @@ def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
             if vary.above is not None:
                 _check_threshold(trigger, where)
             if math.isinf(trigger.prescale):
-                raise TrigemuError(
-                    f"{where}: the column {menu.columns.chosen!r} of prescales switches it off"
-                )
+                column = repr(menu.columns.chosen)
+                raise TrigemuError(f"{where}: the column {column} of prescales switches it off")
             if not trigger.enabled and (not vary.switch or trigger.budget):
                 raise TrigemuError(f"{where}: the menu disables it: enable it, or give it switch = true")
             for key in keys:

@@ -116,9 +116,8 @@ def read_tolerances(path: Path | str) -> Tolerances:
     for key in document.data:
         if key not in _SECTIONS:
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, _SECTIONS)}")
-    default = read_table(
-        document, document.data.get("default", {}), TriggerTolerance, ("default",), "[default]"
-    )
+    given = document.data.get("default", {})
+    default = read_table(document, given, TriggerTolerance, ("default",), "[default]")
     named: dict[str, dict[str, Tolerance]] = {"quantity": {}, "trigger": {}}
     for section, struct in (("quantity", Tolerance), ("trigger", TriggerTolerance)):
         tables = document.data.get(section, {})
@@ -128,9 +127,8 @@ def read_tolerances(path: Path | str) -> Tolerances:
         for name, table in tables.items():
             where = f"[{section}.{name}]"
             if section == "quantity" and name not in QUANTITIES:
-                document.problem(
-                    (section, name), where, f"unknown quantity {name!r}{nearest(name, QUANTITIES)}"
-                )
+                message = f"unknown quantity {name!r}{nearest(name, QUANTITIES)}"
+                document.problem((section, name), where, message)
             elif read := read_table(document, table, struct, (section, name), where):
                 named[section][name] = read
     document.finish()
