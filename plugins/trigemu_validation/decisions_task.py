@@ -43,7 +43,8 @@ def equal_columns(emulated: BoolArray, stored: BoolArray, left_out: BoolArray) -
     for number, pattern in enumerate(patterns.T):
         columns = np.flatnonzero(pattern_of.reshape(-1) == number)
         packed = np.packbits(np.hstack([emulated[:, columns], stored])[~pattern], axis=0).T
-        content = np.unique(packed, axis=0, return_inverse=True)[1].reshape(-1)
+        known: dict[bytes, int] = {}
+        content = np.array([known.setdefault(column.tobytes(), len(known)) for column in packed], np.int64)
         equal[columns] = content[: len(columns), None] == content[len(columns) :]
     return equal
 
