@@ -194,13 +194,14 @@ def ranges(fixed: FixedEnsemble, x: Features, names: Sequence[str]) -> Ranges:
                 name=name,
                 low=float(x[:, i].min()),
                 high=float(x[:, i].max()),
-                thresholds=_thresholds(trees, i),
+                thresholds=(float(cuts.min()), float(cuts.max())) if len(cuts) else None,
                 scale=scale,
                 step=kinds.input.step * 2.0**-scale,
                 holds=(kinds.input.lowest * 2.0**-scale, kinds.input.highest * 2.0**-scale),
                 overflows=overflows.inputs[i],
             )
             for i, (name, scale) in enumerate(zip(names, fixed.scales, strict=True))
+            for cuts in (trees.threshold[trees.feature == i],)
         ),
         low=float(scores.min()),
         high=float(scores.max()),
@@ -210,11 +211,6 @@ def ranges(fixed: FixedEnsemble, x: Features, names: Sequence[str]) -> Ranges:
         thresholds=thresholds,
         leaves=leaves,
     )
-
-
-def _thresholds(trees: Ensemble, feature: int) -> tuple[float, float] | None:
-    thresholds = trees.threshold[trees.feature == feature]
-    return (float(thresholds.min()), float(thresholds.max())) if len(thresholds) else None
 
 
 def _without_overflow(fixed: FixedEnsemble, x: Features) -> FloatArray:

@@ -14,21 +14,18 @@ from trigemu_anomaly.fixed_point import MAX_WIDTH
 from trigemu_anomaly.precision import PrecisionTable, table_of
 from trigemu_anomaly.trees import FixedEnsemble, Precision
 
-from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import TrigemuError, quoted
-from trigemu.counting.patterns import PatternTable
 from trigemu.counting.sums import RateSums
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.comparison import compare
+from trigemu.studies.comparison import Pair
 
 from .estimate import Resources
 from .model import halves, read_rows, tree_model, with_trees
@@ -106,7 +103,11 @@ def scan_bits(
     `types_of`. TrigemuError if the trigger is disabled or has no trees, or if there are too many widths.
     """
     menu = at_own_column(menu)
-    _check(menu, name, widths)
+    trigger = with_trees(menu, name)
+    if not trigger.enabled:
+        raise TrigemuError(f"{trigger.place}: trigger {name!r} is disabled: it has no rates to compare")
+    if not 1 <= len(widths) <= MAX_POINTS:
+        raise TrigemuError(f"{len(widths)} precisions: expected 1 to {MAX_POINTS}")
     (floating,) = solve_budgets(
         [in_precision(menu, name, None)], catalogue, executor=executor, progress=progress
     )
@@ -196,32 +197,11 @@ def in_precision(menu: Menu, name: str, precision: PrecisionTable | None) -> Men
     return replace(menu, triggers=tuple(changed if t.name == name else t for t in menu.triggers))
 
 
-def _check(menu: Menu, name: str, widths: Sequence[tuple[int, int]]) -> None:
-    trigger = with_trees(menu, name)
-    if not trigger.enabled:
-        raise TrigemuError(f"{trigger.place}: trigger {name!r} is disabled: it has no rates to compare")
-    if not 1 <= len(widths) <= MAX_POINTS:
-        raise TrigemuError(f"{len(widths)} precisions: expected 1 to {MAX_POINTS}")
-
-
-def _point(
-    emulation: Emulation,
-    name: str,
-    number: int,
-    fixed: FixedEnsemble,
-    of_events: Ranges,
-) -> Point:
+def _point(emulation: Emulation, name: str, number: int, fixed: FixedEnsemble, of_events: Ranges) -> Point:
     events, hz = _differ(emulation, name, number)
-    pair = replace(
-        emulation,
-        input_menus=(emulation.input_menus[0], emulation.input_menus[number]),
-        menus=(emulation.menus[0], emulation.menus[number]),
-        plan=_pair(emulation.plan, number),
-        fitted=(emulation.fitted[0], emulation.fitted[number]),
-    )
     shifts = {
         difference.quantity: Shift(difference.b_minus_a_hz, difference.error_hz)
-        for difference in compare(pair).differences
+        for difference in Pair(emulation, 0, number).differences
         if difference.what == name
     }
     return Point(
@@ -236,32 +216,18 @@ def _point(
     )
 
 
-def _pair(plan: Plan, number: int) -> Plan:
-    """Return the plan of the first menu and of one other menu."""
-    return replace(
-        plan,
-        bits=(plan.bits[0], plan.bits[number]),
-        models=(plan.models[0], plan.models[number]),
-        trained_on=(plan.trained_on[0], plan.trained_on[number]),
-        warnings=(plan.warnings[0], plan.warnings[number]),
-    )
-
-
 def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
     """Return the number and rate in Hz of the events in which the trigger decides differently in a menu than
     in the first menu."""
     counted = emulation.counted(0, number)
     table = counted.table
-    first, second = (bits[name] for bits in counted.bits)
-    differs = (_passed(table, first) != _passed(table, second)).astype(np.float64)
+    first, second = (
+        table.words[:, bits[name] // 64] >> np.uint64(bits[name] % 64) & np.uint64(1) for bits in counted.bits
+    )
+    differs = (first != second).astype(np.float64)
     if name in counted.fitted[0]:
         differs *= counted.scales.unseen
     sums = RateSums(table, counted.scales, 1)
     for rows in counted.blocks():
         sums.add(rows, differs[rows, np.newaxis])
     return int(table.n[differs > 0].sum()), float(sums.result()[0][0])
-
-
-def _passed(table: PatternTable, bit: int) -> BoolArray:
-    """Return whether a bit is set in each pattern, bool[m]."""
-    return (table.words[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)).astype(np.bool_)
