@@ -121,14 +121,10 @@ def _narrower(contents: Contents, factor: float) -> tuple[dict[str, ThresholdRan
                 lowest = float(steps[np.argmax(above <= most)])
                 lows[name] = min(lowest, lows.get(name, np.inf))
     narrower = {
-        name: ThresholdRange(
-            max(columns_of_menu.low, lows.get(name, columns_of_menu.low)), columns_of_menu.high
-        )
-        for name, columns_of_menu in threshold_ranges.items()
+        name: ThresholdRange(max(low, lows.get(name, low)), high)
+        for name, (low, high) in threshold_ranges.items()
     }
-    raised = [
-        name for name, columns_of_menu in narrower.items() if columns_of_menu.low > threshold_ranges[name].low
-    ]
+    raised = [name for name, limits in narrower.items() if limits.low > threshold_ranges[name].low]
     return narrower, (
         f"with all thresholds the page would be too large: {', '.join(raised)} can be lowered only to where "
         f"their own rate is {factor:g} times the present one"
