@@ -135,7 +135,8 @@ def report(
     from .report.sections import sections
     from .report_contents import collect_contents, parse_scan, passes_over_events, profiles_beside
 
-    _make(figures)
+    if figures:
+        _make(figures)  # before the work starts
     steps = [parse_scan(scan) for scan in scans]
     read = session.menus(*menus)
     command = shlex.join(["trigemu", *sys.argv[1:]])
@@ -178,10 +179,8 @@ def _address(file: Path, page: Path) -> str:
     return quote(Path(os.path.relpath(file.resolve(), page.resolve().parent)).as_posix())
 
 
-def _make(folder: Path | None) -> None:
-    """Make a folder before the work starts; TrigemuError if it cannot be made or written to."""
-    if folder is None:
-        return
+def _make(folder: Path) -> None:
+    """Make a folder; TrigemuError if it cannot be made or written to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

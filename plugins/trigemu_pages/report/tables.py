@@ -188,8 +188,9 @@ def _definition(trigger: Trigger) -> tuple[str, ...]:
 def _keys(table: Any) -> dict[str, Any]:
     """Return the keys of a table that do not have their defaults."""
     fields = msgspec.structs.fields(table)
-    keys = {f.name: value for f in fields if (value := getattr(table, f.name)) != f.default}
-    return keys | keys.pop(table.further, {})
+    keys: dict[str, Any] = {f.name: v for f in fields if (v := getattr(table, f.name)) != f.default}
+    further: dict[str, Any] = keys.pop(table.further, {})
+    return keys | further
 
 
 def _formatted(value: Any) -> str:
