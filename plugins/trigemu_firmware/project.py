@@ -47,46 +47,36 @@ _Backend = Annotated[str, msgspec.Meta(pattern="^(cpp|hls|vhdl)$")]
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The contents of project.json.
-
-    backends: the back ends with a folder in the project. inputs: inputs of the trees, as in the card. chosen:
-    number of events that the precision was chosen on, None if it is from the menu. words: the single type of
-    the VHDL. events: number of test events; sample: number of them from the catalogue's half, the others are
-    generated around thresholds; simulated: number of events in the simulation of the VHDL. sha256: of the
-    menu, of the model, and of files of the project.
-    """
+    """The contents of project.json."""
 
     format: int
     trigemu: str
     conifer: str
-    backends: Annotated[tuple[_Backend, ...], msgspec.Meta(max_length=3)]
+    backends: Annotated[tuple[_Backend, ...], msgspec.Meta(max_length=3)]  # With a folder in the project
     menu: str
     trigger: str
     catalogue: str
     half: str | None
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # Of the trees, as in the card
     precision: PrecisionTable
-    chosen: int | None
-    words: str
+    chosen: int | None  # Number of events that the precision was chosen on, None if it is from the menu
+    words: str  # The single type of the VHDL
     part: _Part
     clock_mhz: Annotated[float, msgspec.Meta(gt=0, le=1e6)]
-    events: _Count
+    events: _Count  # Number of test events
+    # Number of them from the catalogue's half; the others are generated around thresholds
     sample: Annotated[int, msgspec.Meta(ge=0, le=MAX_EVENTS)]
-    simulated: _Count
-    sha256: dict[str, str]
+    simulated: _Count  # Number of events in the simulation of the VHDL
+    sha256: dict[str, str]  # Of the menu, of the model, and of files of the project
 
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Test events.
+    """Test events."""
 
-    x: float32[n, d], inputs of the trees. words: int64[n, d], the inputs as words. scores: int64[n], words of
-    the scores by the emulation.
-    """
-
-    x: Features
-    words: IntArray
-    scores: IntArray
+    x: Features  # float32[n, d], inputs of the trees
+    words: IntArray  # int64[n, d], the inputs as words
+    scores: IntArray  # int64[n], words of the scores by the emulation
 
     def __len__(self) -> int:
         return len(self.x)

@@ -45,38 +45,29 @@ class Shift:
 
 @dataclass(frozen=True)
 class Point:
-    """One precision of a scan.
-
-    total, unique: shifts of the rates of the trigger. differ_events, differ_hz: number and rate of the events
-    whose decision differs from floating point. ranges: on the half for rates. resources: None unless
-    requested.
-    """
+    """One precision of a scan."""
 
     input_bits: int
     score_bits: int
     precision: PrecisionTable
     total: Shift
     unique: Shift
-    differ_events: int
+    differ_events: int  # differ_events, differ_hz: Of the events whose decision differs from floating point
     differ_hz: float
-    ranges: Ranges
-    resources: Resources | None = None
+    ranges: Ranges  # On the half for rates
+    resources: Resources | None = None  # None unless requested
 
 
 @dataclass(frozen=True)
 class BitScan:
-    """A trigger in several precisions.
-
-    floating: the rates with the trees in floating point, at the common threshold. preselected_events,
-    preselected_hz: number and rate of the events that pass the preselection. models: of the points.
-    """
+    """A trigger in several precisions."""
 
     trigger: str
-    floating: MenuRates
-    preselected_events: int
+    floating: MenuRates  # With the trees in floating point, at the common threshold
+    preselected_events: int  # preselected_events, preselected_hz: Of the events that pass the preselection
     preselected_hz: float
     points: tuple[Point, ...]
-    models: tuple[FixedEnsemble, ...]
+    models: tuple[FixedEnsemble, ...]  # Of the points
 
     @property
     def own(self) -> TriggerRates:
@@ -94,13 +85,10 @@ def scan_bits(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> BitScan:
-    """Evaluate a trigger in several widths, in one pass over the events after one that reads the inputs.
+    """Evaluate a trigger in several widths, each the bits of inputs and thresholds, and of the score.
 
     Bits before the point are chosen on the half that the trees were fitted on, rates are from the other half;
     a threshold with a rate budget is solved once, in floating point.
-
-    widths: bits of inputs and thresholds, and of the score. types: signs and modes, by default those of
-    `types_of`. TrigemuError if the trigger is disabled or has no trees, or if there are too many widths.
     """
     menu = at_own_column(menu)
     trigger = with_trees(menu, name)
@@ -143,10 +131,8 @@ def each_of(
     workers: int,
     progress: Progress | None = None,
 ) -> list[Resources]:
-    """Estimate the resources of models, several at once, since other programs do the work.
-
-    progress: called with 1 after each. After a failure no further estimate begins.
-    """
+    """Estimate the resources of models, several at once, since other programs do the work. After a failure no
+    further estimate begins."""
     with ThreadPoolExecutor(workers) as pool:
         begun = [pool.submit(estimate, model) for model in models]
         try:

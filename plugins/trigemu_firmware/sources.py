@@ -213,11 +213,7 @@ _REPLACED = "SimulationInput.txt"
 
 @contextmanager
 def rebuilt(project: Project, backend: str) -> Iterator[Path]:
-    """Provide a temporary folder with the sources of a back end.
-
-    Raises TrigemuError if a file of the project differs from its source, or is not there; MissingExtraError
-    without conifer.
-    """
+    """Provide a temporary folder with the sources of a back end; TrigemuError if the project's differ."""
     manifest = project.manifest
     with scratch() as folder:
         written = folder / backend

@@ -109,9 +109,9 @@ _OPTIONS = ("-O1", "-std=c++14", "-w")
 
 @dataclass(frozen=True)
 class CppProgram:
-    """A compiled model. command: reads rows of float64 and writes words as int64."""
+    """A compiled model."""
 
-    command: tuple[Path, ...]
+    command: tuple[Path, ...]  # Reads rows of float64 and writes words as int64
     folder: Path
 
     def scores(self, x: FloatArray) -> IntArray:

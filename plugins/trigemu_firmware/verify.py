@@ -88,18 +88,14 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class FirmwareCheck:
-    """The verification of one of conifer's projects.
-
-    missing: how to install a missing tool; nothing was compared then. cycles: clocks of the VHDL from a valid
-    input to its valid score.
-    """
+    """The verification of one of conifer's projects."""
 
     backend: str
     events: int
     differences: int
     first: Mismatch | None = None
-    cycles: int | None = None
-    missing: str | None = None
+    cycles: int | None = None  # Clocks of the VHDL from a valid input to its valid score
+    missing: str | None = None  # How to install a missing tool; nothing was compared then
 
 
 def verify(project: Project, begun: Callable[[str], None] = lambda step: None) -> tuple[FirmwareCheck, ...]:

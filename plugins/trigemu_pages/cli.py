@@ -155,7 +155,10 @@ def report(
     content = sections(contents)
     written = write_figures(content, figures) if figures else []
     title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
-    write_text(output, render(title, content, _address(explorer_file, output) if explorer_file else ""))
+    address = ""
+    if explorer_file:
+        address = quote(Path(os.path.relpath(explorer_file.resolve(), output.resolve().parent)).as_posix())
+    write_text(output, render(title, content, address))
     if figures:
         say(f"{figures}: {len(written)} files")
     say(output)
@@ -172,11 +175,6 @@ def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Expl
         return make_explorer(
             menus, catalogue, __version__, signals=signals, executor=engine, progress=advance
         )
-
-
-def _address(file: Path, page: Path) -> str:
-    """Return the relative address of a file for a link in a page."""
-    return quote(Path(os.path.relpath(file.resolve(), page.resolve().parent)).as_posix())
 
 
 def _make(folder: Path) -> None:

@@ -25,11 +25,8 @@ _LEFT = re.compile(r"^(?:import\b|export\b).*", re.MULTILINE)
 
 
 def as_one_script(sources: Mapping[str, str], main: str) -> str:
-    """Return one script of modules that runs `main`.
-
-    sources: the modules, by their paths within one folder. ValueError if an import is missing or circular, or
-    if a statement is not supported.
-    """
+    """Return one script of modules, given by their paths within one folder, that runs `main`. ValueError if an
+    import is missing or circular, or if a statement is not supported."""
     texts: dict[str, str] = {}
     waiting: list[str] = []
 

@@ -33,10 +33,8 @@ Value = tuple[float, float | None]
 
 
 def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[Section]:
-    """Yield a section with the references to menus of this report, if any, beside the numbers found here.
-
-    made: the other sections, which may have measured further quantities.
-    """
+    """Yield a section with the references to menus of this report, if any, beside the numbers found here and
+    those that the other sections measured."""
     names = (Column(name, "key", name) for name in ("menu", "quantity"))
     head = (Column(name, "number", name) for name in ("here", "published", "here / published"))
     table = Table((*names, *head))
