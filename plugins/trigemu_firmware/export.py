@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -47,13 +45,17 @@ def export(
     with new_folder(folder) as new:
         rows = read_rows(menu, catalogue, trigger, executor=executor)
         training, evaluation = halves(menu, catalogue, rows)
-        with _named(menu, trigger):
+        try:
             fixed = model.fixed or choose(
                 model.ensemble, training.x, model.inputs.texts, SATURATING_PRECISION
             )
             backends = _backends(fixed, backend)
             for name in backends:
                 write_sources(fixed, name, new / name, PART, clock_mhz)
+        except MissingToolError:
+            raise
+        except TrigemuError as error:
+            raise TrigemuError(f"{menu.trigger(trigger).place}: trigger {trigger!r}: {error}") from None
         vectors, of_sample = make_vectors(fixed, evaluation.x)
         layout.write_trees(fixed.ensemble, new / layout.TREES)
         layout.write_vectors(vectors, new / layout.VECTORS)
@@ -82,18 +84,6 @@ def export(
         layout.write_manifest(manifest, new / layout.MANIFEST)
         (new / layout.README).write_text(_readme(manifest, fixed), encoding="utf-8")
     return manifest
-
-
-@contextmanager
-def _named(menu: Menu, trigger: str) -> Iterator[None]:
-    """Add the location and name of the trigger to errors."""
-    try:
-        yield
-    except MissingToolError:
-        raise
-    except TrigemuError as error:
-        location = menu.trigger(trigger).place
-        raise TrigemuError(f"{location}: trigger {trigger!r}: {error}") from None
 
 
 def _backends(fixed: FixedEnsemble, requested: str) -> tuple[str, ...]:

@@ -25,8 +25,7 @@ _LEFT = re.compile(r"^(?:import\b|export\b).*", re.MULTILINE)
 
 
 def as_one_script(sources: Mapping[str, str], main: str) -> str:
-    """Return one script of modules, given by their paths within one folder, that runs `main`. ValueError if an
-    import is missing or circular, or if a statement is not supported."""
+    """Return one script that runs `main`, of modules by their paths; ValueError if it cannot be made."""
     texts: dict[str, str] = {}
     waiting: list[str] = []
 
