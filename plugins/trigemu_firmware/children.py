@@ -49,10 +49,7 @@ class StoppedError(TrigemuError):
 def run_limited(
     command: Sequence[str | Path], folder: Path, limits: Limits, *, stdin_content: bytes = b""
 ) -> Finished:
-    """Run a program in a folder, without a shell.
-
-    If the program is stopped or interrupted, or trigemu is killed, all processes that it started end too.
-    """
+    """Run a program in a folder, without a shell; all processes that it started end with it or trigemu."""
     words = [os.fspath(word) for word in command]
     name = Path(words[0]).name
     try:

@@ -36,17 +36,14 @@ tee -q -o statistics.json stat -json
 
 @dataclass(frozen=True)
 class Resources:
-    """Look-up tables, registers, carry cells of 4 or 8 bits, multipliers and block RAMs (of 36 kbit).
-
-    cells: number of cells in the netlist of yosys, by type.
-    """
+    """Look-up tables, registers, carry cells of 4 or 8 bits, multipliers and block RAMs (of 36 kbit)."""
 
     lut: int
     ff: int
     carry: int
     dsp: int
     bram: float
-    cells: Mapping[str, int]
+    cells: Mapping[str, int]  # Number of cells in the netlist of yosys, by type
 
     @property
     def shares(self) -> dict[str, float]:
@@ -78,11 +75,9 @@ def counted(statistics: str) -> Resources:
     if unknown := sorted(cells.keys() - supported):
         raise TrigemuError(f"yosys made cells of unknown type: {', '.join(unknown)}")
 
-    def count(names: tuple[str, ...]) -> int:
-        return sum(cells.get(name, 0) for name in names)
-
+    lut, ff, carry, dsp = (sum(cells.get(name, 0) for name in kind) for kind in (_LUT, _FF, _CARRY, _DSP))
     bram = sum(share * cells.get(name, 0) for name, share in _BRAM.items())
-    return Resources(count(_LUT), count(_FF), count(_CARRY), count(_DSP), bram, cells)
+    return Resources(lut, ff, carry, dsp, bram, cells)
 
 
 @dataclass(frozen=True)
@@ -109,19 +104,15 @@ BUDGETS = (Published("AXOL1TL", _BUDGET, 50.0, 30_000), Published("GELATO", _BUD
 
 @dataclass(frozen=True)
 class Estimate:
-    """Latency and resources of a project.
-
-    cycles: clocks from a valid input to its valid score, of conifer's VHDL in simulation; None without GHDL.
-    resources: of the same VHDL; None without GHDL or yosys. missing: program → how to install it.
-    """
+    """Latency and resources of a project."""
 
     trees: int
     split_nodes: int
     depth: int
     clock_mhz: float
-    cycles: int | None
-    resources: Resources | None
-    missing: dict[str, str]
+    cycles: int | None  # From a valid input to its valid score, of the VHDL in simulation; None without GHDL
+    resources: Resources | None  # Of the same VHDL; None without GHDL or yosys
+    missing: dict[str, str]  # Program → how to install it
 
     @property
     def latency_ns(self) -> float | None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from trigemu_anomaly.fixed_point import SATURATING
-from trigemu_anomaly.precision import TreeModel, table_of
+from trigemu_anomaly.precision import table_of
 from trigemu_anomaly.trees import FixedEnsemble
 
 from trigemu import __version__
@@ -47,13 +45,18 @@ def export(
     with new_folder(folder) as new:
         rows = read_rows(menu, catalogue, trigger, executor=executor)
         training, evaluation = halves(menu, catalogue, rows)
-        fitted_on, rates_on = training.x, evaluation.x
-        with _named(menu, trigger):
-            fixed = model.fixed or choose(model.ensemble, fitted_on, model.inputs.texts, SATURATING_PRECISION)
+        try:
+            fixed = model.fixed or choose(
+                model.ensemble, training.x, model.inputs.texts, SATURATING_PRECISION
+            )
             backends = _backends(fixed, backend)
             for name in backends:
                 write_sources(fixed, name, new / name, PART, clock_mhz)
-        vectors, of_sample = make_vectors(fixed, rates_on)
+        except MissingToolError:
+            raise
+        except TrigemuError as error:
+            raise TrigemuError(f"{menu.trigger(trigger).place}: trigger {trigger!r}: {error}") from None
+        vectors, of_sample = make_vectors(fixed, evaluation.x)
         layout.write_trees(fixed.ensemble, new / layout.TREES)
         layout.write_vectors(vectors, new / layout.VECTORS)
         _write_texts(fixed, vectors.take(vectors.spread(SIMULATED)), new, backends)
@@ -68,30 +71,19 @@ def export(
             half=split.HALF_NAMES[evaluation.half[0]] if training is not evaluation else None,
             inputs=model.inputs.texts,
             precision=table_of(fixed),
-            chosen=None if model.fixed else len(fitted_on),
+            chosen=None if model.fixed else len(training.x),
             words=str(word_type(fixed)),
             part=PART,
             clock_mhz=clock_mhz,
             events=len(vectors),
             sample=of_sample,
             simulated=min(SIMULATED, len(vectors)),
-            sha256=_digests(menu, model, new),
+            sha256={"menu": menu.sha256, "model": model.sha256}
+            | {name: layout.sha256(new / name) for name in (layout.TREES, layout.VECTORS)},
         )
         layout.write_manifest(manifest, new / layout.MANIFEST)
         (new / layout.README).write_text(_readme(manifest, fixed), encoding="utf-8")
     return manifest
-
-
-@contextmanager
-def _named(menu: Menu, trigger: str) -> Iterator[None]:
-    """Add the location and name of the trigger to errors."""
-    try:
-        yield
-    except MissingToolError:
-        raise
-    except TrigemuError as error:
-        location = menu.trigger(trigger).place
-        raise TrigemuError(f"{location}: trigger {trigger!r}: {error}") from None
 
 
 def _backends(fixed: FixedEnsemble, requested: str) -> tuple[str, ...]:
@@ -99,11 +91,6 @@ def _backends(fixed: FixedEnsemble, requested: str) -> tuple[str, ...]:
     C++ has one type for inputs and thresholds: if they differ, HLS replaces it."""
     same = fixed.precision.input == fixed.precision.threshold
     return tuple(dict.fromkeys((requested, "cpp" if same else "hls", "vhdl")))
-
-
-def _digests(menu: Menu, model: TreeModel, folder: Path) -> dict[str, str]:
-    digests = {name: layout.sha256(folder / name) for name in (layout.TREES, layout.VECTORS)}
-    return {"menu": menu.sha256, "model": model.sha256, **digests}
 
 
 def _write_texts(fixed: FixedEnsemble, vectors: Vectors, folder: Path, backends: tuple[str, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from trigemu_anomaly.anomaly import preselected
@@ -24,22 +24,17 @@ from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled, ScoreKind
 
 
-@dataclass(frozen=True)
-class TreeInputs:
-    """Inputs of the trees, for n background events that pass the preselection.
+class TreeInputs(NamedTuple):
+    """Inputs of the trees, for n background events that pass the preselection."""
 
-    x: float32[n, d]. weight: float64[n], in Hz. sample, half: int64[n].
-    """
-
-    x: Features
-    weight: FloatArray
-    sample: IntArray
-    half: IntArray
+    x: Features  # float32[n, d]
+    weight: FloatArray  # float64[n], in Hz
+    sample: IntArray  # int64[n]
+    half: IntArray  # int64[n]
 
     def of(self, half: int) -> TreeInputs:
         """Return the events of a half."""
-        rows = self.half == half
-        return TreeInputs(*(getattr(self, key)[rows] for key in TreeInputs.__annotations__))
+        return TreeInputs(*(column[self.half == half] for column in self))
 
 
 def with_trees(menu: Menu, name: str) -> Trigger:
@@ -109,5 +104,4 @@ class _Read:
         return TreeInputs(x[complete], events.weight[passed], number, split.half_of(events.parent[passed]))
 
     def merge(self, parts: Sequence[TreeInputs]) -> TreeInputs:
-        columns = TreeInputs.__annotations__
-        return TreeInputs(*(np.concatenate([getattr(part, key) for part in parts]) for key in columns))
+        return TreeInputs(*map(np.concatenate, zip(*parts, strict=True)))

@@ -16,7 +16,7 @@ from trigemu.results import notes, numbers
 from trigemu.results.documents import in_json
 from trigemu.results.table import Column, Page, Table
 
-from .ranges import InputRange, Survey
+from .ranges import Survey
 from .scan import BitScan, Point
 
 
@@ -40,15 +40,9 @@ def survey_table(survey: Survey) -> Page:
     for input_range in ranges.inputs:
         thresholds = _span(*input_range.thresholds) if input_range.thresholds else "none"
         scale = f"2^{input_range.scale}" if input_range.scale else "1"
-        held = _span(*input_range.holds), str(input_range.overflows)
-        table.add(
-            input_range.name,
-            _span(input_range.low, input_range.high),
-            thresholds,
-            scale,
-            input_range.step,
-            *held,
-        )
+        events, held = _span(input_range.low, input_range.high), _span(*input_range.holds)
+        overflows = str(input_range.overflows)
+        table.add(input_range.name, events, thresholds, scale, input_range.step, held, overflows)
     span = _span(ranges.low, ranges.high)
     table.add("score", span, "", "", ranges.step, _span(*ranges.holds), str(ranges.overflows))
     return Page([table], [*_remarks(survey)])
@@ -69,19 +63,14 @@ def _remarks(survey: Survey) -> Iterator[str]:
         yield "Inputs that overflow saturate beyond the last threshold, where all values decide alike."
     if ranges.thresholds or ranges.leaves:
         yield f"Warning: {ranges.thresholds} thresholds and {ranges.leaves} leaf values overflow."
-    if ApFixed.parse(survey.precision.input).signed and all(
-        _is_positive(input_range) for input_range in ranges.inputs
-    ):
+    lowest = (low for r in ranges.inputs for low in (r.low, *(r.thresholds or ())))
+    if ApFixed.parse(survey.precision.input).signed and all(low >= 0.0 for low in lowest):
         yield "No input is negative: ap_ufixed in the menu would use the sign bit for resolution."
     if survey.spared > 0:
         yield (
             f"Inputs that saturate (--overflow AP_SAT) need {survey.spared} bits fewer before the point, "
             f"and have as many more behind it."
         )
-
-
-def _is_positive(input_range: InputRange) -> bool:
-    return input_range.low >= 0.0 and (input_range.thresholds is None or input_range.thresholds[0] >= 0.0)
 
 
 def scan_json(scan: BitScan) -> str:
@@ -122,9 +111,7 @@ def _cells(scan: BitScan, point: Point) -> Iterator[Any]:
     yield point.differ_events
     yield share(point.differ_events, scan.preselected_events)
     yield share(point.differ_hz, scan.preselected_hz)
-    yield "/".join(
-        str(n) for n in (*(kind.overflows for kind in point.ranges.inputs), point.ranges.overflows)
-    )
+    yield "/".join(str(n) for n in (*(r.overflows for r in point.ranges.inputs), point.ranges.overflows))
     if point.resources:
         yield from (point.resources.lut, point.resources.ff)
 

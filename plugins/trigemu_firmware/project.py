@@ -26,7 +26,7 @@ import msgspec
 import numpy as np
 from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.precision import PrecisionTable
-from trigemu_anomaly.trees import MAX_DEPTH, MAX_NODES, MAX_TREES, Ensemble, FixedEnsemble
+from trigemu_anomaly.trees import MAX_DEPTH, Ensemble, FixedEnsemble
 
 from trigemu.base.arrays import IntArray
 from trigemu.base.errors import TrigemuError, excerpt
@@ -38,10 +38,8 @@ NAME = "boosted_trees"
 MANIFEST, TREES, VECTORS, README = "project.json", "trees.json", "vectors.npz", "README.md"
 #: Version of the format of projects.
 FORMAT = 1
-#: Limits for test events, their bytes, and the bytes of the other files; an export is far below.
-MAX_EVENTS, MAX_VECTORS, MAX_TEXT = 1_000_000, 2**30, 2**26
-
-
+#: Limits for test events, and the bytes of the manifest; an export is far below.
+MAX_EVENTS, MAX_TEXT = 1_000_000, 2**26
 _Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_EVENTS)]
 #: The part name is written into scripts for vendors' tools.
 _Part = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9-]{1,40}$")]
@@ -49,46 +47,36 @@ _Backend = Annotated[str, msgspec.Meta(pattern="^(cpp|hls|vhdl)$")]
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The contents of project.json.
-
-    backends: the back ends with a folder in the project. inputs: inputs of the trees, as in the card. chosen:
-    number of events that the precision was chosen on, None if it is from the menu. words: the single type of
-    the VHDL. events: number of test events; sample: number of them from the catalogue's half, the others are
-    generated around thresholds; simulated: number of events in the simulation of the VHDL. sha256: of the
-    menu, of the model, and of files of the project.
-    """
+    """The contents of project.json."""
 
     format: int
     trigemu: str
     conifer: str
-    backends: Annotated[tuple[_Backend, ...], msgspec.Meta(max_length=3)]
+    backends: Annotated[tuple[_Backend, ...], msgspec.Meta(max_length=3)]  # With a folder in the project
     menu: str
     trigger: str
     catalogue: str
     half: str | None
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # Of the trees, as in the card
     precision: PrecisionTable
-    chosen: int | None
-    words: str
+    chosen: int | None  # Number of events that the precision was chosen on, None if it is from the menu
+    words: str  # The single type of the VHDL
     part: _Part
     clock_mhz: Annotated[float, msgspec.Meta(gt=0, le=1e6)]
-    events: _Count
+    events: _Count  # Number of test events
+    # Number of them from the catalogue's half; the others are generated around thresholds
     sample: Annotated[int, msgspec.Meta(ge=0, le=MAX_EVENTS)]
-    simulated: _Count
-    sha256: dict[str, str]
+    simulated: _Count  # Number of events in the simulation of the VHDL
+    sha256: dict[str, str]  # Of the menu, of the model, and of files of the project
 
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Test events.
+    """Test events."""
 
-    x: float32[n, d], inputs of the trees. words: int64[n, d], the inputs as words. scores: int64[n], words of
-    the scores by the emulation.
-    """
-
-    x: Features
-    words: IntArray
-    scores: IntArray
+    x: Features  # float32[n, d], inputs of the trees
+    words: IntArray  # int64[n, d], the inputs as words
+    scores: IntArray  # int64[n], words of the scores by the emulation
 
     def __len__(self) -> int:
         return len(self.x)
@@ -122,18 +110,13 @@ class Project:
 
 
 def sha256(path: Path) -> str:
-    """Return the sha256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def write_trees(ensemble: Ensemble, path: Path) -> None:
     """Write trees as JSON, with numbers exact to the last bit."""
-    document = {field.name: _plain(getattr(ensemble, field.name)) for field in fields(ensemble)}
-    path.write_text(json.dumps(document) + "\n")
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
+    document = {field.name: getattr(ensemble, field.name) for field in fields(ensemble)}
+    path.write_text(json.dumps(document, default=np.ndarray.tolist) + "\n")
 
 
 def write_vectors(vectors: Vectors, path: Path) -> None:
@@ -150,10 +133,9 @@ def open_project(folder: Path) -> Project:
     """Read a project; TrigemuError if the folder is not a project, or has changed since its export."""
     manifest = _read_manifest(folder / MANIFEST)
     for name in (TREES, VECTORS):
-        if not _is_exported(folder / name, manifest.sha256.get(name)):
-            raise TrigemuError(
-                f"{folder / name}: is not the file that was exported: export the project again"
-            )
+        path = folder / name
+        if not path.is_file() or sha256(path) != manifest.sha256.get(name):
+            raise TrigemuError(f"{path}: is not the file that was exported: export the project again")
     with _damaged(folder / TREES):
         trees = _read_trees((folder / TREES).read_bytes(), len(manifest.inputs))
     with _damaged(folder / MANIFEST):
@@ -187,11 +169,6 @@ def _read_manifest(path: Path) -> Manifest:
     return manifest
 
 
-def _is_exported(path: Path, digest: str | None) -> bool:
-    limit = MAX_VECTORS if path.name == VECTORS else MAX_TEXT
-    return path.is_file() and path.stat().st_size <= limit and sha256(path) == digest
-
-
 @contextmanager
 def _damaged(path: Path) -> Iterator[None]:
     """Name a file in errors about its content; its sha256 only shows that it was exported in this state."""
@@ -216,32 +193,23 @@ def _read_trees(content: bytes, features: int) -> Ensemble:
     content_ = msgspec.json.decode(content, type=_Trees)
     if content_.features != features:
         raise TrigemuError(f"trees of {content_.features} inputs, but {MANIFEST} names {features}")
-    if len(content_.starts) > MAX_TREES + 1 or len(content_.feature) > MAX_NODES:
-        raise TrigemuError(f"expected at most {MAX_TREES} trees with {MAX_NODES} nodes")
-    names = "feature", "left", "right", "starts"
-    trees = Ensemble(
-        **{name: np.array(getattr(content_, name), np.int32) for name in names},
-        threshold=np.array(content_.threshold, np.float64),
-        value=np.array(content_.value, np.float64),
-        base=content_.base,
-        features=features,
-    )
+    arrays: dict[str, Any] = msgspec.structs.asdict(content_)
+    for name in ("feature", "left", "right", "starts"):
+        arrays[name] = np.array(arrays[name], np.int32)
+    for name in ("threshold", "value"):
+        arrays[name] = np.array(arrays[name], np.float64)
+    trees = Ensemble(**arrays)
     if trees.depth > MAX_DEPTH:
         raise TrigemuError(f"trees of {trees.depth} splits from root to leaf: expected at most {MAX_DEPTH}")
     return trees
 
 
 def _read_vectors(path: Path, events: int, features: int) -> Vectors:
-    shape = events, features
     expected: dict[str, tuple[Any, tuple[int, ...]]] = {
-        "x": (np.float32, shape),
-        "words": (np.int64, shape),
-        "scores": (np.int64, shape[:1]),
+        "x": (np.float32, (events, features)),
+        "words": (np.int64, (events, features)),
+        "scores": (np.int64, (events,)),
     }
-    if 12 * events * features > MAX_VECTORS:
-        raise TrigemuError(
-            f"{path}: {events} events of {features} inputs: expected at most {MAX_VECTORS} bytes"
-        )
     arrays: dict[str, Any] = dict(read_arrays(path, expected, most=8 * events * features))
     with _damaged(path):
         for name, (kind, dtype) in expected.items():

@@ -47,14 +47,10 @@ def with_modes(types: Precision, rounding: str | None, overflow: str | None) -> 
 
 
 def choose(ensemble: Ensemble, x: Features, names: Sequence[str], types: Precision) -> FixedEnsemble:
-    """Choose the bits before the point of types, for their widths, signs and modes.
+    """Choose the bits before the point of types with which nothing overflows for events x, float32[n, d].
 
-    No input or score of the events overflows, and no threshold or leaf; an input that needs fewer bits than
-    another is scaled up. The type of an input that saturates only has to hold its thresholds. The type of the
-    score also holds 1, by which conifer multiplies it.
-
-    x: float32[n, d], inputs of events. names: of the inputs, for messages. TrigemuError if an input has one
-    value in all events, or if no type holds its range.
+    An input that needs fewer bits than another is scaled up; one that saturates only has to hold its
+    thresholds. The score also holds 1, by which conifer multiplies it. names: of the inputs, for messages.
     """
     used = np.unique(ensemble.feature[ensemble.feature >= 0])
     needed = {int(feature): _of_input(ensemble, x, feature, names[feature], types) for feature in used}
@@ -105,57 +101,44 @@ def _first(start: int, kind: ApFixed, holds: Callable[[ApFixed], bool], name: st
 
 @dataclass(frozen=True)
 class InputRange:
-    """An input of the trees; all values are in its own unit, before the scale.
-
-    low, high: of all events. thresholds: the lowest and the highest, None if no tree splits on it. scale:
-    exponent of the power of two by which it is multiplied. step, holds: step and range of its type.
-    overflows: number of events.
-    """
+    """An input of the trees; all values are in its own unit, before the scale."""
 
     name: str
-    low: float
+    low: float  # low, high: Of all events
     high: float
-    thresholds: tuple[float, float] | None
-    scale: int
-    step: float
+    thresholds: tuple[float, float] | None  # The lowest and the highest, None if no tree splits on it
+    scale: int  # Exponent of the power of two by which it is multiplied
+    step: float  # step, holds: Of its type
     holds: tuple[float, float]
-    overflows: int
+    overflows: int  # Number of events
 
 
 @dataclass(frozen=True)
 class Ranges:
-    """Inputs and scores of a number of events, and the ranges of their types.
-
-    low, high: of scores without overflow. step, holds: step and range of their type. overflows: number of
-    events whose score overflows. thresholds, leaves: how many overflow, where the base counts as a leaf.
-    """
+    """Inputs and scores of a number of events, and the ranges of their types."""
 
     events: int
     inputs: tuple[InputRange, ...]
-    low: float
+    low: float  # low, high: Of scores without overflow
     high: float
-    step: float
+    step: float  # step, holds: Of the type of scores
     holds: tuple[float, float]
-    overflows: int
-    thresholds: int
+    overflows: int  # Number of events whose score overflows
+    thresholds: int  # thresholds, leaves: How many overflow, where the base counts as a leaf
     leaves: int
 
 
 @dataclass(frozen=True)
 class Survey:
-    """A precision, and the values in all events that pass the preselection of the trigger.
-
-    chosen: number of these events that its bits were chosen on, None for a precision of the menu. spared:
-    number of bits before the point that the inputs would save if they saturated.
-    """
+    """A precision, and the values in all events that pass the preselection of the trigger."""
 
     trigger: str
     trees: int
     split_nodes: int
     precision: PrecisionTable
     ranges: Ranges
-    chosen: int | None
-    spared: int
+    chosen: int | None  # Number of these that its bits were chosen on, None for a precision of the menu
+    spared: int  # Number of bits before the point that the inputs would save if they saturated
 
 
 def survey(
@@ -194,13 +177,14 @@ def ranges(fixed: FixedEnsemble, x: Features, names: Sequence[str]) -> Ranges:
                 name=name,
                 low=float(x[:, i].min()),
                 high=float(x[:, i].max()),
-                thresholds=_thresholds(trees, i),
+                thresholds=(float(cuts.min()), float(cuts.max())) if len(cuts) else None,
                 scale=scale,
                 step=kinds.input.step * 2.0**-scale,
                 holds=(kinds.input.lowest * 2.0**-scale, kinds.input.highest * 2.0**-scale),
                 overflows=overflows.inputs[i],
             )
             for i, (name, scale) in enumerate(zip(names, fixed.scales, strict=True))
+            for cuts in (trees.threshold[trees.feature == i],)
         ),
         low=float(scores.min()),
         high=float(scores.max()),
@@ -210,11 +194,6 @@ def ranges(fixed: FixedEnsemble, x: Features, names: Sequence[str]) -> Ranges:
         thresholds=thresholds,
         leaves=leaves,
     )
-
-
-def _thresholds(trees: Ensemble, feature: int) -> tuple[float, float] | None:
-    thresholds = trees.threshold[trees.feature == feature]
-    return (float(thresholds.min()), float(thresholds.max())) if len(thresholds) else None
 
 
 def _without_overflow(fixed: FixedEnsemble, x: Features) -> FloatArray:

@@ -14,21 +14,18 @@ from trigemu_anomaly.fixed_point import MAX_WIDTH
 from trigemu_anomaly.precision import PrecisionTable, table_of
 from trigemu_anomaly.trees import FixedEnsemble, Precision
 
-from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import TrigemuError, quoted
-from trigemu.counting.patterns import PatternTable
 from trigemu.counting.sums import RateSums
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.comparison import compare
+from trigemu.studies.comparison import Pair
 
 from .estimate import Resources
 from .model import halves, read_rows, tree_model, with_trees
@@ -48,38 +45,29 @@ class Shift:
 
 @dataclass(frozen=True)
 class Point:
-    """One precision of a scan.
-
-    total, unique: shifts of the rates of the trigger. differ_events, differ_hz: number and rate of the events
-    whose decision differs from floating point. ranges: on the half for rates. resources: None unless
-    requested.
-    """
+    """One precision of a scan."""
 
     input_bits: int
     score_bits: int
     precision: PrecisionTable
     total: Shift
     unique: Shift
-    differ_events: int
+    differ_events: int  # differ_events, differ_hz: Of the events whose decision differs from floating point
     differ_hz: float
-    ranges: Ranges
-    resources: Resources | None = None
+    ranges: Ranges  # On the half for rates
+    resources: Resources | None = None  # None unless requested
 
 
 @dataclass(frozen=True)
 class BitScan:
-    """A trigger in several precisions.
-
-    floating: the rates with the trees in floating point, at the common threshold. preselected_events,
-    preselected_hz: number and rate of the events that pass the preselection. models: of the points.
-    """
+    """A trigger in several precisions."""
 
     trigger: str
-    floating: MenuRates
-    preselected_events: int
+    floating: MenuRates  # With the trees in floating point, at the common threshold
+    preselected_events: int  # preselected_events, preselected_hz: Of the events that pass the preselection
     preselected_hz: float
     points: tuple[Point, ...]
-    models: tuple[FixedEnsemble, ...]
+    models: tuple[FixedEnsemble, ...]  # Of the points
 
     @property
     def own(self) -> TriggerRates:
@@ -97,16 +85,17 @@ def scan_bits(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> BitScan:
-    """Evaluate a trigger in several widths, in one pass over the events after one that reads the inputs.
+    """Evaluate a trigger in several widths, each the bits of inputs and thresholds, and of the score.
 
     Bits before the point are chosen on the half that the trees were fitted on, rates are from the other half;
     a threshold with a rate budget is solved once, in floating point.
-
-    widths: bits of inputs and thresholds, and of the score. types: signs and modes, by default those of
-    `types_of`. TrigemuError if the trigger is disabled or has no trees, or if there are too many widths.
     """
     menu = at_own_column(menu)
-    _check(menu, name, widths)
+    trigger = with_trees(menu, name)
+    if not trigger.enabled:
+        raise TrigemuError(f"{trigger.place}: trigger {name!r} is disabled: it has no rates to compare")
+    if not 1 <= len(widths) <= MAX_POINTS:
+        raise TrigemuError(f"{len(widths)} precisions: expected 1 to {MAX_POINTS}")
     (floating,) = solve_budgets(
         [in_precision(menu, name, None)], catalogue, executor=executor, progress=progress
     )
@@ -142,10 +131,8 @@ def each_of(
     workers: int,
     progress: Progress | None = None,
 ) -> list[Resources]:
-    """Estimate the resources of models, several at once, since other programs do the work.
-
-    progress: called with 1 after each. After a failure no further estimate begins.
-    """
+    """Estimate the resources of models, several at once, since other programs do the work. After a failure no
+    further estimate begins."""
     with ThreadPoolExecutor(workers) as pool:
         begun = [pool.submit(estimate, model) for model in models]
         try:
@@ -196,32 +183,11 @@ def in_precision(menu: Menu, name: str, precision: PrecisionTable | None) -> Men
     return replace(menu, triggers=tuple(changed if t.name == name else t for t in menu.triggers))
 
 
-def _check(menu: Menu, name: str, widths: Sequence[tuple[int, int]]) -> None:
-    trigger = with_trees(menu, name)
-    if not trigger.enabled:
-        raise TrigemuError(f"{trigger.place}: trigger {name!r} is disabled: it has no rates to compare")
-    if not 1 <= len(widths) <= MAX_POINTS:
-        raise TrigemuError(f"{len(widths)} precisions: expected 1 to {MAX_POINTS}")
-
-
-def _point(
-    emulation: Emulation,
-    name: str,
-    number: int,
-    fixed: FixedEnsemble,
-    of_events: Ranges,
-) -> Point:
+def _point(emulation: Emulation, name: str, number: int, fixed: FixedEnsemble, of_events: Ranges) -> Point:
     events, hz = _differ(emulation, name, number)
-    pair = replace(
-        emulation,
-        input_menus=(emulation.input_menus[0], emulation.input_menus[number]),
-        menus=(emulation.menus[0], emulation.menus[number]),
-        plan=_pair(emulation.plan, number),
-        fitted=(emulation.fitted[0], emulation.fitted[number]),
-    )
     shifts = {
         difference.quantity: Shift(difference.b_minus_a_hz, difference.error_hz)
-        for difference in compare(pair).differences
+        for difference in Pair(emulation, 0, number).differences
         if difference.what == name
     }
     return Point(
@@ -236,32 +202,18 @@ def _point(
     )
 
 
-def _pair(plan: Plan, number: int) -> Plan:
-    """Return the plan of the first menu and of one other menu."""
-    return replace(
-        plan,
-        bits=(plan.bits[0], plan.bits[number]),
-        models=(plan.models[0], plan.models[number]),
-        trained_on=(plan.trained_on[0], plan.trained_on[number]),
-        warnings=(plan.warnings[0], plan.warnings[number]),
-    )
-
-
 def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
     """Return the number and rate in Hz of the events in which the trigger decides differently in a menu than
     in the first menu."""
     counted = emulation.counted(0, number)
     table = counted.table
-    first, second = (bits[name] for bits in counted.bits)
-    differs = (_passed(table, first) != _passed(table, second)).astype(np.float64)
+    first, second = (
+        table.words[:, bits[name] // 64] >> np.uint64(bits[name] % 64) & np.uint64(1) for bits in counted.bits
+    )
+    differs = (first != second).astype(np.float64)
     if name in counted.fitted[0]:
         differs *= counted.scales.unseen
     sums = RateSums(table, counted.scales, 1)
     for rows in counted.blocks():
         sums.add(rows, differs[rows, np.newaxis])
     return int(table.n[differs > 0].sum()), float(sums.result()[0][0])
-
-
-def _passed(table: PatternTable, bit: int) -> BoolArray:
-    """Return whether a bit is set in each pattern, bool[m]."""
-    return (table.words[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)).astype(np.bool_)

@@ -3,6 +3,7 @@ VHDL."""
 
 from __future__ import annotations
 
+import filecmp
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -192,17 +193,12 @@ def _write(template: str, path: Path, fixed: FixedEnsemble) -> None:
             fraction=types.score.fraction,
             features=fixed.ensemble.features,
             input_width=types.input.width,
-            input_kind=_kind(types.input.signed),
+            input_kind="signed" if types.input.signed else "unsigned",
             score_width=types.score.width,
-            score_kind=_kind(types.score.signed),
+            score_kind="signed" if types.score.signed else "unsigned",
             patience=_PATIENCE,
         )
     )
-
-
-def _kind(signed: bool) -> str:
-    """Return the VHDL type of signed or unsigned numbers."""
-    return "signed" if signed else "unsigned"
 
 
 def fill(template: str, **values: object) -> str:
@@ -217,11 +213,7 @@ _REPLACED = "SimulationInput.txt"
 
 @contextmanager
 def rebuilt(project: Project, backend: str) -> Iterator[Path]:
-    """Provide a temporary folder with the sources of a back end.
-
-    Raises TrigemuError if a file of the project differs from its source, or is not there; MissingExtraError
-    without conifer.
-    """
+    """Provide a temporary folder with the sources of a back end; TrigemuError if the project's differ."""
     manifest = project.manifest
     with scratch() as folder:
         written = folder / backend
@@ -229,15 +221,9 @@ def rebuilt(project: Project, backend: str) -> Iterator[Path]:
         files = (path for path in written.rglob("*") if path.is_file() and path.name != _REPLACED)
         for source in sorted(files):
             exported = project.of(backend) / source.relative_to(written)
-            if not _same(source, exported):
+            if not exported.is_file() or not filecmp.cmp(source, exported, shallow=False):
                 raise TrigemuError(
                     f"{exported}: is not what conifer {metadata.version('conifer')} writes for these trees "
                     f"(project: conifer {manifest.conifer[:20]}): it was not run; export the project again"
                 )
         yield written
-
-
-def _same(source: Path, exported: Path) -> bool:
-    if not exported.is_file() or exported.stat().st_size != source.stat().st_size:
-        return False
-    return exported.read_bytes() == source.read_bytes()

@@ -35,23 +35,20 @@ def verified_json(checks: Sequence[FirmwareCheck]) -> str:
     """Return the JSON document of `trigemu firmware verify`: events and differences of C++ and of VHDL, null
     where they could not be compared, and each check."""
     groups = {
-        "cpp": [c for c in checks if c.backend != "vhdl"],
-        "vhdl": [c for c in checks if c.backend == "vhdl"],
+        name: [c for c in checks if (c.backend == "vhdl") == (name == "vhdl")] for name in ("cpp", "vhdl")
     }
+    compared = {name: group and not any(c.missing for c in group) for name, group in groups.items()}
     document = {
         "events": {name: max((c.events for c in group), default=0) for name, group in groups.items()},
-        "differences": {name: _differences(group) for name, group in groups.items()},
+        "differences": {
+            name: sum(c.differences for c in group) if compared[name] else None
+            for name, group in groups.items()
+        },
         "cycles": next((c.cycles for c in groups["vhdl"]), None),
         "checks": [asdict(check) for check in checks],
         "provenance": {"trigemu": __version__},
     }
     return in_json(document)
-
-
-def _differences(checks: Sequence[FirmwareCheck]) -> int | None:
-    if not checks or any(check.missing for check in checks):
-        return None
-    return sum(check.differences for check in checks)
 
 
 def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> Page:
@@ -82,41 +79,54 @@ def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
         f"{BACKEND_NAMES[check.backend]}: first difference in event {first.event} of vectors.npz ({inputs}): "
         f"expected {value(first.expected)}, found {value(first.found)}"
     )
-    if first.where is None:
-        yield "  all trees agree: the difference is in their sum or in the base"
+    if where := first.where:
+        found = f"expected {value(where.expected)}, found {value(where.found)}"
+        yield f"  the first tree that differs is {where.tree}: {found}"
     else:
-        yield (
-            f"  the first tree that differs is {first.where.tree}: expected {value(first.where.expected)}, "
-            f"found {value(first.where.found)}"
-        )
+        yield "  all trees agree: the difference is in their sum or in the base"
+
+
+_RESOURCES = {
+    "lut": "LUT",
+    "ff": "registers",
+    "carry": "carry cells",
+    "dsp": "DSP",
+    "bram": "block RAM (36 kbit)",
+}
+#: Number of an estimate, by its key in JSON → its label.
+_LABELS = {
+    "trees": "trees",
+    "split_nodes": "split nodes",
+    "clock_mhz": "clock in MHz",
+    "cycles": "clocks",
+    "latency_ns": "latency in ns",
+    **_RESOURCES,
+}
+_SIMULATED = "conifer's VHDL in GHDL's simulation, from a valid input to its valid score"
+_MAPPED = "conifer's VHDL, mapped by yosys for UltraScale+, neither placed nor routed, without timing"
+
+
+def _number(estimate: Estimate, key: str) -> float | None:
+    number: float | None = getattr(estimate.resources if key in _RESOURCES else estimate, key, None)
+    return number
 
 
 def estimate_json(estimate: Estimate, project: Project) -> str:
     """Return the JSON document of `trigemu firmware estimate`; null where a tool is missing."""
-    resources, manifest, types = estimate.resources, project.manifest, project.fixed.precision
-    taken = {name: getattr(resources, name, None) for name in ("lut", "ff", "carry", "dsp", "bram")}
+    resources, types = estimate.resources, project.fixed.precision
     document = {
-        "cycles": estimate.cycles,
-        "clock_mhz": estimate.clock_mhz,
-        "latency_ns": estimate.latency_ns,
-        **taken,
+        **{key: _number(estimate, key) for key in _LABELS},
         "share_of_vu9p": resources and resources.shares,
         "cells": resources and dict(resources.cells),
-        "trees": estimate.trees,
-        "split_nodes": estimate.split_nodes,
         "depth": estimate.depth,
         "precision": {key: str(getattr(types, key)) for key in ("input", "threshold", "score")},
-        "words": manifest.words,
-        "kind": {"cycles": _SIMULATED, **dict.fromkeys(taken, _MAPPED)},
+        "words": project.manifest.words,
+        "kind": {"cycles": _SIMULATED, **dict.fromkeys(_RESOURCES, _MAPPED)},
         "missing": estimate.missing,
         "published": [asdict(other) for other in (PAPER, *BUDGETS)],
         "provenance": {"trigemu": __version__},
     }
     return in_json(document)
-
-
-_SIMULATED = "conifer's VHDL in GHDL's simulation, from a valid input to its valid score"
-_MAPPED = "conifer's VHDL, mapped by yosys for UltraScale+, neither placed nor routed, without timing"
 
 
 def estimate_table(estimate: Estimate, project: Project) -> Page:
@@ -125,27 +135,14 @@ def estimate_table(estimate: Estimate, project: Project) -> Page:
     names = ("here", "of a VU9P", *(other.name for other in others))
     table = Table((Column("", "label", ""), *(Column(name, "number", name) for name in names)))
     types, resources = project.fixed.precision, estimate.resources
-    bits = f"{types.input.width} / {types.threshold.width} / {types.score.width}"
-    table.add("trees", str(estimate.trees), "", *(_cell(other.trees) for other in others))
-    table.add("split nodes", str(estimate.split_nodes), "", *(_cell(other.split_nodes) for other in others))
-    table.add("bits: inputs / thresholds / score", bits, "", "– / 12 / 16")
-    table.add("clock in MHz", f"{estimate.clock_mhz:g}", "", *(_cell(other.clock_mhz) for other in others))
-    table.add("clocks", _cell(estimate.cycles))
-    table.add("latency in ns", _cell(estimate.latency_ns), "", *(_cell(other.latency_ns) for other in others))
     for key, label in _LABELS.items():
         share = f"{100 * resources.shares[key]:.2f} %" if resources and key in VU9P else ""
         published = (_cell(getattr(other, key, None)) for other in others)
-        table.add(label, _cell(getattr(resources, key, None)), share, *published)
+        table.add(label, _cell(_number(estimate, key)), share, *published)
+        if key == "split_nodes":
+            bits = f"{types.input.width} / {types.threshold.width} / {types.score.width}"
+            table.add("bits: inputs / thresholds / score", bits, "", "– / 12 / 16")
     return Page([table], [*_kinds(estimate)])
-
-
-_LABELS = {
-    "lut": "LUT",
-    "ff": "registers",
-    "carry": "carry cells",
-    "dsp": "DSP",
-    "bram": "block RAM (36 kbit)",
-}
 
 
 def _kinds(estimate: Estimate) -> Iterator[str]:

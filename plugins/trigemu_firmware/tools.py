@@ -56,21 +56,16 @@ def run(
 ) -> bytes:
     """Run a program on standard input and return its output; if it fails, TrigemuError has its last lines."""
     done = children.run_limited(command, folder, limits, stdin_content=stdin)
-    if done.code:
-        raise _failure(Path(command[0]).name, done, limits)
-    return done.stdout
-
-
-def _failure(program: str, done: children.Finished, limits: children.Limits) -> TrigemuError:
+    if done.code == 0:
+        return done.stdout
     output = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace")
     for header, hint in HEADERS.items():
         if header in output:
-            return MissingToolError(header, hint)
+            raise MissingToolError(header, hint)
     how = f"was ended by signal {-done.code} (within {limits})" if done.code < 0 else "failed"
     last = "\n".join(f"  {line[:_LONGEST]}" for line in output.splitlines()[-_LAST_LINES:])
-    return TrigemuError(
-        f"{program} {how}" + (f"; its last lines:\n{last}" if last else ", without a message")
-    )
+    said = f"; its last lines:\n{last}" if last else ", without a message"
+    raise TrigemuError(f"{Path(command[0]).name} {how}{said}")
 
 
 @contextmanager
@@ -114,9 +109,9 @@ _OPTIONS = ("-O1", "-std=c++14", "-w")
 
 @dataclass(frozen=True)
 class CppProgram:
-    """A compiled model. command: reads rows of float64 and writes words as int64."""
+    """A compiled model."""
 
-    command: tuple[Path, ...]
+    command: tuple[Path, ...]  # Reads rows of float64 and writes words as int64
     folder: Path
 
     def scores(self, x: FloatArray) -> IntArray:

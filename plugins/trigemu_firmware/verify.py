@@ -46,25 +46,19 @@ def scaled(fixed: FixedEnsemble, x: Features) -> FloatArray:
 def around(fixed: FixedEnsemble, count: int) -> Features:
     """Return random combinations, float32[count, d], of thresholds, values within a step of them, and values
     at the ends of the type and beyond."""
-    trees, step = fixed.ensemble, fixed.precision.input.step
+    trees, type_ = fixed.ensemble, fixed.precision.input
+    span = type_.highest - type_.lowest
+    ends = np.array([type_.lowest, type_.lowest - 0.3 * span, type_.highest, type_.highest + 0.3 * span])
     random = np.random.default_rng(0)
     columns = []
     for feature, scale in enumerate(fixed.scales):
         thresholds = np.unique(trees.threshold[trees.feature == feature])
-        offsets = np.ldexp(np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * step, -scale)
-        values = [np.add.outer(thresholds, offsets).ravel(), _ends(fixed, scale), np.zeros(1)]
+        offsets = np.ldexp(np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * type_.step, -scale)
+        values = [np.add.outer(thresholds, offsets).ravel(), ends * 2.0**-scale, np.zeros(1)]
         some = random.choice(np.concatenate(values).astype(np.float32), count)
         towards = random.choice(np.array([-np.inf, np.inf], np.float32), count)
         columns.append(np.where(random.random(count) < 0.5, some, np.nextafter(some, towards)))
     return np.column_stack(columns).astype(np.float32)
-
-
-def _ends(fixed: FixedEnsemble, scale: int) -> FloatArray:
-    """Return values at and beyond the ends of the type, as inputs before their scale."""
-    type_ = fixed.precision.input
-    span = type_.highest - type_.lowest
-    ends = np.array([type_.lowest, type_.lowest - 0.3 * span, type_.highest, type_.highest + 0.3 * span])
-    return ends * 2.0**-scale
 
 
 #: Back end → what is run.
@@ -73,7 +67,7 @@ BACKEND_NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL
 
 @dataclass(frozen=True)
 class TreeDifference:
-    """The first tree whose word differs."""
+    """A tree whose word differs."""
 
     tree: int
     expected: int
@@ -82,75 +76,57 @@ class TreeDifference:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The first event whose score differs.
+    """An event whose score differs."""
 
-    event: its number among the vectors. x, words: its inputs, as numbers and as words. expected, found: words
-    of the score. where: the first tree that differs; None if only their sum differs.
-    """
-
-    event: int
-    x: tuple[float, ...]
-    words: tuple[int, ...]
-    expected: int
+    event: int  # Its number among the vectors
+    x: tuple[float, ...]  # Its inputs as numbers
+    words: tuple[int, ...]  # Its inputs as words
+    expected: int  # expected, found: Words of the score
     found: int
-    where: TreeDifference | None
+    where: TreeDifference | None  # The first tree that differs; None if only their sum differs
 
 
 @dataclass(frozen=True)
 class FirmwareCheck:
-    """The verification of one of conifer's projects.
-
-    missing: how to install a missing tool; nothing was compared then. cycles: clocks of the VHDL from a valid
-    input to its valid score.
-    """
+    """The verification of one of conifer's projects."""
 
     backend: str
     events: int
     differences: int
     first: Mismatch | None = None
-    cycles: int | None = None
-    missing: str | None = None
+    cycles: int | None = None  # Clocks of the VHDL from a valid input to its valid score
+    missing: str | None = None  # How to install a missing tool; nothing was compared then
 
 
 def verify(project: Project, begun: Callable[[str], None] = lambda step: None) -> tuple[FirmwareCheck, ...]:
     """Compare all back ends of a project with the emulation. Only newly written sources are run; raises
     TrigemuError if a source in the project differs from them. begun: called with the name of each step, two
     for each back end."""
-    return tuple(_checked(project, backend, begun) for backend in project.manifest.backends)
-
-
-def _checked(project: Project, backend: str, begun: Callable[[str], None]) -> FirmwareCheck:
-    try:
-        begun(f"{BACKEND_NAMES[backend]}: sources")
-        with rebuilt(project, backend) as sources:
-            begun(f"{BACKEND_NAMES[backend]}: scores")
-            return compared(project, backend, sources)
-    except (MissingToolError, MissingExtraError) as error:
-        return FirmwareCheck(backend, 0, 0, missing=str(error))
+    checks = []
+    for backend in project.manifest.backends:
+        try:
+            begun(f"{BACKEND_NAMES[backend]}: sources")
+            with rebuilt(project, backend) as sources:
+                begun(f"{BACKEND_NAMES[backend]}: scores")
+                checks.append(compared(project, backend, sources))
+        except (MissingToolError, MissingExtraError) as error:
+            checks.append(FirmwareCheck(backend, 0, 0, missing=str(error)))
+    return tuple(checks)
 
 
 def compared(project: Project, backend: str, sources: Path) -> FirmwareCheck:
     """Compile and run sources in a folder, and compare them with the emulation."""
     with scratch() as folder:
         if backend == "vhdl":
-            return _vhdl(project, sources, folder)
-        return _cpp(project, backend, sources, folder)
-
-
-def _cpp(project: Project, backend: str, sources: Path, folder: Path) -> FirmwareCheck:
-    x = scaled(project.fixed, project.vectors.x)
-    program = compile_model(backend, sources, folder)
-    return _compared(
-        project, backend, np.arange(len(x)), program.scores(x), lambda row: program.trees(x[row])
-    )
-
-
-def _vhdl(project: Project, sources: Path, folder: Path) -> FirmwareCheck:
-    words, rows = project.vectors.words, project.simulated
-    design = Design(sources, folder)
-    simulated = design.scores(words[rows])
-    check = _compared(project, "vhdl", rows, simulated.scores, lambda row: design.trees(words[row]))
-    return replace(check, cycles=simulated.cycles)
+            words, rows = project.vectors.words, project.simulated
+            design = Design(sources, folder)
+            simulated = design.scores(words[rows])
+            check = _compared(project, backend, rows, simulated.scores, lambda row: design.trees(words[row]))
+            return replace(check, cycles=simulated.cycles)
+        x = scaled(project.fixed, project.vectors.x)
+        program = compile_model(backend, sources, folder)
+        scores = program.scores(x)
+        return _compared(project, backend, np.arange(len(x)), scores, lambda row: program.trees(x[row]))
 
 
 def _compared(
@@ -168,18 +144,17 @@ def _compared(
         return FirmwareCheck(backend, len(rows), 0)
     index = int(different[0])
     row = int(rows[index])
-    where = _first_tree(leaves(project.fixed, vectors.words[row]), trees(row))
+    ours, theirs = leaves(project.fixed, vectors.words[row]), trees(row)
+    where = next(
+        (
+            TreeDifference(tree, int(ours[tree]), int(theirs[tree]))
+            for tree in np.flatnonzero(ours != theirs).tolist()
+        ),
+        None,
+    )
     x, words = vectors.x[row].tolist(), vectors.words[row].tolist()
     first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(scores[index]), where)
     return FirmwareCheck(backend, len(rows), len(different), first)
-
-
-def _first_tree(expected: IntArray, found: IntArray) -> TreeDifference | None:
-    different = np.flatnonzero(expected != found)
-    if not len(different):
-        return None
-    tree = int(different[0])
-    return TreeDifference(tree, int(expected[tree]), int(found[tree]))
 
 
 def leaves(fixed: FixedEnsemble, words: IntArray) -> IntArray:

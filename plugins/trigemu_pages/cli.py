@@ -135,7 +135,8 @@ def report(
     from .report.sections import sections
     from .report_contents import collect_contents, parse_scan, passes_over_events, profiles_beside
 
-    _make(figures)
+    if figures:
+        _make(figures)  # before the work starts
     steps = [parse_scan(scan) for scan in scans]
     read = session.menus(*menus)
     command = shlex.join(["trigemu", *sys.argv[1:]])
@@ -154,7 +155,10 @@ def report(
     content = sections(contents)
     written = write_figures(content, figures) if figures else []
     title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
-    write_text(output, render(title, content, _address(explorer_file, output) if explorer_file else ""))
+    address = ""
+    if explorer_file:
+        address = quote(Path(os.path.relpath(explorer_file.resolve(), output.resolve().parent)).as_posix())
+    write_text(output, render(title, content, address))
     if figures:
         say(f"{figures}: {len(written)} files")
     say(output)
@@ -173,15 +177,8 @@ def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Expl
         )
 
 
-def _address(file: Path, page: Path) -> str:
-    """Return the relative address of a file for a link in a page."""
-    return quote(Path(os.path.relpath(file.resolve(), page.resolve().parent)).as_posix())
-
-
-def _make(folder: Path | None) -> None:
-    """Make a folder before the work starts; TrigemuError if it cannot be made or written to."""
-    if folder is None:
-        return
+def _make(folder: Path) -> None:
+    """Make a folder; TrigemuError if it cannot be made or written to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

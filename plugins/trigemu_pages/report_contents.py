@@ -16,7 +16,7 @@ from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.sample_warnings import with_warnings
-from trigemu.menus.menu import Menu, Trigger, named_apart
+from trigemu.menus.menu import Menu, named_apart
 from trigemu.rates.menu_rates import rates_of
 from trigemu.results.section import Contents, Profiles
 from trigemu.samples.catalogue import Catalogue
@@ -51,8 +51,10 @@ def collect_contents(
     Without `profiles`, turn-ons of leading objects are measured on the first signal sample that has such
     objects, if the menus can be run on it. TrigemuError if a request cannot be met."""
     menus = named_apart(menus)
+    names = {trigger.name for menu in menus for trigger in menu.enabled}
     for step in scans:
-        _check_scanned(step, menus)
+        if step.trigger not in names:
+            raise TrigemuError(f"scan: unknown trigger {step.trigger!r}{nearest(step.trigger, names)}")
     emulation = emulate(menus, catalogue, executor=executor, progress=progress)
     emulation = with_warnings(emulation, executor)
     comparison = compare(emulation) if len(menus) > 1 else None
@@ -105,12 +107,6 @@ def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> tuple[Profil
     return tuple(sets)
 
 
-def _check_scanned(steps: Steps, menus: Sequence[Menu]) -> None:
-    names = {trigger.name for menu in menus for trigger in menu.enabled}
-    if steps.trigger not in names:
-        raise TrigemuError(f"scan: unknown trigger {steps.trigger!r}{nearest(steps.trigger, names)}")
-
-
 def _of_menu(scans: Sequence[Steps], menu: Menu) -> list[Steps]:
     names = {trigger.name for trigger in menu.enabled}
     return [steps for steps in scans if steps.trigger in names]
@@ -124,17 +120,13 @@ def _on_its_half(menu: Menu, catalogue: Catalogue) -> Menu:
     return replace(menu, triggers=tuple(triggers))
 
 
-def _around_solutions(menu: Menu) -> list[Steps]:
-    return [steps for trigger in menu.enabled if (steps := _around(trigger))]
-
-
-def _around(trigger: Trigger) -> Steps | None:
-    """Return the steps around a threshold from a rate budget, which is one of the steps."""
-    if not trigger.solution or not trigger.solution.error > 0:
-        return None
-    width = ERRORS_SCANNED * trigger.solution.error / STEPS_SCANNED
-    offsets = range(-STEPS_SCANNED, STEPS_SCANNED + 1)
-    return Steps(trigger.name, tuple(trigger.solution.threshold + width * i for i in offsets))
+def _around_solutions(menu: Menu) -> Iterator[Steps]:
+    """Yield the steps around each threshold from a rate budget, which is one of the steps."""
+    for trigger in menu.enabled:
+        if trigger.solution and trigger.solution.error > 0:
+            width = ERRORS_SCANNED * trigger.solution.error / STEPS_SCANNED
+            offsets = range(-STEPS_SCANNED, STEPS_SCANNED + 1)
+            yield Steps(trigger.name, tuple(trigger.solution.threshold + width * i for i in offsets))
 
 
 def _turnons(emulation: Emulation, requested: Sequence[ProfileSet], executor: Any) -> Iterator[Profiles]:

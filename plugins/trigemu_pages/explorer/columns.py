@@ -27,16 +27,11 @@ from .turnon_bins import SignalBins
 
 @dataclass(frozen=True)
 class Unseen:
-    """The half of the samples that nothing was fitted to.
+    """The half of the samples that nothing was fitted to."""
 
-    half: its number; None if no trigger of any menu was fitted to these samples. fitted: for each menu, the
-    names of the triggers that were fitted or read such a trigger. scales: float64[samples], the factor from
-    the half to the full sample.
-    """
-
-    half: int | None
-    fitted: tuple[frozenset[str], ...]
-    scales: FloatArray
+    half: int | None  # Its number; None if no trigger of any menu was fitted to these samples
+    fitted: tuple[frozenset[str], ...]  # For each menu, the triggers that were fitted or read such a trigger
+    scales: FloatArray  # float64[samples], the factor from the half to the full sample
 
     def factor(self, sample: IntArray, half: IntArray) -> FloatArray:
         """Return the factor on f − f₀ of events, float64[n] (`counting/scales.py`)."""
@@ -75,20 +70,15 @@ def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
 
 @dataclass(frozen=True)
 class Contents:
-    """The input of a page, except for the ranges of its thresholds.
-
-    scores: the score table. menus: as written, with their budgets solved. texts: their files. rates:
-    of each menu. unseen: the half for triggers that were fitted. signals: the events of each signal
-    in the page, which are all those of the score table. version: of trigemu.
-    """
+    """The input of a page, except for the ranges of its thresholds."""
 
     scores: Scores
-    menus: tuple[Menu, ...]
-    texts: tuple[str, ...]
-    rates: tuple[MenuRates, ...]
-    unseen: Unseen
-    signals: Mapping[str, SignalBins]
-    version: str
+    menus: tuple[Menu, ...]  # As written, with their budgets solved
+    texts: tuple[str, ...]  # The files of the menus
+    rates: tuple[MenuRates, ...]  # Of each menu
+    unseen: Unseen  # The half for triggers that were fitted
+    signals: Mapping[str, SignalBins]  # All events of each signal of the score table
+    version: str  # Of trigemu
 
 
 #: Approximate number of round thresholds of a score, and largest number in all: a byte numbers them.
@@ -101,21 +91,15 @@ _SMALLEST = 1e-200
 
 @dataclass(frozen=True)
 class Column:
-    """A score of a page.
+    """A score of a page."""
 
-    observable: that the threshold is on, in the language of the menus; None for the score of a special kind.
-    name: the observable, or the first trigger. unit: of the thresholds. stored: the column of the score
-    table. integral: whether all scores are integers. written: the highest threshold in a menu. steps:
-    float64[k], the possible thresholds, ascending.
-    """
-
-    observable: str | None
-    name: str
-    unit: str
-    stored: str
-    integral: bool
-    written: float
-    steps: FloatArray
+    observable: str | None  # In the language of the menus; None for the score of a special kind
+    name: str  # The observable, or the first trigger
+    unit: str  # Of the thresholds
+    stored: str  # The column of the score table
+    integral: bool  # Whether all scores are integers
+    written: float  # The highest threshold in a menu
+    steps: FloatArray  # float64[k], the possible thresholds, ascending
 
     def step(self, threshold: float) -> int:
         """Return the number of a threshold that is one of the steps."""
@@ -123,35 +107,25 @@ class Column:
 
     def within(self, limits: ThresholdRange) -> tuple[int, int]:
         """Return the first and the last step in a range."""
-        first, end = (
-            np.searchsorted(self.steps, limits.low),
-            np.searchsorted(self.steps, limits.high, "right"),
-        )
-        return int(first), int(end) - 1
+        return self.step(limits.low), int(np.searchsorted(self.steps, limits.high, "right")) - 1
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The scores and decisions of the triggers of menus.
-
-    scores: the scores. bits: the fixed decisions, each with its column of the score table, "" for one
-    that rejects all events. of: for each menu, by trigger, the number of its score or bit, and the range of
-    thresholds of a score.
-    """
+    """The scores and decisions of the triggers of menus."""
 
     scores: tuple[Column, ...]
+    # The fixed decisions, each with its column of the score table, "" for one that rejects all events
     bits: tuple[tuple[str, str], ...]
+    # For each menu, by trigger, the number of its score or bit, and the range of thresholds of a score
     of: tuple[Mapping[str, tuple[int, ThresholdRange | None]], ...]
 
 
 def columns_of(
     scores: Scores, menus: Sequence[Menu], threshold_ranges: Mapping[str, ThresholdRange]
 ) -> Columns:
-    """Return the scores and decisions of menus that a score table was made for.
-
-    threshold_ranges: the range of thresholds of each trigger; one that the menu is written with is added to
-    it.
-    """
+    """Return the scores and decisions of menus that a score table was made for. The threshold of a menu is
+    added to the range of its trigger."""
     used: dict[str, list[tuple[Menu, Trigger, ThresholdRange]]] = {}
     bits: dict[tuple[str, str], int] = {}
     ranges: list[dict[str, tuple[int | str, ThresholdRange | None]]] = []
@@ -187,11 +161,7 @@ def columns_of(
 def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> EventColumn | None:
     """Return the position of a trigger in the table; None if it accepts no event, because it is disabled and
     its threshold or its decisions are unknown."""
-    if (
-        not trigger.enabled
-        and isinstance(trigger.description, ScoreKind)
-        and trigger.description.threshold == math.inf
-    ):
+    if not trigger.enabled and getattr(trigger.description, "threshold", None) == math.inf:
         return None
     stored = scores.stored.get(definition(menu, trigger))
     if stored is None and trigger in menu.used:
@@ -202,9 +172,7 @@ def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> EventColumn | None:
 def _column(scores: Scores, stored: str, triggers: Sequence[tuple[Menu, Trigger, ThresholdRange]]) -> Column:
     menu, trigger, _ = triggers[0]
     observable = getattr(trigger.description, "observable", None)
-    written = sorted(
-        {t.description.threshold for _, t, _ in triggers if isinstance(t.description, ScoreKind)}
-    )
+    written = sorted(t.description.threshold for _, t, _ in triggers if isinstance(t.description, ScoreKind))
     low, high = min(limits.low for *_, limits in triggers), max(limits.high for *_, limits in triggers)
     values = scores.table[stored]
     values = values[np.isfinite(values)]
@@ -220,10 +188,7 @@ def _column(scores: Scores, stored: str, triggers: Sequence[tuple[Menu, Trigger,
 
 def steps_between(low: float, high: float, written: Sequence[float], integral: bool) -> FloatArray:
     """Return ascending thresholds from low to high: both ends, the exact thresholds of menus, and round ones;
-    for a score of integers, those in steps of 1 from a threshold of a menu.
-
-    ValueError if a page cannot number so many.
-    """
+    for a score of integers, those in steps of 1 from a threshold of a menu."""
     required = np.unique([low, high, *written])
     if integral and high - low <= ROUND_STEPS:
         between = written[0] + np.arange(math.ceil(low - written[0]), math.floor(high - written[0]) + 1)
@@ -254,16 +219,14 @@ _BINS, _REACH = 40, 3.0
 
 
 def turnon_profiles(scores: Scores, menus: Sequence[Menu]) -> tuple[Profile, ...]:
-    """Return the observables of triggers with a range of thresholds, in bins of round edges.
-
-    Only menus with the objects and sums of the first menu contribute.
-    """
+    """Return the observables of triggers with a range of thresholds, in bins of round edges, from menus with
+    the objects and sums of the first menu."""
     same_scope = [menu for menu in menus if menu.scope == menus[0].scope]
     columns = columns_of(scores, same_scope, scores.threshold_ranges)
     profiles: dict[str, Profile] = {}
     for column in columns.scores:
-        if column.observable and len(column.steps) > 1 and column.observable not in profiles:
-            profiles[column.observable] = Profile(column.observable, _edges(column), unit=column.unit)
+        if (name := column.observable) and len(column.steps) > 1 and name not in profiles:
+            profiles[name] = Profile(name, _edges(column), unit=column.unit)
     return tuple(profiles.values())
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import read_bounded
 from trigemu.emulation.score_table import Scores, ThresholdRange
-from trigemu.menus.menu import Menu
+from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.rates.menu_rates import rates_of
 from trigemu.triggers.base import ScoreKind
@@ -31,40 +31,29 @@ _FACTORS = (7.0, 5.0, 3.5, 2.5, 1.8, 1.3)
 
 @dataclass(frozen=True)
 class PageData:
-    """The data of a page. menus: as written, with their budgets solved. block: the data in the format of
-    `pack`. base64: the same, compressed. warnings: on the ranges of thresholds, for the user."""
+    """The data of a page."""
 
-    menus: tuple[Menu, ...]
-    block: bytes
-    base64: str
-    warnings: tuple[str, ...]
+    menus: tuple[Menu, ...]  # As written, with their budgets solved
+    block: bytes  # In the format of `pack`
+    base64: str  # The block, compressed
+    warnings: tuple[str, ...]  # On the ranges of thresholds, for the user
 
 
 def all_enabled(menus: Sequence[Menu]) -> tuple[Menu, ...]:
     """Return menus with all triggers enabled, except triggers whose threshold still has to be solved for a
     rate. With a score table of these menus, a page can enable them."""
-    return tuple(
-        replace(
-            menu,
-            triggers=tuple(
-                replace(t, enabled=t.enabled or not t.budget or bool(t.solution)) for t in menu.triggers
-            ),
-        )
-        for menu in menus
-    )
+
+    def enabled(trigger: Trigger) -> Trigger:
+        return replace(trigger, enabled=trigger.enabled or not trigger.budget or bool(trigger.solution))
+
+    return tuple(replace(menu, triggers=tuple(map(enabled, menu.triggers))) for menu in menus)
 
 
 def page_data(
     menus: MenusLike, scores: Scores, signals: Mapping[str, SignalBins], version: str, most: int = MAX_BYTES
 ) -> PageData:
-    """Return the data of a page.
-
-    menus: as written. scores: a score table for them (`all_enabled`). signals: the events of each signal in
-    the page, which are all those of the score table. version: of trigemu. most: the most bytes of compressed
-    data.
-
-    Raises TrigemuError if the table lacks a trigger, or the page would be too large at any range.
-    """
+    """Return the data of a page, at most `most` compressed bytes, with the events of all signals of `scores`,
+    a score table for the menus (`all_enabled`)."""
     menus = menus_of(menus)
     if scores.catalogue.pileup:
         raise TrigemuError(
@@ -121,14 +110,10 @@ def _narrower(contents: Contents, factor: float) -> tuple[dict[str, ThresholdRan
                 lowest = float(steps[np.argmax(above <= most)])
                 lows[name] = min(lowest, lows.get(name, np.inf))
     narrower = {
-        name: ThresholdRange(
-            max(columns_of_menu.low, lows.get(name, columns_of_menu.low)), columns_of_menu.high
-        )
-        for name, columns_of_menu in threshold_ranges.items()
+        name: ThresholdRange(max(low, lows.get(name, low)), high)
+        for name, (low, high) in threshold_ranges.items()
     }
-    raised = [
-        name for name, columns_of_menu in narrower.items() if columns_of_menu.low > threshold_ranges[name].low
-    ]
+    raised = [name for name, limits in narrower.items() if limits.low > threshold_ranges[name].low]
     return narrower, (
         f"with all thresholds the page would be too large: {', '.join(raised)} can be lowered only to where "
         f"their own rate is {factor:g} times the present one"

@@ -22,11 +22,11 @@ from .turnon_bins import signal_bins
 
 @dataclass(frozen=True)
 class Explorer:
-    """The page. html: its text. events: the number of events in its data. warnings: on its limits."""
+    """The page."""
 
     html: str
-    events: int
-    warnings: tuple[str, ...]
+    events: int  # The number of events in its data
+    warnings: tuple[str, ...]  # On its limits
 
     def to_widget(self, height: int = 900) -> Any:
         """Return the page as a widget of Jupyter, marimo and other notebooks.
@@ -53,12 +53,8 @@ def make_explorer(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Explorer:
-    """Make the page of these menus.
-
-    samples: the events, or a score table of the menus, with its own ranges of thresholds and signals. vary,
-    signals, executor, progress: as in `score_table`. version: of trigemu. TrigemuError if a request cannot be
-    met, or the page would be too large.
-    """
+    """Make the page of these menus from events, or from a score table, which has its own ranges of thresholds
+    and signals. vary, signals, executor, progress: as in `score_table`. version: of trigemu."""
     if isinstance(samples, Scores):
         scores, solved = samples, samples.solve_budgets(menus)
     else:

@@ -16,7 +16,6 @@ from tomlkit.items import InlineTable, Item, Key
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
-from trigemu.emulation.scaling import constant_in
 from trigemu.menus.menu import Menu, Trigger, own_prescale
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.menus.write import set_key
@@ -91,12 +90,10 @@ Piece = str | dict[str, Any]
 
 
 def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
-    """Return the pieces of the file of a menu.
+    """Return the pieces of the file of a menu, with the prescales of its column alone.
 
-    A slot without a value belongs to a key that the file does not have: it is empty unless the value changes.
-
-    text: the file. fitted_on: the catalogue on which thresholds are solved, written with thresholds that
-    replace a budget. If the menu has columns of prescales, the pieces have those of its column alone.
+    A slot without a value belongs to a key that the file does not have. fitted_on: the catalogue on which
+    thresholds are solved, written with thresholds that replace a budget.
     """
     document = tomlkit.parse(text)
     if menu.columns.chosen:
@@ -104,9 +101,10 @@ def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
         text = tomlkit.dumps(document)
     slots: list[dict[str, Any]] = []
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
-        slots += _mark(table, trigger, menu, fitted_on)
+        slots += _mark(table, trigger, fitted_on)
     pieces = [*_cut(tomlkit.dumps(document), iter(slots))]
-    if _joined(pieces) != text:
+    written = (p if isinstance(p, str) else p["before"] + p["value"] if "value" in p else "" for p in pieces)
+    if "".join(written) != text:
         raise TrigemuError(
             f"{menu.path}: a page cannot change single triggers of this file: write each as a table "
             f"[[trigger]], one after the other"
@@ -126,19 +124,10 @@ def _keep_column(document: tomlkit.TOMLDocument, number: int) -> None:
             set_key(table, "kind", key, value)
 
 
-def _joined(pieces: list[Piece]) -> str:
-    parts = (p if isinstance(p, str) else f"{p['before']}{p['value']}" for p in pieces if _has_value(p))
-    return "".join(parts)
-
-
-def _has_value(piece: Piece) -> bool:
-    return isinstance(piece, str) or "value" in piece
-
-
-def _mark(table: Any, trigger: Trigger, menu: Menu, fitted_on: str) -> Iterator[dict[str, Any]]:
+def _mark(table: Any, trigger: Trigger, fitted_on: str) -> Iterator[dict[str, Any]]:
     """Mark the positions of the slots of a trigger in its table; yield the slots in their order."""
     inline = isinstance(table, InlineTable)
-    slots = _keys(trigger, menu, None if inline or trigger.fitted_on else fitted_on)
+    slots = _keys(trigger, None if inline or trigger.fitted_on else fitted_on)
     items: list[tuple[Key, Item]] = [(key, item) for key, item in table.value.body if key is not None]
     present = {key.key for key, _ in items}
     for key, item in items:
@@ -155,19 +144,14 @@ def _mark(table: Any, trigger: Trigger, menu: Menu, fitted_on: str) -> Iterator[
             item.trivia.indent = _NEW * len({"prescale", "enabled"} - present) + item.trivia.indent
 
 
-def _keys(trigger: Trigger, menu: Menu, fitted_on: str | None) -> dict[str, dict[str, Any]]:
+def _keys(trigger: Trigger, fitted_on: str | None) -> dict[str, dict[str, Any]]:
     """Return the slots of a trigger by the keys of the file."""
-    kind = trigger.description
-    slots: dict[str, dict[str, Any]] = {
-        key: {"trigger": trigger.name, "key": key} for key in ("prescale", "enabled")
-    }
+    slots: dict[str, dict[str, Any]] = {key: {"key": key} for key in ("prescale", "enabled")}
     if trigger.budget:
-        slots[trigger.budget.key] = {"trigger": trigger.name, "key": "budget"}
-        if fitted_on:
-            slots[trigger.budget.key]["fitted_on"] = fitted_on
-    elif isinstance(kind, ScoreKind):
-        slots["above"] = {"trigger": trigger.name, "key": "above"}
-    return slots
+        slots[trigger.budget.key] = {"key": "budget"} | ({"fitted_on": fitted_on} if fitted_on else {})
+    elif isinstance(trigger.description, ScoreKind):
+        slots["above"] = {"key": "above"}
+    return {key: {"trigger": trigger.name} | slot for key, slot in slots.items()}
 
 
 def _cut(marked: str, slots: Iterator[dict[str, Any]]) -> Iterator[Piece]:
@@ -177,14 +161,13 @@ def _cut(marked: str, slots: Iterator[dict[str, Any]]) -> Iterator[Piece]:
             yield marked[place : match.start()]
         place = match.end()
         slot = next(slots)
-        if match[0] != _NEW:
-            value = match[2].rstrip()
-            slot |= {"before": match[1], "value": value, "after": ""}
+        if match[0] == _NEW:
             yield slot
-            if value != match[2]:
-                yield match[2][len(value) :]
-        else:
-            yield slot
+            continue
+        value = match[2].rstrip()
+        yield slot | {"before": match[1], "value": value, "after": ""}
+        if value != match[2]:
+            yield match[2][len(value) :]
     if place < len(marked):
         yield marked[place:]
 
@@ -193,7 +176,7 @@ def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, A
     """Return the entry of a menu, by its number."""
     menu, catalogue = contents.menus[number], contents.scores.catalogue
     fitted = contents.unseen.fitted[number]
-    constant = constant_in(menu) - fitted
+    constant = scaling.constant_in(menu) - fitted
     return {
         "name": menu.name,
         "file": menu.path.name,

@@ -33,15 +33,13 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Rows:
-    """Events of a page. scores: uint8[n, s], the number of steps of each score below the event. bits:
-    bool[n, b], the fixed decisions. group: int64[n], equal for events that share an interaction. weight:
-    float64[n], in Hz. factor: uint8[n], the number of the factor on the contribution of fitted triggers."""
+    """Events of a page."""
 
-    scores: Bytes
-    bits: BoolArray
-    group: IntArray
-    weight: FloatArray
-    factor: Bytes
+    scores: Bytes  # uint8[n, s], the number of steps of each score below the event
+    bits: BoolArray  # bool[n, b], the fixed decisions
+    group: IntArray  # int64[n], equal for events that share an interaction
+    weight: FloatArray  # float64[n], in Hz
+    factor: Bytes  # uint8[n], the number of the factor on the contribution of fitted triggers
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -52,17 +50,15 @@ class Rows:
 
 @dataclass(frozen=True)
 class Cells:
-    """Sums over events with equal rows, none of which shares an interaction with events of other rows.
-    scores: uint8[m, s]. bits: bool[m, b]. factor: uint8[m]. events: int64[m]. weight, square, largest:
-    float64[m], Σw, the sum of (Σw)² over interactions, and the largest |w|, in Hz."""
+    """Sums over events with equal rows, none of which shares an interaction with events of other rows."""
 
-    scores: Bytes
-    bits: BoolArray
-    factor: Bytes
-    events: IntArray
-    weight: FloatArray
-    square: FloatArray
-    largest: FloatArray
+    scores: Bytes  # uint8[m, s]
+    bits: BoolArray  # bool[m, b]
+    factor: Bytes  # uint8[m]
+    events: IntArray  # int64[m]
+    weight: FloatArray  # float64[m], Σw in Hz
+    square: FloatArray  # float64[m], the sum of (Σw)² over interactions
+    largest: FloatArray  # float64[m], the largest |w| in Hz
 
 
 def rows_of(table: ScoreTable, columns: Columns, with_parents: Container[int]) -> Rows:
@@ -94,7 +90,10 @@ def without_idle(rows: Rows, menus: Sequence[Menu], columns: Columns) -> tuple[R
         for name in menu.order:
             trigger, entry = menu.trigger(name), columns_of_menu.get(name)
             accepted, rejected = _own_reach(rows, columns, trigger, entry, reach)
-            requested = _passes_seed(trigger, reach)
+            requested = ALWAYS
+            if trigger.seed:  # users can change prescales, so any trigger in it may reject an event
+                seeds = {seed: (reach[seed][0], ALWAYS) for seed in trigger.seed.names()}
+                requested = reach_of(as_json(trigger.seed), seeds)[0]
             reach[name] = accepted & requested, rejected | bool(trigger.seed)
             fires |= reach[name][0]
             if entry:
@@ -111,7 +110,7 @@ def _own_reach(
     entry: tuple[int, ThresholdRange | None] | None,
     reach: Mapping[str, Reach],
 ) -> Reach:
-    """Return the reach of a trigger without its seed. place: its entry in `columns`."""
+    """Return the reach of a trigger without its seed. entry: in `columns`."""
     if entry is None:
         assert isinstance(trigger.description, BitKind)
         decision = decision_of(trigger, trigger.description)
@@ -121,15 +120,6 @@ def _own_reach(
         return rows.bits[:, number], ~rows.bits[:, number]
     first, last = columns.scores[number].within(limits)
     return rows.scores[:, number] > first, rows.scores[:, number] <= last
-
-
-def _passes_seed(trigger: Trigger, reach: Mapping[str, Reach]) -> BoolArray:
-    """Return whether the seed of a trigger may accept each event. Any trigger in it may reject an event,
-    since users can change prescales."""
-    if not trigger.seed:
-        return ALWAYS
-    seeds = {name: (reach[name][0], ALWAYS) for name in trigger.seed.names()}
-    return reach_of(as_json(trigger.seed), seeds)[0]
 
 
 def ordered(rows: Rows, with_cells: bool) -> tuple[Rows, BoolArray, Cells, IntArray]:
@@ -318,7 +308,5 @@ def _table(arrays: Arrays, events: Rows, begins: BoolArray, cells: Cells) -> dic
         "cell_scores": each("u8", cells.scores),
         "cell_bits": each("bits", cells.bits),
         "cell_events": arrays.add("u32", cells.events),
-        "cell_weight": arrays.add("f64", cells.weight),
-        "cell_square": arrays.add("f64", cells.square),
-        "cell_largest": arrays.add("f64", cells.largest),
+        **{f"cell_{k}": arrays.add("f64", getattr(cells, k)) for k in ("weight", "square", "largest")},
     }

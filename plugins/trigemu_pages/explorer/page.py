@@ -25,11 +25,7 @@ _LEFT = re.compile(r"^(?:import\b|export\b).*", re.MULTILINE)
 
 
 def as_one_script(sources: Mapping[str, str], main: str) -> str:
-    """Return one script of modules that runs `main`.
-
-    sources: the modules, by their paths within one folder. ValueError if an import is missing or circular, or
-    if a statement is not supported.
-    """
+    """Return one script that runs `main`, of modules by their paths; ValueError if it cannot be made."""
     texts: dict[str, str] = {}
     waiting: list[str] = []
 
@@ -95,30 +91,28 @@ def _as_function(path: str, source: str) -> str:
     return f'modules["{path}"] = (() => {{\n{text}return {{ {returned} }};\n}})();\n'
 
 
-#: The mark in index.html at the position of a part.
-_MARK = "<!-- {} -->"
-_MAIN = "main.js"
-
-
 def page_of(data: PageData) -> str:
     """Return the page; equal data give equal text."""
     folder = resources.files(__package__).joinpath("page")
     texts = dict(_texts(folder, ""))
     vendored = sorted(path for path in texts if path.startswith("vendor/") and path.endswith(".js"))
     modules = {path: text for path, text in texts.items() if path.endswith(".js") and path not in vendored}
-    scripts = [_with_licence(texts, path) for path in vendored] + [as_one_script(modules, _MAIN)]
+    scripts = [_with_licence(texts, path) for path in vendored] + [as_one_script(modules, "main.js")]
     style = f"\n{texts['style.css']}"
     title = " and ".join(menu.name for menu in data.menus)
-    return _filled(
-        texts["index.html"],
-        {
-            "policy": _policy(scripts, style),
-            "title": f"<title>{html.escape(printable(title))} – trigemu</title>",
-            "style": f"<style>{_inside('style', style)}</style>",
-            "data": f'<script type="application/octet-stream" id="data">{data.base64}</script>',
-            "scripts": "\n".join(f"<script>{_inside('script', script)}</script>" for script in scripts),
-        },
-    )
+    parts = {
+        "policy": _policy(scripts, style),
+        "title": f"<title>{html.escape(printable(title))} – trigemu</title>",
+        "style": f"<style>{_inside('style', style)}</style>",
+        "data": f'<script type="application/octet-stream" id="data">{data.base64}</script>',
+        "scripts": "\n".join(f"<script>{_inside('script', script)}</script>" for script in scripts),
+    }
+    page = texts["index.html"]
+    for name, part in parts.items():  # no part has a mark: none contains <!--
+        if (mark := f"<!-- {name} -->") not in page:
+            raise ValueError(f"index.html has no {mark}")
+        page = page.replace(mark, part)
+    return page
 
 
 def _texts(folder: Traversable, path: str) -> Iterable[tuple[str, str]]:
@@ -159,13 +153,3 @@ def _policy(scripts: Iterable[str], style: str) -> str:
 
 def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _filled(template: str, parts: dict[str, str]) -> str:
-    """Return the template with each part at its mark. ValueError if it lacks one."""
-    pieces = re.split("|".join(f"({re.escape(_MARK.format(name))})" for name in parts), template)
-    marks = {_MARK.format(name): part for name, part in parts.items()}
-    present = [piece for piece in pieces if piece]
-    if missing := {*marks} - {*present}:
-        raise ValueError(f"index.html has no {sorted(missing)[0]}")
-    return "".join(marks.get(piece, piece) for piece in present)

@@ -8,7 +8,7 @@ import io
 import os
 import platform
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -31,34 +31,24 @@ LIBRARIES = (
     "numpy", "numba", "awkward", "uproot", "onnxruntime", "treelite", "tl2cgen", "matplotlib", "mplhep",
 )  # fmt: skip
 
-_FILES = (
-    Column("what", "label", "what"),
-    Column("file", "label", "file"),
-    Column("sha256", "digest", "sha256"),
-)
-_VERSIONS = Column("library", "label", "program or library"), Column("version", "label", "version")
-
 
 def provenance(contents: Contents) -> Iterator[Section]:
     """Yield the section. Paths are as given; for samples only the names of the files are listed."""
-    versions = [("trigemu", _version("trigemu")), ("Python", platform.python_version())]
-    versions += [(library, _version(library)) for library in LIBRARIES]
-    files = dict.fromkeys(_files(contents))
-    yield Section(
-        "Provenance",
-        (f"Command: {contents.command}",) if contents.command else (),
-        (
-            _table(_FILES, files, "Files that the numbers depend on."),
-            _table(_VERSIONS, versions, "Versions."),
-        ),
+    files = Table(
+        (*(Column(key, "label", key) for key in ("what", "file")), Column("sha256", "digest", "sha256")),
+        title="Files that the numbers depend on.",
     )
-
-
-def _table(columns: Sequence[Column], rows: Iterable[tuple[str, ...]], title: str) -> Table:
-    table = Table(columns, title=title)
-    for row in rows:
-        table.add(*row)
-    return table
+    for file in dict.fromkeys(_files(contents)):
+        files.add(*file)
+    heads = Column("library", "label", "program or library"), Column("version", "label", "version")
+    versions = Table(heads, title="Versions.")
+    versions.add("trigemu", _version("trigemu"))
+    versions.add("Python", platform.python_version())
+    for library in LIBRARIES:
+        versions.add(library, _version(library))
+    yield Section(
+        "Provenance", (f"Command: {contents.command}",) if contents.command else (), (files, versions)
+    )
 
 
 def _version(library: str) -> str:
@@ -167,8 +157,7 @@ def _svg(picture: Picture) -> bytes:
     stream = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": picture.name}):
         picture.figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    return _NUMBER.sub(_shorter, stream.getvalue()).encode()
-
-
-def _shorter(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith("scale") else f"{float(found[0]):.2f}"
+    return _NUMBER.sub(
+        lambda found: found[0] if found[0].startswith("scale") else f"{float(found[0]):.2f}",
+        stream.getvalue(),
+    ).encode()

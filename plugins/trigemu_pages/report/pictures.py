@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
 from trigemu.base.arrays import FloatArray
 from trigemu.menus.menu import Menu
@@ -14,14 +15,12 @@ from trigemu.rates.results import MenuRates
 from trigemu.results import numbers
 from trigemu.results.figures import style
 from trigemu.results.figures.curves import draw_efficiency, draw_scan
-from trigemu.results.figures.rates import draw_combinations
+from trigemu.results.figures.rates import draw_combinations, without_ticks
 from trigemu.results.section import Picture, slug
 from trigemu.studies.efficiency import Turnon
 from trigemu.studies.efficiency_profiles import Observable
 from trigemu.studies.exclusive import ExclusiveRates
 from trigemu.studies.scan import Scan
-
-from .overlap_map import draw_overlap
 
 
 def overlap(variant: MenuRates) -> Picture:
@@ -42,6 +41,43 @@ def overlap(variant: MenuRates) -> Picture:
             "share_of_trigger": share.ravel(),
         },
     )
+
+
+#: Largest number of triggers for which numbers are written into the cells.
+MAX_WRITTEN = 12
+
+
+def draw_overlap(names: Sequence[str], share: FloatArray) -> Figure:
+    """Draw how much of the rate of each trigger the others accept too. share: float64[t, t]."""
+    t = len(names)
+    size = 4.0 + 0.26 * t if t > 6 else 5.4
+    with style.figure(size, size * 0.9) as (made, axes):
+        image = axes.imshow(share, cmap="Blues", vmin=0.0, vmax=1.0, aspect="equal")
+        axes.set_facecolor("lightgrey")
+        without_ticks(axes.xaxis, axes.yaxis)
+        small = 12 if t <= MAX_WRITTEN else 10
+        names = [style.literal(name) for name in names]
+        axes.set_xticks(range(t), names, rotation=90 if t > 4 else 0, fontsize=small)
+        axes.set_yticks(range(t), names, fontsize=small)
+        axes.set_xlabel("trigger of the column", fontsize=12)
+        axes.set_ylabel("trigger of the row", fontsize=12)
+        for row, column in np.ndindex(t, t) if t <= MAX_WRITTEN else ():
+            value = float(share[row, column])
+            if not np.isnan(value):
+                colour = "white" if value > 0.6 else "black"
+                axes.text(column, row, _percent(value), color=colour, ha="center", va="center", fontsize=11)
+        bar = made.colorbar(image, ax=axes, shrink=0.8)
+        bar.set_label("fraction of the row's rate that the column accepts too", fontsize=11, loc="center")
+        bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+        bar.ax.yaxis.set_minor_locator(NullLocator())
+        bar.ax.yaxis.set_tick_params(labelsize=11)
+    return made
+
+
+def _percent(value: float) -> str:
+    if value in (0.0, 1.0):
+        return f"{100 * value:.0f} %"
+    return f"{100 * value:.1f} %" if 0.0005 <= value < 0.9995 else "<0.1 %" if value < 0.5 else ">99.9 %"
 
 
 def combinations(variant: MenuRates, exclusive: ExclusiveRates) -> Picture:

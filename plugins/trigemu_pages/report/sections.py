@@ -74,8 +74,7 @@ def _accepts(variant: MenuRates) -> str:
 
 def _differs(comparison: Comparison, first: str, name: str) -> str:
     """Say by how much the rate of a menu differs from that of the first, and what is defined differently."""
-    variant = comparison[name]
-    (d,) = (d for d in comparison.differences if (d.what, d.a, d.b) == ("menu", first, name))
+    variant, d = comparison[name], tables.change_of_menu(comparison, first, name)
     hz, error, before = d.b_minus_a_hz, d.error_hz, comparison[first].rate.hz
     text = f"{name} accepts {numbers.format_rate(variant.rate)}"
     if hz or error:
@@ -85,7 +84,7 @@ def _differs(comparison: Comparison, first: str, name: str) -> str:
         text += f", {change} ({', '.join(size)}) {'less' if hz < 0 else 'more'} than {first}"
     else:
         text += f", the same rate as {first}"
-    gains = {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in comparison.gained}
+    gains = tables.gains_of(comparison)
     gained, lost = gains[first, name], gains[name, first]
     if any(gained) and any(lost):
         text += f"; it gains {numbers.in_unit(*gained)} and loses {numbers.in_unit(*lost)}"
@@ -123,7 +122,11 @@ def sections(contents: Contents) -> tuple[Section, ...]:
 
 
 def menus(contents: Contents) -> Iterator[Section]:
-    text = [_sample(contents)]
+    catalogue = contents.catalogue
+    samples = " + ".join(sample.name for sample in catalogue.background)
+    entries = sum(sample.entries for sample in catalogue.background)
+    kind = catalogue.table.convention
+    text = [f"Sample {catalogue.table.name}: {entries:,} events of {samples}, {kind} weights."]
     text += dict.fromkeys(
         line for variant in contents.variants for line in notes.texts(notes.half_used(variant))
     )
@@ -139,16 +142,8 @@ def _remarks(contents: Contents) -> Iterator[str]:
         for line in (*notes.texts(notes.solutions(variant.menu)), *warnings):
             menus_of.setdefault(line, []).append(variant.menu.name)
     for line in sorted(menus_of, key=lambda line: len(menus_of[line])):
-        one = len(menus_of[line]) < len(contents.variants) and len(menus_of[line]) == 1
+        one = len(menus_of[line]) == 1 < len(contents.variants)
         yield f"{menus_of[line][0]}: {line}" if one else line
-
-
-def _sample(contents: Contents) -> str:
-    catalogue = contents.catalogue
-    samples = " + ".join(sample.name for sample in catalogue.background)
-    entries = sum(sample.entries for sample in catalogue.background)
-    kind = catalogue.table.convention
-    return f"Sample {catalogue.table.name}: {entries:,} events of {samples}, {kind} weights."
 
 
 def differences(contents: Contents) -> Iterator[Section]:
@@ -162,16 +157,7 @@ def differences(contents: Contents) -> Iterator[Section]:
 
 
 def rates(contents: Contents) -> Iterator[Section]:
-    parts = tuple(Section(variant.menu.name, tables=_rate_tables(variant)) for variant in contents.variants)
-    text = _rate_notes(contents.variants)
-    if len(parts) == 1:
-        yield Section("Rates", text, parts[0].tables)
-    else:
-        yield Section("Rates", text, parts=parts)
-
-
-def _rate_notes(variants: Sequence[MenuRates]) -> tuple[str, ...]:
-    """Return the notes of the rates, once for all menus."""
+    variants = contents.variants
     errors = (
         "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
         "Events: those in the total; N_eff: effective number of independent interactions."
@@ -179,11 +165,23 @@ def _rate_notes(variants: Sequence[MenuRates]) -> tuple[str, ...]:
     listed = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
     equal = (note for v in variants for note in notes.of_equal_weight(v.menu, v.catalogue))
     marks = notes.legend(listed, [variant.rate for variant in variants])
-    return (errors, *dict.fromkeys(notes.texts(equal)), *notes.texts(marks))
+    text = (errors, *dict.fromkeys(notes.texts(equal)), *notes.texts(marks))
+    pages = ((variant.menu.name, view_of(variant).page(variant).parts) for variant in variants)
+    yield _joined(
+        "Rates",
+        [
+            Section(name, tables=tuple(part for part in parts if isinstance(part, Table)))
+            for name, parts in pages
+        ],
+        text,
+    )
 
 
-def _rate_tables(variant: MenuRates) -> tuple[Table, ...]:
-    return tuple(part for part in view_of(variant).page(variant).parts if isinstance(part, Table))
+def _joined(title: str, parts: Sequence[Section], text: tuple[str, ...] = ()) -> Section:
+    """Return a section of parts; a single one needs no title of its own."""
+    if len(parts) == 1:
+        return replace(parts[0], title=title, text=text)
+    return Section(title, text, parts=tuple(parts))
 
 
 def groups(contents: Contents) -> Iterator[Section]:
@@ -201,7 +199,7 @@ def overlaps(contents: Contents) -> Iterator[Section]:
         if exclusive.largest:
             drawn.append(pictures.combinations(variant, exclusive))
         parts.append(Section(variant.menu.name, pictures=tuple(drawn)))
-    yield parts[0].titled("Overlap") if len(parts) == 1 else Section("Overlap", parts=tuple(parts))
+    yield _joined("Overlap", parts)
 
 
 def scans(contents: Contents) -> Iterator[Section]:
@@ -223,27 +221,19 @@ def _efficiencies(profiles: Profiles) -> Iterator[Section]:
     if efficiencies.turnons[0].sample is not None:
         by_sample = tuple(tables.efficiencies_by_sample(efficiencies, labels))
         yield Section("Efficiencies by sample", tuple(_text(profiles)), tables=by_sample)
-    by_observable: dict[str, list[int]] = {}
-    for i in shown_turnons(profiles):
-        by_observable.setdefault(efficiencies.turnons[i].profile.observable, []).append(i)
-    if not by_observable:
+    turnons = [efficiencies.turnons[i] for i in shown_turnons(profiles)]
+    parts = []
+    for observable in profiles.observables:
+        of_observable = (t for t in turnons if t.profile.observable == observable.expression)
+        if drawn := tuple(pictures.turnon(observable, t, efficiencies.menus) for t in of_observable):
+            parts.append(Section(observable.name, pictures=drawn))
+    if not parts:
         return
-    parts = tuple(
-        Section(
-            observable.name,
-            pictures=tuple(
-                pictures.turnon(observable, efficiencies.turnons[i], efficiencies.menus)
-                for i in by_observable[observable.expression]
-            ),
-        )
-        for observable in profiles.observables
-        if observable.expression in by_observable
-    )
     if all(len(part.pictures) == 1 for part in parts):
         alone = tuple(picture for part in parts for picture in part.pictures)
         yield Section("Efficiencies", tuple(_text(profiles)), pictures=alone)
     else:
-        yield Section("Efficiencies", tuple(_text(profiles)), parts=parts)
+        yield Section("Efficiencies", tuple(_text(profiles)), parts=tuple(parts))
 
 
 def _text(profiles: Profiles) -> Iterator[str]:

@@ -15,7 +15,7 @@ from trigemu.rates.results import MenuRates, Rate
 from trigemu.results import numbers
 from trigemu.results.section import Contents, Section
 from trigemu.results.table import Column, RowStyle, Table
-from trigemu.studies.comparison import Comparison
+from trigemu.studies.comparison import Comparison, Difference
 from trigemu.studies.efficiency import Efficiencies, Turnon
 from trigemu.studies.efficiency_profiles import Reference
 from trigemu.studies.intervals import Curve
@@ -33,10 +33,8 @@ Value = tuple[float, float | None]
 
 
 def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[Section]:
-    """Yield a section with the references to menus of this report, if any, beside the numbers found here.
-
-    made: the other sections, which may have measured further quantities.
-    """
+    """Yield a section with the references to menus of this report, if any, beside the numbers found here and
+    those that the other sections measured."""
     names = (Column(name, "key", name) for name in ("menu", "quantity"))
     head = (Column(name, "number", name) for name in ("here", "published", "here / published"))
     table = Table((*names, *head))
@@ -45,13 +43,12 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
     for variant in contents.variants:
         values = _values(variant, made)
         for reference in (r for profiles in contents.profiles for r in profiles.of(variant.menu.name)):
-            what = f"{reference.trigger} " if reference.trigger else ""
-            name = NAMES.get(reference.quantity, reference.quantity)
+            what = f"{reference.trigger or ''} {NAMES.get(reference.quantity, reference.quantity)}".lstrip()
             value = values.get((reference.trigger, reference.quantity))
             here, published, ratio = _compared(reference, value)
             if value is not None and _agrees_by_construction(reference, variant):
                 by_construction, ratio = by_construction + 1, f"= {ratio}"
-            table.add(variant.menu.name, what + name, here, published, ratio)
+            table.add(variant.menu.name, what, here, published, ratio)
             sources[reference.source] = None
     if not table.rows:
         return
@@ -73,13 +70,13 @@ def _agrees_by_construction(reference: Reference, variant: MenuRates) -> bool:
 
 
 def _values(variant: MenuRates, made: Sequence[Section]) -> Mapping[tuple[str | None, str], Value]:
-    values: dict[tuple[str | None, str], Value] = {}
-    values[None, "rate_hz"] = variant.rate.hz, variant.rate.error_hz
+    values: dict[tuple[str | None, str], Value] = {
+        (None, "rate_hz"): (variant.rate.hz, variant.rate.error_hz)
+    }
     for trigger in variant.triggers:
-        values[trigger.name, "total_hz"] = trigger.total.hz, trigger.total.error_hz
-        values[trigger.name, "unique_hz"] = trigger.unique.hz, trigger.unique.error_hz
-        fraction = trigger.unique_fraction
-        if fraction:
+        for key, rate in (("total_hz", trigger.total), ("unique_hz", trigger.unique)):
+            values[trigger.name, key] = rate.hz, rate.error_hz
+        if fraction := trigger.unique_fraction:
             values[trigger.name, "unique_fraction"] = fraction
     for section in (part for whole in made for part in (whole, *whole.parts)):
         if section.menu == variant.menu.name and section.measured:
@@ -124,26 +121,26 @@ def menus(contents: Contents) -> Table:
         Column("rate", "rate", "rate"),
         Column("events", "number", numbers.EVENTS, text=numbers.events_text),
     ]
+    first = contents.variants[0].menu.name
     if comparison:
-        first = contents.variants[0].menu.name
         columns += [Column("less the first", "difference", f"less {first}"), *_GAINS]
     table = Table(columns)
     for variant in contents.variants:
-        against = _against_first(comparison, variant.menu.name) if comparison else ()
+        against: tuple[Any, ...] = (NONE,) * 3
+        if comparison and (name := variant.menu.name) != first:
+            gains = gains_of(comparison)
+            change = change_of_menu(comparison, first, name)
+            against = (change.b_minus_a_hz, change.error_hz), gains[first, name], gains[name, first]
         table.add(variant.menu.name, len(variant.menu.enabled), variant.rate, variant.rate, *against)
     return table
 
 
-def _against_first(comparison: Comparison, name: str) -> tuple[Any, ...]:
-    first = comparison.variants[0].menu.name
-    if name == first:
-        return (NONE,) * 3
-    (difference,) = (d for d in comparison.differences if (d.what, d.a, d.b) == ("menu", first, name))
-    gains = _gains(comparison)
-    return (difference.b_minus_a_hz, difference.error_hz), gains[first, name], gains[name, first]
+def change_of_menu(comparison: Comparison, first: str, name: str) -> Difference:
+    """Return the difference of the rates of two menus."""
+    return next(d for d in comparison.differences if (d.what, d.a, d.b) == ("menu", first, name))
 
 
-def _gains(comparison: Comparison) -> dict[tuple[str, str], tuple[float, float]]:
+def gains_of(comparison: Comparison) -> dict[tuple[str, str], tuple[float, float]]:
     return {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in comparison.gained}
 
 
@@ -154,9 +151,8 @@ def definitions(variants: Sequence[MenuRates]) -> Table:
     for variant in variants:
         for trigger in variant.menu.used:
             in_menu = by_definition.setdefault(_definition(trigger), {})
-            in_menu[variant.menu.name] = _threshold(variant.menu, trigger) or (
-                "yes" if trigger.enabled else "read only"
-            )
+            use = "yes" if trigger.enabled else "read only"
+            in_menu[variant.menu.name] = _threshold(variant.menu, trigger) or use
     names = [variant.menu.name for variant in variants]
     columns = (
         Column("trigger", "key", "trigger"),
@@ -174,8 +170,8 @@ def definitions(variants: Sequence[MenuRates]) -> Table:
 
 
 def _definition(trigger: Trigger) -> tuple[str, ...]:
-    written = _written(trigger.description)
-    described = {key: value for key, value in written.items() if key not in _LEFT_OUT}
+    keys = _keys(trigger.description)
+    described = {key: value for key, value in keys.items() if key not in _LEFT_OUT}
     if trigger.budget:
         described[trigger.budget.key] = trigger.budget.hz
     if trigger.seed:
@@ -187,22 +183,20 @@ def _definition(trigger: Trigger) -> tuple[str, ...]:
     return trigger.name, trigger.kind, "; ".join(parts), trigger.group or "", prescale
 
 
-def _written(value: Any) -> Any:
-    """Return a value as a menu writes it: tables without the keys that have their defaults."""
-    if isinstance(value, TomlTable):
-        keys = {f.name: getattr(value, f.name) for f in msgspec.structs.fields(value)}
-        further = keys.pop(value.further) if value.further else {}
-        defaults = {f.name: f.default for f in msgspec.structs.fields(value)}
-        return _written({k: v for k, v in keys.items() if v != defaults[k]} | further)
-    if isinstance(value, Mapping):
-        return {key: _written(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [*map(_written, value)]
-    return msgspec.to_builtins(value, enc_hook=str)
+def _keys(table: Any) -> dict[str, Any]:
+    """Return the keys of a table that do not have their defaults."""
+    fields = msgspec.structs.fields(table)
+    keys: dict[str, Any] = {f.name: v for f in fields if (v := getattr(table, f.name)) != f.default}
+    further: dict[str, Any] = keys.pop(table.further, {})
+    return keys | further
 
 
 def _formatted(value: Any) -> str:
     """Format a value as in a menu, without quotation marks and empty tables."""
+    if isinstance(value, TomlTable):
+        value = _keys(value)
+    elif not isinstance(value, Mapping | list | tuple):
+        value = msgspec.to_builtins(value, enc_hook=str)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Mapping):
@@ -232,7 +226,7 @@ def differences(comparison: Comparison) -> Table:
     quantities = (Column(f"{quantity}_hz", "difference", f"{quantity} rate") for quantity in COMPARED)
     names = Column("pair", "key", "difference"), Column("of", "key", "of")
     title = "Differences of rates, with paired errors: events that both menus accept cancel."
-    table, gains = Table((*names, *quantities, *_GAINS), title=title), _gains(comparison)
+    table, gains = Table((*names, *quantities, *_GAINS), title=title), gains_of(comparison)
     for (a, b, what), rows in by_pair.items():
         values: dict[str, Any] = {"pair": f"{b} − {a}", "of": what}
         style: RowStyle = "summary" if what == "menu" else "plain"

@@ -262,7 +262,7 @@ def compare(
     _check(menus)
     emulation = replace(emulation, menus=menus)
     names = [menu.name for menu in menus]
-    pairs = {(names[i], names[j]): _Pair(emulation, i, j) for i, j in combinations(range(len(menus)), 2)}
+    pairs = {(names[i], names[j]): Pair(emulation, i, j) for i, j in combinations(range(len(menus)), 2)}
     gained = {(gain.a, gain.b): gain for pair in pairs.values() for gain in pair.gained}
     return Comparison(
         variants=tuple(rates_of(emulation, menu) for menu in menus),
@@ -283,7 +283,7 @@ def _check(menus: Sequence[Menu]) -> None:
         raise TrigemuError(f"{only}a comparison needs at least two menus")
 
 
-class _Pair:
+class Pair:
     """The differences of two menus of an emulation, their gains over each other, and the common rates of
     their triggers."""
 

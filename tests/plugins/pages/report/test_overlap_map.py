@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from figure_checks import check_names_are_no_formulas
-from trigemu_pages.report.overlap_map import draw_overlap
+from trigemu_pages.report.pictures import draw_overlap
 
 SHARE = np.array([[1.0, 0.25, 0.0], [0.5, 1.0, 0.0002], [np.nan, np.nan, np.nan]])
 
