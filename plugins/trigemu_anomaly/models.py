@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from trigemu.base.errors import TrigemuError, excerpt
 
+from .boosted import load_trees
 from .integer_layers import InputScale
 from .integer_network import IntegerNetwork
 from .network import Engine, Network
 from .score_model import ScoreModel
+from .xgboost_file import LOGISTIC
 
 #: Largest model in JSON, in bytes.
 MAX_JSON = 2**25
@@ -37,9 +39,7 @@ def open_model(
     if "layers" in keys:
         return IntegerNetwork(content, features, scales)
     if "learner" in keys:
-        from .boosted import Classifier
-
-        return Classifier(content, features, inputs)
+        return load_trees(content, features, LOGISTIC, tuple(inputs))
     names = excerpt(", ".join(keys))
     expected = "an ONNX model, trees that XGBoost wrote, or an integer network"
     raise TrigemuError(f"is JSON with the keys {names}: expected {expected}")

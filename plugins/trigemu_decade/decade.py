@@ -35,7 +35,7 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 from trigemu_anomaly.anomaly import InputBlock, Scorer, open_scorer, preselected, read_inputs, scores_among
-from trigemu_anomaly.boosted import Trees, compile_trees, in_fixed_point, load_trees
+from trigemu_anomaly.boosted import Trees, compile_trees, load_trees
 from trigemu_anomaly.card import Card, open_card
 from trigemu_anomaly.compiled_trees import CompiledTrees
 from trigemu_anomaly.input_kernels import Features
@@ -125,7 +125,7 @@ class Quantile:
 
     def predict(self, x: Features) -> FloatArray:
         """Return Y(x), float64[n], for x float32[n, d]."""
-        return predict(self.model, x)
+        return self.model.score(x).astype(np.float64)
 
     @cached_property
     def compiled(self) -> CompiledTrees | None:
@@ -139,11 +139,6 @@ def open_quantile(content: bytes, features: int, engine: Engine = "kernels") -> 
     if content.lstrip()[:1] == b"{" or not content:
         return (compile_trees if engine == "parallel" else load_trees)(content, features, QUANTILE)
     return Network(content, features, "onnxruntime" if engine == "parallel" else "kernels")
-
-
-def predict(model: Trees | Network, x: Features) -> FloatArray:
-    """Return Y(x), float64[n], for x float32[n, d]."""
-    return (model.predict(x) if isinstance(model, Trees) else model.score(x)).astype(np.float64)
 
 
 def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: Engine) -> Quantile:
@@ -165,7 +160,7 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: 
             card.document.problem(("quantile", "q"), "", message)
         card.document.finish()
         if precision:
-            model = in_fixed_point(model, precision.of(model.ensemble))
+            model = model.in_fixed_point(precision.of(model.ensemble))
     elif precision:
         raise TrigemuError(
             f"precision is for boosted trees, and Y(x) of {card.document.path} is a network: leave it out"
@@ -252,10 +247,8 @@ class CompiledDecade(Compiled):
     @property
     def engine(self) -> str:
         model = self.quantile.model
-        y, quantile = (
-            self.scorer.network.engine,
-            f"Y(x) {'' if isinstance(model, Trees) else 'by '}{model.engine}",
-        )
+        y = self.scorer.network.engine
+        quantile = f"Y(x) {model.how if isinstance(model, Trees) else f'by {model.engine}'}"
         if self.quantile.engine == "parallel":
             return f"y by {y}, beside {quantile}, on two threads"
         return f"y by {y}, then {quantile}"

@@ -17,7 +17,7 @@ import xgboost
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.splitmix import splitmix64
 from trigemu.samples import split
-from trigemu_decade.decade import open_quantile, predict
+from trigemu_decade.decade import open_quantile
 
 from . import regression
 from .config import QuantileTable
@@ -130,6 +130,6 @@ def out_of_fold(
         fit = ~out
         weight = fit_weight(x[fit], sample.weight[fit], settings, seed=seed)
         fitted = regression.fit(x[fit], sample.y[fit], weight, q, settings, seed=seed, stop=sample.stop[fit])
-        residual[out] = sample.y[out] - predict(open_quantile(fitted.content, x.shape[1]), x[out])
+        residual[out] = sample.y[out] - open_quantile(fitted.content, x.shape[1]).score(x[out])
         fits.append(fitted)
     return residual, fits

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import carray, types
+from numba import carray
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.kernels import address_of, c_function, kernel, pointer
+from trigemu.base.kernels import c_function, kernel, pointer
 from trigemu.observables import momenta
 from trigemu.triggers.combination.kind import CUT, search
 
@@ -94,13 +94,8 @@ def _kinematic(op: int, i: IntArray, r: FloatArray) -> float:
     return momenta.pair_mass(a, b, r[i[4]], r[i[5]], r[i[6]], r[i[7]])
 
 
-def chooser() -> int:
-    """Return the address of the function, which is compiled the first time."""
-    return address_of(_choose, types.intp(types.intp))
-
-
 @c_function
-def _choose(table: int) -> int:
+def choose(table: int) -> int:
     """Return whether any choice of objects fits a combination of i[3] legs and i[4] cuts, or REFUSED if the
     search needs more than i[8] trials.
 

@@ -85,7 +85,12 @@ def measure(contenders: Sequence[TimedCall], clock: Clock) -> list[Timing]:
             for number in waiting:
                 passes[number].append(_pass(contenders[number], clock))
                 spent[number] += int(passes[number][-1].sum())
-            waiting = [number for number in waiting if not _enough(passes[number], spent[number])]
+            waiting = [
+                number
+                for number in waiting
+                if spent[number] < SECONDS * 1e9
+                and not (ROUNDS <= len(passes[number]) >= CALLS / contenders[number].calls)
+            ]
     pairs = zip(passes, contenders, strict=True)
     return [summary(np.array(times), contender.events) for times, contender in pairs]
 
@@ -132,11 +137,6 @@ def _pass(contender: TimedCall, clock: Clock) -> IntArray:
         call(i)
         durations[i] = clock() - start
     return np.array(durations)
-
-
-def _enough(passes: list[IntArray], ns: int) -> bool:
-    sufficient = len(passes) >= ROUNDS and len(passes) * len(passes[0]) >= CALLS
-    return sufficient or ns >= SECONDS * 1e9
 
 
 def _histogram(ns: FloatArray) -> Histogram:

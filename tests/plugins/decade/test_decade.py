@@ -7,7 +7,6 @@ import pickle
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -131,20 +130,22 @@ def truth_passed(events: Events) -> list[bool]:
 KERNELS = ("above = 0.0", 'above = 0.0\nengine = "kernels"')
 
 
-def test_the_trees_run_on_another_thread_beside_onnx_runtime(models: Models, catalogue: Catalogue) -> None:
+def test_the_trees_run_on_another_thread_beside_onnx_runtime(
+    models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each model in one call for all events; kernels give the same score but for its last bits."""
     menu = models.menu()
     kind, events = compiled(menu), read_events(menu, catalogue)
     assert kind.engine == "y by ONNX Runtime, beside Y(x) compiled by treelite, on two threads"
-    trees, main = kind.quantile.model, threading.get_ident()
+    score, main = kind.quantile.model.score, threading.get_ident()
     calls: list[tuple[int, bool]] = []
 
     def noted(x: Features) -> FloatArray:
         calls.append((len(x), threading.get_ident() == main))
-        return trees.predict(x)
+        return score(x)
 
-    quantile = replace(kind.quantile, model=replace(trees, predict=noted))
-    result = replace(kind, quantile=quantile).evaluate(Workspace(events))
+    monkeypatch.setattr(kind.quantile.model, "score", noted)
+    result = kind.evaluate(Workspace(events))
     assert calls == [((result > -np.inf).sum(), False)]
     other = compiled(models.menu(MENU, KERNELS))
     assert other.engine == "y by trigemu's kernels, then Y(x) as a table"
@@ -355,7 +356,7 @@ def test_trees_of_too_many_cells(
     request.getfixturevalue("no_tables")
     request.getfixturevalue("no_compiler")
     kinds.append(compiled(menu))
-    assert [kind.quantile.model.engine for kind in kinds] == ["as a table", "one by one"]
+    assert [kind.quantile.model.how for kind in kinds] == ["as a table", "one by one"]
     np.testing.assert_array_equal(kinds[1].evaluate(Workspace(events)), scores[0])
 
 

@@ -23,4 +23,4 @@ def test_models_are_compared_by_their_content(booster: xgboost.Booster) -> None:
     assert Quantile(inputs, "01", "kernels", None, trees) != same
     assert Quantile(others, "00", "kernels", None, trees) != same
     assert Quantile(inputs, "00", "parallel", None, trees) != same
-    assert same.predict(np.zeros((3, 2), np.float32)).dtype == np.float64
+    assert same.score(np.zeros((3, 2), np.float32)).dtype == np.float64
