@@ -68,11 +68,8 @@ _double, _put_double = numbers_at(types.float64)
 
 @c_function
 def run_floats(table: int) -> int:
-    """Run steps of float32 whose input is written.
-
-    The table has the addresses of the steps, of lists, weights and memory, the numbers of steps and of lanes,
-    16 or 1, the size of a number, and the addresses of the score, and of a copy of it as a float64.
-    """
+    """Run steps of float32. The table has the addresses of the steps, lists, weights and memory, the numbers
+    of steps and of lanes, the size of a number, and the addresses of the score and its float64."""
     return _run(table, np.float32(0))
 
 

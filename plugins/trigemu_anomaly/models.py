@@ -25,12 +25,8 @@ def open_model(
     scales: Sequence[InputScale | None] = (),
     inputs: Sequence[str] = (),
 ) -> ScoreModel:
-    """Return the model of a file with this number of inputs: ONNX, or JSON of XGBoost or of an integer
-    network.
-
-    engine: of a model in ONNX. scales: of the inputs of an integer network. inputs: as the card writes
-    them, with which the names in the file are compared. Raises TrigemuError if the model cannot be used.
-    """
+    """Return the model of a file; TrigemuError if it cannot be used. engine: of a model in ONNX; scales: of
+    an integer network; inputs: as the card writes them, with which the names in the file are compared."""
     keys = _keys(content) if content.lstrip().startswith(b"{") else []
     if "layers" not in keys and any(scales):
         raise TrigemuError("is no integer network: only these have inputs with a scale of the hardware")

@@ -48,12 +48,10 @@ class InexpressibleError(Exception):
 @dataclass(frozen=True)
 class AsEmulated:
     """How the emulators that made the test vectors compute, besides the menu: deviations in earlier years,
-    and networks.
-
-    mass_limit: `mass`, the function of 2016, never fires above M²/2 = 10⁶ GeV². any_overlap_vetoes: until
-    2021, overlap removal rejects an object that overlaps with any object of the last leg, not only with the
-    chosen one. networks: they compute scores; without one, a score is a column of the sample.
-    """
+    and networks. mass_limit: `mass`, the function of 2016, never fires above M²/2 = 10⁶ GeV².
+    any_overlap_vetoes: until 2021, overlap removal rejects an object that overlaps with any object of the
+    last leg, not only with the chosen one. networks: they compute scores; without one, a score is a column of
+    the sample."""
 
     mass_limit: bool = False
     any_overlap_vetoes: bool = False
@@ -90,9 +88,8 @@ def condition_table(
 
 
 def _score(algorithm: Algorithm, signal: Signal, networks: Sequence[ScoreNetwork]) -> dict[str, Any]:
-    """Return a threshold on the score of a network, or on a column of the sample, named after the score and
-    its model. Scores are multiples of a step, and `above` a value between two multiples means "at least" the
-    upper one."""
+    """Return a threshold on the score of a network, or on a column named after score and model. Scores are
+    multiples of a step: `above` between two multiples means "at least" the upper one."""
     if signal.crossing:
         raise InexpressibleError(f"{signal.name} is of another crossing, where scores do not exist")
     model, least, step = "", None, SCORES[signal.name]
@@ -200,8 +197,7 @@ class _Combination:
 
 
 def _limits(cut: Cut) -> dict[str, float]:
-    """Return the limits as the exact doubles of the XML: the integer arithmetic depends on their last
-    bits."""
+    """Return the exact doubles of the XML, on whose last bits the integer arithmetic depends."""
     if cut.minimum > cut.maximum:
         raise TrigemuError(
             f"cut {cut.name!r} (line {cut.line}): minimum {cut.minimum} is above maximum {cut.maximum}"

@@ -18,7 +18,7 @@ from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.base.files import is_file
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
-from trigemu.results.documents import csv_of, in_json
+from trigemu.results.documents import in_json
 from trigemu.results.section import Section
 from trigemu.results.table import Column, Page, RowStyle, Table
 
@@ -52,16 +52,10 @@ class CheckedPair:
     left_out: tuple[LeftOut, ...]  # The algorithms that the import left out; empty for a menu in TOML
     result: DecisionCheck  # The validation of the others
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether every algorithm was compared."""
-        return not (self.left_out or self.result.skipped)
-
 
 def find_pairs(folder: Path) -> tuple[tuple[Pair, ...], tuple[Path, ...]]:
-    """Return the pairs of menu and vector in a folder, in the order of the names, and the files without a
-    counterpart. TrigemuError if there is no pair. Files of menus end with .xml (also .xz, .gz) or .toml,
-    those of vectors with .txt (also .xz, .gz)."""
+    """Return the pairs of menu (.xml, .toml) and vector (.txt) in a folder, in the order of the names, and
+    the files without a counterpart."""
     try:
         files = sorted(file for file in folder.iterdir() if is_file(file))
     except OSError as error:
@@ -128,11 +122,6 @@ def pairs_table(pairs: Sequence[CheckedPair]) -> Table:
             *files, *counts, *agreement, "; ".join(map(_differing, result.differing)), bits, style=style
         )
     return table
-
-
-def as_csv(pairs: Sequence[CheckedPair]) -> str:
-    """Return the table as CSV."""
-    return csv_of(pairs_table(pairs))
 
 
 def as_json(pairs: Sequence[CheckedPair]) -> str:

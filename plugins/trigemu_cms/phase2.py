@@ -62,12 +62,8 @@ class _Seed:
 
 
 def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -> Imported:
-    """Read and convert a menu whose objects are defined in a folder of YAML files. Seeds that cannot be
-    imported are left out; TableError with all mistakes, each with its line, if no seed can.
-
-    scalings: a folder of files NAME:ID:RANGE.yaml with the constants of offline pT; by default, every object
-    has the defaults of `Scaling`.
-    """
+    """Convert a menu whose objects, and constants of offline pT (NAME:ID:RANGE.yaml), are YAML files in two
+    folders. Seeds that cannot be imported are left out; TableError with all mistakes if no seed can."""
     files = ObjectFiles(objects)
     document = yaml.load(path)
     reader = _SeedReader(document, files)
@@ -148,8 +144,7 @@ class _SeedReader:
         return None
 
     def _warn_of_twins(self, name: str, texts: list[str], keys: list[str], legs: list[Identified]) -> None:
-        """Warn about legs that may be the same object in the tools, which require distinct objects only for
-        legs with the same text."""
+        """Warn about legs that may be one object in the tools, where their texts differ."""
         for j in range(len(legs)):
             for i in range(j):
                 if texts[i] != texts[j] and legs[i].collection == legs[j].collection:

@@ -169,16 +169,6 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: 
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The parts of the score."""
-
-    selected: Workspace  # The m events that pass the preselection
-    passed: BoolArray  # bool[n], a mask of these among all events
-    y: FloatArray  # float64[m], −∞ if there is none
-    quantile: FloatArray  # Y(x), float64[m]
-
-
-@dataclass(frozen=True)
 class CompiledDecade(Compiled):
     """A compiled `decade` trigger."""
 
@@ -191,15 +181,10 @@ class CompiledDecade(Compiled):
 
     def evaluate(self, work: Workspace) -> FloatArray:
         selected, passed = preselected(work, self.requires)
-        return scores_among(passed, lambda: np.subtract(*self._scores(selected)))
+        return scores_among(passed, lambda: np.subtract(*self.scores(selected)))
 
-    def parts(self, work: Workspace) -> Parts:
-        """Compute y and Y(x)."""
-        selected, passed = preselected(work, self.requires)
-        return Parts(selected, passed, *self._scores(selected))
-
-    def _scores(self, selected: Workspace) -> tuple[FloatArray, FloatArray]:
-        """Return y and Y(x)."""
+    def scores(self, selected: Workspace) -> tuple[FloatArray, FloatArray]:
+        """Return y, −∞ if there is none, and Y(x) of events that pass the preselection."""
         if selected.has(self.scorer):  # y was computed for another trigger
             return self.scorer.scores(selected), self.quantile.predict(self._x(selected, None))
         features, complete = self.scorer.inputs.evaluate(selected)

@@ -103,8 +103,7 @@ def _replica(folder: Path, number: int) -> Replica:
 
 
 def with_replica(menu: Menu, decade: Decade, home: Path, replica: Replica) -> Menu:
-    """Return a menu with the models of a `decade` trigger replaced by a replica's, also in triggers on its
-    score alone. home: the folder that the card of the trigger is relative to."""
+    """Return a menu with a replica's models, also in triggers on the score. home: of the card."""
     card = (home / decade.card).resolve()
     score = (card.parent / load_toml(card).data["score"]["card"]).resolve()
     card_of = {card: replica.card, score: replica.score}

@@ -96,12 +96,9 @@ def _kinematic(op: int, i: IntArray, r: FloatArray) -> float:
 
 @c_function
 def choose(table: int) -> int:
-    """Return whether any choice of objects fits a combination of i[3] legs and i[4] cuts, or REFUSED if the
-    search needs more than i[8] trials.
-
-    The pool holds the twins of the legs, what is added to the rows of their objects, then for each leg its
-    selection and columns (−1: not read), then the cuts, whose numbers are the i[6] registers from i[5] on.
-    """
+    """Return whether any choice of objects fits a combination of i[3] legs and i[4] cuts, or REFUSED. The
+    pool has the twins of the legs, what is added to their rows, then for each leg its selection and columns
+    (−1: not read), then the cuts."""
     t = carray(pointer(table), (do.TABLE,), np.int64)
     i = carray(pointer(t[do.INSTRUCTION]), (do.WIDTH,), np.int64)
     pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)

@@ -169,8 +169,7 @@ class Stream:
         return None
 
     def _decide_again(self, event: int) -> None:
-        """Decide an event with the function `decide`, where the program could not decide, or to raise an
-        error."""
+        """Decide an event by `decide`, where the program could not, or to raise an error."""
         if not 0 <= event < len(self._events):
             raise IndexError(f"event {event} of {len(self._events)}")
         self.words[:] = self._decide_arrays(event, event + 1, self._plan)[0]

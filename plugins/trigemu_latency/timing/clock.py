@@ -109,8 +109,7 @@ def summary(passes: IntArray, events: int) -> Timing:
 
 
 def together(contenders: Sequence[TimedCall], clock: Clock) -> float:
-    """Return the events per second of all contenders together, each repeated on its own thread, in the best
-    of several time windows."""
+    """Return the events per second of contenders, each on a thread, in the best time window."""
     start = Barrier(len(contenders))
 
     def run(contender: TimedCall) -> float:
@@ -162,8 +161,7 @@ class Batches:
         self._events = events[: self._number * size]
 
     def decisions(self, plan: Plan) -> TimedCall:
-        """Return the call that decides a batch. PluginError if its decisions differ from the decisions on all
-        events at once by more than ties."""
+        """Return the call that decides a batch. PluginError if decisions differ from those on all."""
         expected, size = decide(self._events, plan), self._size
         words = np.empty_like(expected)
         if size == 1:
@@ -180,8 +178,7 @@ class Batches:
         return TimedCall(self._number, size, call)
 
     def _several(self, plan: Plan) -> Callable[[int], Words]:
-        """Return a function that decides a batch of several events, with a stream if that can be faster: it
-        takes seconds to compile the first time."""
+        """Decide batches, by a stream if it can be faster: it takes seconds to compile first."""
         if (size := self._size) < ARRAYS_FROM:
             stream = Stream(plan, self._events)
             return lambda i: stream.decide_many(i * size, (i + 1) * size)
