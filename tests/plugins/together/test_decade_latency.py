@@ -102,7 +102,7 @@ def test_a_menu_that_is_ready_to_run() -> None:
 def test_the_full_menu_with_trees_one_by_one(models: Models, events: Events) -> None:
     plan = make_plan([models.menu(MENU, KERNELS)])
     trees = plan.slots[plan.bits[0]["AD"]].compiled.quantile.model  # type: ignore[attr-defined]
-    assert trees.engine == "one by one"
+    assert trees.how == "one by one"
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
 
 
