@@ -56,8 +56,7 @@ _COSH = 1e5
 def cut_numbers(
     quantity: str, names: tuple[str, ...], integers: Integers, window: Range
 ) -> tuple[float, ...]:
-    """Return the numbers of a cut, as an `Arithmetic` does: after the address of the function the quantity,
-    the limits, and the numbers of each pair with its tables."""
+    """Return the numbers of a cut as `Arithmetic` says: function, quantity, limits, each pair."""
     if (window.above, window.below) != (None, None):
         raise TrigemuError("above and below: integer limits are inclusive, give min or max")
     number = QUANTITIES.index(quantity)

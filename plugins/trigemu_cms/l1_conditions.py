@@ -48,10 +48,12 @@ class InexpressibleError(Exception):
 @dataclass(frozen=True)
 class AsEmulated:
     """How the emulators that made the test vectors compute, besides the menu: deviations in earlier years,
-    and networks. mass_limit: `mass`, the function of 2016, never fires above M²/2 = 10⁶ GeV².
-    any_overlap_vetoes: until 2021, overlap removal rejects an object that overlaps with any object of the
-    last leg, not only with the chosen one. networks: they compute scores; without one, a score is a column of
-    the sample."""
+    and networks.
+
+    mass_limit: `mass`, the function of 2016, never fires above M²/2 = 10⁶ GeV². any_overlap_vetoes: until
+    2021, overlap removal rejects an object that overlaps with any object of the last leg, not only with the
+    chosen one. networks: they compute scores; without one, a score is a column of the sample.
+    """
 
     mass_limit: bool = False
     any_overlap_vetoes: bool = False

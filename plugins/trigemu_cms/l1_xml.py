@@ -130,8 +130,7 @@ def read_xml(path: Path) -> XMLMenu:
 
 
 def _tree(content: bytes, refused: Callable[[int, str], TableError]) -> tuple[XMLNode, dict[Key, int]]:
-    """Parse the XML. Document types are refused: no menu needs one, and their entities can expand without
-    limit or read other files."""
+    """Parse the XML, without document types: their entities can expand, or read other files."""
     top = XMLNode("", 0)
     stack, lines = [top], dict[Key, int]()
     parser = expat.ParserCreate(namespace_separator=" ")

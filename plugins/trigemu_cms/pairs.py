@@ -54,8 +54,9 @@ class CheckedPair:
 
 
 def find_pairs(folder: Path) -> tuple[tuple[Pair, ...], tuple[Path, ...]]:
-    """Return the pairs of menu (.xml, .toml) and vector (.txt) in a folder, in the order of the names, and
-    the files without a counterpart."""
+    """Return the pairs of menu and vector in a folder, in the order of the names, and the files without a
+    counterpart. TrigemuError if there is no pair. Files of menus end with .xml (also .xz, .gz) or .toml,
+    those of vectors with .txt (also .xz, .gz)."""
     try:
         files = sorted(file for file in folder.iterdir() if is_file(file))
     except OSError as error:

@@ -62,8 +62,12 @@ class _Seed:
 
 
 def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -> Imported:
-    """Convert a menu whose objects, and constants of offline pT (NAME:ID:RANGE.yaml), are YAML files in two
-    folders. Seeds that cannot be imported are left out; TableError with all mistakes if no seed can."""
+    """Read and convert a menu whose objects are defined in a folder of YAML files. Seeds that cannot be
+    imported are left out; TableError with all mistakes, each with its line, if no seed can.
+
+    scalings: a folder of files NAME:ID:RANGE.yaml with the constants of offline pT; by default, every object
+    has the defaults of `Scaling`.
+    """
     files = ObjectFiles(objects)
     document = yaml.load(path)
     reader = _SeedReader(document, files)

@@ -101,8 +101,7 @@ def _note_lines(node: Any, key: Key, lines: dict[Key, int], visited: set[int]) -
 
 
 def shallow(value: Any, levels: int) -> Any:
-    """Return a value without nulls, and with keys of text. What is nested deeper than these levels becomes
-    empty: aliases may repeat it without limit."""
+    """Return a value without nulls, with keys of text; empty below these levels, as aliases repeat."""
     if isinstance(value, dict):
         items = value.items() if levels else ()
         return {str(key): shallow(part, levels - 1) for key, part in items if part is not None}

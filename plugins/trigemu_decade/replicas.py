@@ -277,8 +277,7 @@ def check_replicas(
     about: Sequence[Menu],
     executor: Any = None,
 ) -> Checked:
-    """Check each replica in a folder in place of the models of a `decade` trigger of a menu. profiles, about:
-    efficiency profiles to measure with each replica, and their menus."""
+    """Check each replica in place of the models of a trigger. about: menus of the profiles."""
     replicas, name = read_replicas(folder), trigger_of(menu, name)
     decade, home = menu.trigger(name).description, menu.path.parent
     assert isinstance(decade, Decade)

@@ -40,8 +40,8 @@ def choose(
     seed: int,
     begin: Callable[[str], None] = lambda fit: None,
 ) -> tuple[Step, ...]:
-    """Return the steps of the choice, the first without any observable, from at most MOST of the events;
-    ValueError if no threshold gives the budget. begin: called with a description of each fit."""
+    """Return the steps of the choice, the first without any observable; ValueError if no threshold gives the
+    budget. begin: called with a description of each fit."""
     few = sample.at_most(MOST)
 
     def decide(columns: Sequence[int]) -> tuple[BoolArray, list[float]]:

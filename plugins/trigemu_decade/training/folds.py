@@ -35,8 +35,8 @@ def fit_weight(
 
 
 def mean_weight(x: npt.NDArray[np.float32], weight: FloatArray, *, seed: int) -> FloatArray:
-    """Return float64[n] > 0, proportional to the mean weight of events at similar x (gamma deviance), or of
-    its logarithm where weights of many decades make a step too large for float32."""
+    """Return float64[n] > 0, proportional to the mean weight at similar x, or of its logarithm where weights
+    of many decades make a step too large for float32."""
     largest = weight.max()
     target = np.maximum(weight / largest, np.finfo(np.float32).tiny)
     mean = _regression("reg:gamma", x, target, seed)

@@ -129,8 +129,7 @@ class _Card:
 
 
 def half_of_card(config: Config) -> int | None:
-    """Return the half that the score of a card was trained on, which is then the one to fit Y(x) to; None
-    without a card, or if it was trained on no half. TrigemuError if the card has mistakes."""
+    """Return the half that the score of a card was trained on, then the one to fit Y(x) to."""
     if config.table.card is None:
         return None
     context = Context(config.context.scope, config.context.folder)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import carray, types
+from numba import carray
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.kernels import call_function, kernel, pointer
@@ -269,11 +269,6 @@ def run(address: int, event: int) -> int:
         elif r[i[2]] != 0.0:  # FIRE
             decisions[i[1] // 64] |= np.uint64(1) << np.uint64(i[1] % 64)
     return requested
-
-
-def compile_machine() -> None:
-    """Compile the machine, or load it."""
-    run.compile((types.intp, types.intp))  # type: ignore[attr-defined]
 
 
 @kernel

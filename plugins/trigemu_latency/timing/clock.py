@@ -89,7 +89,7 @@ def measure(contenders: Sequence[TimedCall], clock: Clock) -> list[Timing]:
                 number
                 for number in waiting
                 if spent[number] < SECONDS * 1e9
-                and not (ROUNDS <= len(passes[number]) >= CALLS / contenders[number].calls)
+                and len(passes[number]) < max(ROUNDS, CALLS / contenders[number].calls)
             ]
     pairs = zip(passes, contenders, strict=True)
     return [summary(np.array(times), contender.events) for times, contender in pairs]
