@@ -164,8 +164,7 @@ def _scaled(value: float, at: int) -> float:
 
 @kernel
 def score_blocks(run: int, table: int, at: int, features: Features, scores: FloatArray) -> None:
-    """Compute the scores float64[n] of features float32[n, k], sixteen events at a time. run: the address of
-    the function that runs the steps; at: the address of the input."""
+    """Compute the scores of features float32[n, k] by `run`, sixteen events at a time."""
     n, d = features.shape
     out = _integer(table, 7)
     for first in range(0, n, LANES):

@@ -87,7 +87,7 @@ def model_call(trigger: object) -> ModelCall | None:
 
 @singledispatch
 def engines_of(kind: object) -> Mapping[str, Any]:
-    """Return a kind with each engine that it could name. One with the key `engine` registers."""
+    """Return a kind by each engine that it could name. One with the key `engine` registers its class."""
     return {}
 
 

@@ -135,8 +135,7 @@ def _best(learner: _Learner, model: _Trees) -> tuple[int, list[str]]:
 
 
 def _order(names: list[str], features: int, inputs: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Return the input that each feature of a file is, and a sentence if its names have another order than
-    the inputs. Raises TrigemuError if only some of its names are those of inputs in another place."""
+    """Return the input of each feature of a file, and a sentence if the order differs; or TrigemuError."""
     if names and len(names) != features:
         raise TrigemuError(f"is damaged: it has {len(names)} feature_names for {features} features")
     names_here, card = ([_plain(name) for name in texts] for texts in (names, inputs))

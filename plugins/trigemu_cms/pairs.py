@@ -126,8 +126,7 @@ def pairs_table(pairs: Sequence[CheckedPair]) -> Table:
 
 
 def as_json(pairs: Sequence[CheckedPair]) -> str:
-    """Return the JSON document of `trigemu check-decisions --all`: of each pair the document of a single
-    check, its files and what the import left out."""
+    """Return the JSON document of --all: the document of each check, its files, what is left out."""
     documents = [
         {
             "menu": checked.pair.menu.name,

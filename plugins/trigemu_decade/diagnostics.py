@@ -183,9 +183,13 @@ def _below(terms: FloatArray, order: IntArray) -> FloatArray:
 
 
 def overlap(events: ScoredEvents, accepted: BoolArray) -> Overlap:
-    """Return the overlap of the trigger with these decisions, bool[n]. The errors of the ratios include the
-    correlation of share and ceiling; the pull uses the scatter of all events, since the observed one is
-    smallest if all accepted events are unique by chance."""
+    """Return the overlap of the trigger with these decisions, bool[n]. The share is a ratio of dependent
+    sums, S = Σ w u / Σ w over accepted events, where u is the probability that no other trigger accepts; so
+    is the ceiling C, over all events, which include the accepted ones. With the total weights T of accepted
+    and R of all events, S − C is Σ w (s / T − 1 / R) (u − C) over all events, with s = 1 for accepted ones;
+    this includes the correlation. For the pull, (u − C)² is replaced by its mean over all events, which is
+    correct if S = C: the observed value is smallest if all events are unique by chance. In that case the mean
+    also gives the error of the share."""
     weight, lost, interaction = events.weight, 1.0 - events.any_primary, events.interaction
     w, u, interactions = weight[accepted], lost[accepted], interaction[accepted]
     ceiling, share = _mean(lost, weight, interaction), _mean(u, w, interactions)
@@ -206,7 +210,7 @@ def _rate(terms: FloatArray, interaction: IntArray) -> Estimate:
 
 
 def _mean(values: FloatArray, weight: FloatArray, interaction: IntArray) -> Estimate:
-    """Return the weighted mean, and its error as of a ratio of dependent sums."""
+    """Return the weighted mean, and its error √(Σ (Σ w (v − mean))²) / Σ w, of dependent sums."""
     total = float(weight.sum())
     if not total > 0:
         return Estimate(None, None)

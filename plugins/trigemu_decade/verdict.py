@@ -111,7 +111,7 @@ def _differ(one: Estimate, other: Estimate) -> bool:
 
 
 def _shared(events: ScoredEvents, passing: BoolArray, menu: Menu) -> Iterator[Shared]:
-    """Yield the triggers that accept more of the passing than of all events, in that order."""
+    """Yield the triggers that accept more of the passing than of all events, by falling excess."""
     total, rate = float(events.weight[passing].sum()), float(events.weight.sum())
     if not total > 0:
         return
