@@ -184,8 +184,7 @@ def preselected(work: Workspace, requires: Condition | None) -> tuple[Workspace,
 
 
 def scores_among(selected: BoolArray, scores: Callable[[], FloatArray]) -> FloatArray:
-    """Return float64[n]: the scores of the selected events, −inf for the others. `scores` is called only if
-    any event is selected."""
+    """Return float64[n], −inf for events that are not selected; `scores` is called if any is."""
     result = np.full(len(selected), -np.inf)
     if selected.any():
         result[selected] = scores()
@@ -212,8 +211,7 @@ class Scorer:
         return tuple(f"{self.file} {note}" for note in self.network.notes)
 
     def scores(self, work: Workspace) -> FloatArray:
-        """Return the scores float64[n] of all events of a workspace; −inf if an input without padding is
-        missing."""
+        """Return the scores float64[n] of a workspace; −inf if an input without padding is missing."""
         return work.once(self, lambda: self.scores_of(*self.inputs.evaluate(work)))
 
     def scores_of(self, features: Features, complete: BoolArray) -> FloatArray:
@@ -233,8 +231,7 @@ def open_scorer(
     named_in: str = "menu",
     engine: Engine = "onnxruntime",
 ) -> Scorer:
-    """Open the model of a card; raise TableError or TrigemuError if card or model have mistakes. named_in:
-    whether a "menu" or another "card" names it."""
+    """Open the model of a card that a "menu" or "card" names; TableError or TrigemuError."""
     card = open_card(context, name, sha256, AnomalyCard, named_in)
     table = card.table.network
     inputs, scales = _inputs_of(card)
@@ -264,8 +261,7 @@ def _inputs_of(card: Card[AnomalyCard]) -> tuple[Inputs, tuple[InputScale | None
 
 
 def read_inputs(blocks: Iterable[InputBlock], parse: Callable[[str, int, int], Number | None]) -> Inputs:
-    """Read the inputs of blocks. parse(text, block, position) returns a number, or None after recording
-    a mistake."""
+    """Read the inputs of blocks; `parse` returns a number, or None after recording a mistake."""
     numbers: list[Number] = []
     texts: list[str] = []
     padding: list[float | None] = []

@@ -35,8 +35,7 @@ def empty_context(file: Path, contents: Mapping[str, bytes] | None = None) -> Co
 
 
 def input_blocks(texts: Sequence[str], file: Path) -> Blocks:
-    """Return the inputs that are separated by commas, in blocks with the objects that they need; raise
-    TrigemuError for what a card in a file cannot have."""
+    """Return the inputs separated by commas, in blocks with their objects; or TrigemuError."""
     context = empty_context(file)
     inputs: list[tuple[str, str]] = []
     for text in texts:
@@ -58,8 +57,7 @@ def input_tables(blocks: Blocks) -> Iterator[str]:
 
 
 def network_table(model: Path, content: bytes, card: Path) -> str:
-    """Return [network] of a model with this content, in a card; raise TrigemuError if the card cannot name
-    it."""
+    """Return [network] of a model in a card; TrigemuError if the card cannot name it."""
     try:
         str(model).encode()
     except UnicodeEncodeError:
@@ -117,8 +115,7 @@ class Card(Generic[C]):
     integers: Integers | None = None
 
     def observable(self, text: str, key: Key) -> Number | None:
-        """Parse a number per event with the names of the card; on failure, record the mistake at the key and
-        return None."""
+        """Parse a number with the names of the card, or record the mistake at the key."""
         return self.document.attempt(lambda: self.context.observable(text), key)
 
     def model(self, file: ModelFile, key: Key) -> bytes:
@@ -145,10 +142,7 @@ class Card(Generic[C]):
 def open_card(
     context: Context, name: str, sha256: str | None, struct: type[C], named_in: str = "menu"
 ) -> Card[C]:
-    """Read the card of that name, relative to the folder of the context, which is that of a menu or a card.
-
-    Raises TableError with all its mistakes, or if its sha256 is not the expected one.
-    """
+    """Read the card of a name, relative to the folder of the context; TableError with all its mistakes."""
     path = context.folder / name
 
     def read(file: Path) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -15,7 +14,6 @@ from trigemu.cli.console import say
 from .card import MAX_BYTES, Blocks, input_blocks, input_tables, network_table
 from .models import open_model
 from .network import Network
-from .score_model import ScoreModel
 
 #: The first lines of a card: what its author has to add.
 _HEAD = """\
@@ -80,23 +78,16 @@ def card(model: Path, texts: tuple[str, ...], file: Path) -> None:
     if isinstance(opened, Network):
         read, output = opened.ends
         what, score = f"{what} in {read!r}, score {output!r}", f"The output {output!r} of {model.name}."
-    write_text(file, _card(network_table(model, content, file), score, blocks))
-    for line in (*_summary(file, f"{what} of {model}", blocks), *_told(model, opened, inputs)):
+    tables = [network_table(model, content, file), *input_tables(blocks)]
+    write_text(file, _HEAD.format(description=toml_text.entry("description", score)) + "\n".join(tables))
+    for line in _summary(file, f"{what} of {model}", blocks):
         say(line)
-
-
-def _told(model: Path, opened: ScoreModel, inputs: Sequence[str]) -> Iterator[str]:
-    """Yield lines about what the file says of itself, and its names of the inputs if they are others."""
-    yield from (f"Warning: {model} {note}." for note in opened.notes)
+    for note in opened.notes:
+        say(f"Warning: {model} {note}.")
     pairs = zip(opened.names, inputs, strict=False)
     if others := [f"{name} = {text}" for name, text in pairs if name != text]:
         shown = ", ".join(others[:_PAIRS]) + f" and {len(others) - _PAIRS} more" * (len(others) > _PAIRS)
-        yield f"{model} names its inputs, and --inputs gives for them: {excerpt(shown, 2000)}"
-
-
-def _card(network: str, score: str, blocks: Blocks) -> str:
-    description = toml_text.entry("description", score)
-    return _HEAD.format(description=description) + "\n".join([network, *input_tables(blocks)])
+        say(f"{model} names its inputs, and --inputs gives for them: {excerpt(shown, 2000)}")
 
 
 def _summary(file: Path, what: str, blocks: Blocks) -> list[str]:

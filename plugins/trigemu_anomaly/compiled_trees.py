@@ -40,11 +40,11 @@ class CompiledTrees:
         self._model, self._features = _model(trees), trees.features
         self._library: ctypes.CDLL | None = None
         self.engine, self.notes = "compiled by treelite", tuple[str, ...]()
-        nodes, compiler = len(trees.feature), _compiler()
+        nodes, compiler, name = len(trees.feature), _compiler(), _name(self._model)
         if nodes > MAX_NODES:
             reason = f"has {nodes} nodes, of which at most {MAX_NODES} are compiled"
-        elif path := _cached(self._model):
-            self._load(path)
+        elif kept := [path for folder in cache.cache_folders() if (path := folder / name).is_file()]:
+            self._load(kept[0])
             return
         elif compiler:
             with _compiled(self._model, compiler) as path:
@@ -61,8 +61,7 @@ class CompiledTrees:
         self._lock = Lock()
 
     def predict(self, x: Features) -> FloatArray:
-        """Return the scores float64[n] of float32[n, d], none of which is NaN, in one call that releases the
-        GIL."""
+        """Return the scores float64[n] of float32[n, d] without NaN, in one call without the GIL."""
         if x.ndim != 2 or x.shape[1] != self._features:
             raise ValueError(f"trees that read {self._features} features got an array {x.shape}")
         rows = np.ascontiguousarray(x, np.float32)
@@ -133,11 +132,6 @@ def _name(model: treelite.Model) -> str:
     """Return the name of the library of a model in the cache."""
     versions = f"{treelite.__version__} {tl2cgen.__version__} {platform.machine()}"
     return f"{hashlib.sha256(model.serialize_bytes() + versions.encode()).hexdigest()}.so"
-
-
-def _cached(model: treelite.Model) -> Path | None:
-    paths = (folder / _name(model) for folder in cache.cache_folders())
-    return next((path for path in paths if path.is_file()), None)
 
 
 @contextmanager

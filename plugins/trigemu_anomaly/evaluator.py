@@ -68,11 +68,8 @@ _double, _put_double = numbers_at(types.float64)
 
 @c_function
 def run_floats(table: int) -> int:
-    """Run steps of float32 whose input is written.
-
-    The table has the addresses of the steps, of lists, weights and memory, the numbers of steps and of lanes,
-    16 or 1, the size of a number, and the addresses of the score, and of a copy of it as a float64.
-    """
+    """Run steps of float32. The table has the addresses of the steps, lists, weights and memory, the numbers
+    of steps and of lanes, the size of a number, and the addresses of the score and its float64."""
     return _run(table, np.float32(0))
 
 
@@ -167,8 +164,7 @@ def _scaled(value: float, at: int) -> float:
 
 @kernel
 def score_blocks(run: int, table: int, at: int, features: Features, scores: FloatArray) -> None:
-    """Compute the scores float64[n] of features float32[n, k], sixteen events at a time. run: the address of
-    the function that runs the steps; at: the address of the input."""
+    """Compute the scores of features float32[n, k] by `run`, sixteen events at a time."""
     n, d = features.shape
     out = _integer(table, 7)
     for first in range(0, n, LANES):

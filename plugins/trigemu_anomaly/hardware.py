@@ -28,11 +28,8 @@ _COLUMN = re.compile(r"([A-Za-z_]\w*)\[(\d+)\]\.hw_(pt|eta|phi|upt)")
 def hardware_input(
     text: str, padding: float | None, halved: bool, integers: Integers | None, scope: Scope
 ) -> tuple[str, float | None, InputScale | None]:
-    """Return the observable to read for an input, its padding, and how it becomes an integer.
-
-    halved: whether the integers of pT are halved. Raises TrigemuError if the scale of the object lacks the
-    column.
-    """
+    """Return the observable to read for an input, its padding, and how it becomes an integer; TrigemuError if
+    the scale of the object lacks the column."""
     match = _COLUMN.fullmatch(text.strip())
     if not match:
         return text, padding, None

@@ -318,8 +318,5 @@ def fill_events(fill: int, t: int, features: Features, complete: BoolArray) -> i
 
 @cache
 def inputs_function() -> int:
-    """Return the address of `fill_block`, for `call_function`.
-
-    Code that calls it by its address does not contain it, which would be compiled again each time.
-    """
+    """Return the address of `fill_block`: code that calls it by address is not compiled with it each time."""
     return address_of(fill_block, types.intp(types.intp))

@@ -32,11 +32,9 @@ _TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 
 
 class InputTable:
-    """The inputs of a model, as instructions for the kernel.
-
-    padding: the replacement for a missing value; None if an event without that value is incomplete.
-    is_direct: whether no part of it is computed as an array first.
-    """
+    """The inputs of a model, as instructions for the kernel. padding: the replacement for a missing value;
+    None if an event without that value is incomplete. is_direct: whether no part of it is computed as an
+    array first."""
 
     def __init__(self, numbers: Sequence[Number], padding: Sequence[float | None]) -> None:
         self.is_direct = True
@@ -58,9 +56,12 @@ class InputTable:
             groups.setdefault((*step, 0 if is_element else input_number), []).append(
                 (index, input_number, int(value is None))
             )
+        _, _, sums, parts, steps, members = self._lists
         for selections, is_vector in self._sums.items():
-            self._sum_rows(selections, is_vector)
-        *_, steps, members = self._lists
+            sums.append((int(is_vector), len(parts), len(selections)))
+            names = ("pt", "phi") if is_vector else ("pt", "pt")
+            for d in selections:
+                parts.append((self._selection(d), *(self._column((d.base, name)) for name in names)))
         for key, of_step in groups.items():
             by_index = {index: (input_number, needed) for index, input_number, needed in of_step}
             last = max(by_index)
@@ -100,13 +101,6 @@ class InputTable:
         """Return the number of a sum, which is made once for the same selections."""
         self._sums[selections] = self._sums.get(selections, False) or is_vector
         return list(self._sums).index(selections)
-
-    def _sum_rows(self, selections: tuple[ObjectSelection, ...], is_vector: bool) -> None:
-        sums, parts = self._lists[2:4]
-        sums.append((int(is_vector), len(parts), len(selections)))
-        names = ("pt", "phi") if is_vector else ("pt", "pt")
-        for d in selections:
-            parts.append((self._selection(d), *(self._column((d.base, name)) for name in names)))
 
     def _column(self, key: tuple[str, Column] | Number) -> int:
         return self._columns.setdefault(key, len(self._columns))

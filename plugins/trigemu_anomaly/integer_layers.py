@@ -221,11 +221,9 @@ _MAX_WINDOWS = 4096
 
 @dataclass(frozen=True)
 class InputScale:
-    """How an input in GeV or radians becomes an integer of the hardware.
-
-    first, step: where bin 0 begins, and the width of a bin. lowest, highest: the first and the last bin.
-    period: the bins of a circle, or 0. halved: whether the integer is then halved and rounded down.
-    """
+    """How an input in GeV or radians becomes an integer of the hardware. first, step: where bin 0 begins, and
+    the width of a bin. lowest, highest: the first and the last bin. period: the bins of a circle, or 0.
+    halved: whether the integer is then halved and rounded down."""
 
     first: float = 0.0
     step: float = 1.0

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from trigemu.base.errors import TrigemuError, excerpt
 
+from .boosted import load_trees
 from .integer_layers import InputScale
 from .integer_network import IntegerNetwork
 from .network import Engine, Network
 from .score_model import ScoreModel
+from .xgboost_file import LOGISTIC
 
 #: Largest model in JSON, in bytes.
 MAX_JSON = 2**25
@@ -23,12 +25,8 @@ def open_model(
     scales: Sequence[InputScale | None] = (),
     inputs: Sequence[str] = (),
 ) -> ScoreModel:
-    """Return the model of a file with this number of inputs: ONNX, or JSON of XGBoost or of an integer
-    network.
-
-    engine: of a model in ONNX. scales: of the inputs of an integer network. inputs: as the card writes
-    them, with which the names in the file are compared. Raises TrigemuError if the model cannot be used.
-    """
+    """Return the model of a file; TrigemuError if it cannot be used. engine: of a model in ONNX; scales: of
+    an integer network; inputs: as the card writes them, with which the names in the file are compared."""
     keys = _keys(content) if content.lstrip().startswith(b"{") else []
     if "layers" not in keys and any(scales):
         raise TrigemuError("is no integer network: only these have inputs with a scale of the hardware")
@@ -37,9 +35,7 @@ def open_model(
     if "layers" in keys:
         return IntegerNetwork(content, features, scales)
     if "learner" in keys:
-        from .boosted import Classifier
-
-        return Classifier(content, features, inputs)
+        return load_trees(content, features, LOGISTIC, tuple(inputs))
     names = excerpt(", ".join(keys))
     expected = "an ONNX model, trees that XGBoost wrote, or an integer network"
     raise TrigemuError(f"is JSON with the keys {names}: expected {expected}")

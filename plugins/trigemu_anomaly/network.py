@@ -25,10 +25,7 @@ _OPSETS = range(13, 24)
 
 
 def trace(graph: Graph, features: int) -> tuple[Trace, int]:
-    """Return the steps of a graph, whose input has the slots 0 to `features`, and the slot of the score.
-
-    Raises UnknownError if a part is not known.
-    """
+    """Return the steps of a graph, whose input has the slots 0 to `features`, and the slot of the score."""
     weights, values = graph.weights, dict[str, Any](graph.weights)
     inputs = [tensor for tensor in graph.inputs if tensor.name not in weights]
     if graph.opset not in _OPSETS or len(graph.nodes) > MAX_NODES:
@@ -83,8 +80,7 @@ Engine = Literal["onnxruntime", "kernels"]
 
 
 class Network(ScoreModel):
-    """A network in ONNX with one score per event. ONNX Runtime evaluates it, by choice or where an operator
-    has no kernel."""
+    """A network in ONNX; ONNX Runtime evaluates it by choice, or if an operator has no kernel."""
 
     def __init__(self, content: bytes, features: int, engine: Engine = "onnxruntime") -> None:
         self._content, self._features = content, features

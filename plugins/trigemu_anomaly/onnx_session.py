@@ -29,10 +29,7 @@ _NUMBERS = 2**23
 
 
 class Session:
-    """A model in ONNX Runtime. Not picklable: created in each process.
-
-    Raises TrigemuError if a model cannot be used.
-    """
+    """A model in ONNX Runtime, or TrigemuError. Not picklable: created in each process."""
 
     def __init__(self, content: bytes, features: int) -> None:
         self._features, self._session = features, _opened(content)
@@ -83,8 +80,7 @@ class Session:
             raise TrigemuError(f"gives {scores.size / 16:g} numbers an event, expected one score")
 
     def _check_independence(self) -> None:
-        """Raise TrigemuError if the score of a row depends on the other rows, or changes from call to
-        call."""
+        """Refuse a model whose score of a row depends on other rows or on chance."""
         random = np.random.default_rng(1)
         rows = random.normal(size=(16, self._features)).astype(np.float32)
         scores = self._run(rows)[::2].copy()
@@ -96,8 +92,7 @@ class Session:
             )
 
     def score(self, features: Features) -> FloatArray:
-        """Return the scores float64[n] of features float32[n, k], in one call; NaN if the model returns
-        NaN."""
+        """Return the scores float64[n] of features float32[n, k]; NaN if the model returns NaN."""
         rows = np.ascontiguousarray(features, np.float32)
         most = max(_NUMBERS // self._features, 1)
         parts = [self._run(rows[first : first + most]) for first in range(0, len(rows), most)]

@@ -62,10 +62,6 @@ def _single(number: float) -> Floats:
     return np.array(number, np.float32)
 
 
-def _equal(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    return steps.elementwise(do.EQUAL, *_floats(*operands), kind=BOOL)
-
-
 def _not(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     (x,) = operands
     if not isinstance(x, Value) or x.kind != BOOL:
@@ -296,7 +292,7 @@ RULES: dict[str, Rule] = {
     "Constant": _constant,
     "Div": _binary(do.DIVIDE, np.divide),
     "Elu": _elu,
-    "Equal": _equal,
+    "Equal": lambda steps, operands, attributes: steps.elementwise(do.EQUAL, *_floats(*operands), kind=BOOL),
     "Exp": _unary(do.EXPONENTIAL, np.exp),
     "Flatten": _flat,
     "Gather": _gather,

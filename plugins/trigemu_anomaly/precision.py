@@ -68,8 +68,7 @@ def table_of(fixed: FixedEnsemble) -> PrecisionTable:
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """Boosted trees of a trigger. inputs: ordered as the trees number them. sha256: digest of the
-    model file. precision: None for floating point."""
+    """Boosted trees of a trigger, and the digest of their file. precision: None for floating point."""
 
     inputs: Inputs
     sha256: str
@@ -112,6 +111,5 @@ class TreeModel:
 
 @singledispatch
 def trees_of(trigger: object) -> TreeModel | None:
-    """Return the boosted trees of a trigger for firmware; None if it has none. A kind with trees registers
-    its class."""
+    """Return the boosted trees of a trigger for firmware. A kind with trees registers its class."""
     return None

@@ -21,14 +21,12 @@ class ScoreModel(ABC):
 
     @abstractmethod
     def score(self, features: Features) -> FloatArray:
-        """Return the scores float64[n] of features float32[n, k], of all rows in one call that releases the
-        GIL; NaN if the model returns NaN."""
+        """Return the scores float64[n] of features float32[n, k] in one call without the GIL."""
 
     @abstractmethod
     def row(self) -> Row:
         """Return memory for one event at a time."""
 
     def bound(self, features: Features) -> Callable[[], Array] | None:
-        """Return a function that runs the model on what these rows, float32[n, k], contain then, in one bare
-        call of ONNX Runtime. None if that is not possible."""
+        """Return a function that runs ONNX Runtime on what these rows contain then, if possible."""
         return None

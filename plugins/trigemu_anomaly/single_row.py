@@ -81,32 +81,27 @@ class ModelCall:
 
 @singledispatch
 def model_call(trigger: object) -> ModelCall | None:
-    """Return how the models of a trigger decide one event; None for a trigger without models. A kind with
-    models registers its class."""
+    """Return how the models of a trigger decide one event. A kind with models registers its class."""
     return None
 
 
 @singledispatch
 def engines_of(kind: object) -> Mapping[str, Any]:
-    """Return the same kind with each engine that it could name, by engine. A kind with the key `engine`
-    registers its class."""
+    """Return a kind by each engine that it could name. One with the key `engine` registers its class."""
     return {}
 
 
 @singledispatch
 def bare_models(trigger: object, events: Events) -> Mapping[str, Callable[[], object]]:
-    """Return calls of the bare models of a trigger on all of these events, with inputs at hand: of ONNX
-    Runtime ("bare_onnxruntime") and of compiled trees ("bare_bdt"). A kind with models registers its
-    class."""
+    """Return calls of the bare models of a trigger on these events, with inputs at hand: "bare_onnxruntime",
+    "bare_bdt". A kind with models registers its class."""
     return {}
 
 
 class Decision:
-    """Whether the score of a row, less that of another one if it is given, is above a threshold.
-
-    columns: int64[d], the features that are the input of the other row; None: its input is written otherwise.
-    native: the decision as machine code, unless a row is a Python function.
-    """
+    """Whether the score of a row, less that of another one if it is given, is above a threshold. columns:
+    int64[d], the features that are the input of the other row; None: its input is written otherwise. native:
+    the decision as machine code, unless a row is a Python function."""
 
     def __init__(
         self, row: Row, threshold: float, less: Row | None = None, columns: IntArray | None = None
@@ -116,7 +111,10 @@ class Decision:
         rows = [row] if less is None else [row, less]
         if any(one.python for one in rows):
             return
-        numbers = [number for one in rows for number in _numbers(one)] + [0] * 4 * (2 - len(rows))
+        numbers = [0] * 8
+        for i, one in enumerate(rows):
+            places = one.score.ctypes.data, one.features.ctypes.data
+            numbers[4 * i : 4 * i + 4] = one.function, one.arguments, *places
         numbers += (0, 0) if columns is None else (columns.ctypes.data, len(columns))
         above = np.array([threshold])
         table = np.array([*numbers, above.ctypes.data], np.int64)
@@ -135,10 +133,6 @@ class Decision:
 def is_above(score: float, threshold: float) -> int:
     """Return the decision of a `Model`."""
     return -1 if score != score else int(score > threshold)
-
-
-def _numbers(row: Row) -> tuple[int, int, int, int]:
-    return row.function, row.arguments, int(row.score.ctypes.data), int(row.features.ctypes.data)
 
 
 @c_function

@@ -28,12 +28,10 @@ _RUN = {
 
 @dataclass(frozen=True)
 class Layout:
-    """Steps with their places in memory, in units of a number, for `lanes` events side by side.
-
-    steps: int64[s, WIDTH]. lists: int64, places that steps gather, and further numbers of steps. weights,
-    memory: numbers of the type; the constants are written. at, out: places of the first input and of the
-    score, which are float32. lanes: 16 or 1.
-    """
+    """Steps with their places in memory, in units of a number, for `lanes` events side by side. steps:
+    int64[s, WIDTH]. lists: int64, places that steps gather, and further numbers of steps. weights, memory:
+    numbers of the type; the constants are written. at, out: places of the first input and of the score, which
+    are float32. lanes: 16 or 1."""
 
     steps: IntArray
     lists: IntArray

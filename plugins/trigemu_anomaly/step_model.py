@@ -20,8 +20,7 @@ KERNELS = "trigemu's kernels"
 
 
 class StepModel(ScoreModel):
-    """The steps that a score needs. features: the number of inputs, which have the first slots; score: the
-    slot of the score."""
+    """The steps of a score; `features` inputs have the first slots, score is the slot of the score."""
 
     def __init__(
         self, trace: Trace, steps: list[Step], features: int, score: int, kind: npt.DTypeLike = np.float32

@@ -32,8 +32,7 @@ class UnknownError(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """Numbers of an event. slots: int64, in the shape of the value without its first axis, the events. kind:
-    FLOAT or BOOL, or DOUBLE for a score."""
+    """Numbers of an event. slots: int64, without the axis of events. kind: FLOAT, BOOL or DOUBLE."""
 
     slots: IntArray
     kind: int = FLOAT

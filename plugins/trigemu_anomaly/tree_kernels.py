@@ -47,11 +47,8 @@ _double, _put = numbers_at(types.float64)
 
 
 class TreeKernels:
-    """Trees for kernels. engine: how they are evaluated.
-
-    fixed: the types of inputs and score, and the scales of the inputs: thresholds, leaves and base of the
-    trees are then words.
-    """
+    """Trees for kernels. engine: how they are evaluated. fixed: the types of inputs and score, and the
+    scales, of trees of words."""
 
     def __init__(self, trees: Ensemble, fixed: tuple[ApFixed, ApFixed, Sequence[int]] | None = None) -> None:
         self.features, self.cells = trees.features, 0
@@ -103,14 +100,11 @@ class TreeKernels:
 
 
 def _cells(trees: Ensemble, score: ApFixed | None) -> list[Array] | None:
-    """Return the arrays of a table; None if it would be too large.
-
-    These are, for each input that a tree splits on, the input, the number of cells from one of its bins to
-    the next, and its first level, int64; the start of each level of a search: the thresholds of an input,
-    ascending, preceded by every fourth of them, and so on until at most four are left; the thresholds of all
-    levels, filled up with NaN, which no value reaches; and for each cell the score, and whether a sum was
-    outside of its type.
-    """
+    """Return the arrays of a table; None if it would be too large. These are, for each input that a tree
+    splits on, the input, the number of cells from one of its bins to the next, and its first level, int64;
+    the start of each level of a search: the thresholds of an input, ascending, preceded by every fourth of
+    them, and so on until at most four are left; the thresholds of all levels, filled up with NaN, which no
+    value reaches; and for each cell the score, and whether a sum was outside of its type."""
     split = trees.feature >= 0
     feature = np.unique(trees.feature[split]).astype(np.int64)
     cuts = [np.unique(trees.threshold[trees.feature == number]) for number in feature]
@@ -145,8 +139,7 @@ def _levels(cuts: FloatArray) -> list[FloatArray]:
 def _sums(
     trees: Ensemble, feature: IntArray, cuts: list[FloatArray], score: ApFixed | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the score of each cell, and 1 where a sum was outside of its type, else 0: arrays with one
-    dimension per input."""
+    """Return the score of each cell, and where a sum was outside of its type, by input."""
     shape = [len(some) + 1 for some in cuts]
     sums: Any = np.zeros(shape, np.float32) if score is None else np.full(shape, trees.base)
     outside = np.zeros(shape)

@@ -32,13 +32,11 @@ MAX_DEPTH = 64
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Trees with one score, as concatenated arrays of nodes.
-
-    feature: int32[nodes], the input that a node splits on, −1 for a leaf. threshold: float64[nodes]; x <
-    threshold goes left. left, right: int32[nodes], the indices of the children, larger than the index of
-    their parent, −1 for a leaf. value: float64[nodes], of leaves. starts: int32[trees + 1], the first node of
-    each tree, its root. base: the score to which leaves are added. features: the number of inputs.
-    """
+    """Trees with one score, as concatenated arrays of nodes. feature: int32[nodes], the input that a node
+    splits on, −1 for a leaf. threshold: float64[nodes]; x < threshold goes left. left, right: int32[nodes],
+    the indices of the children, larger than the index of their parent, −1 for a leaf. value: float64[nodes],
+    of leaves. starts: int32[trees + 1], the first node of each tree, its root. base: the score to which
+    leaves are added. features: the number of inputs."""
 
     feature: Nodes
     threshold: FloatArray
@@ -155,8 +153,7 @@ class FixedEnsemble:
 
     @cached_property
     def reach(self) -> tuple[int, int]:
-        """The lowest and the highest word of the sum, if each tree contributed its lowest or highest leaf
-        and nothing overflowed."""
+        """The lowest and highest word of the sum of lowest or highest leaves, without overflow."""
         leaf, starts = self.ensemble.feature < 0, self.ensemble.starts[:-1]
         highest = np.iinfo(np.int64).max
         low = np.minimum.reduceat(np.where(leaf, self.values, highest), starts)

@@ -183,12 +183,10 @@ CONVERSION = (
 
 
 def _converted(v: Lanes, to: dict[str, Lanes]) -> Lanes:
-    """Convert words to another type, without branches.
-
-    Shifted to the right by `right` bits, they are rounded down, then up where the rounding says so; shifted
-    to the left by `left`, words beyond `low` or `high` are limited, or lose their upper bits. Masks, −1 or 0,
-    choose the modes. Words below `floor` are raised to it first, which is a ReLU.
-    """
+    """Convert words to another type, without branches. Shifted to the right by `right` bits, they are rounded
+    down, then up where the rounding says so; shifted to the left by `left`, words beyond `low` or `high` are
+    limited, or lose their upper bits. Masks, −1 or 0, choose the modes. Words below `floor` are raised to it
+    first, which is a ReLU."""
     v = maximum(v, to["floor"])
     q, rest = v >> to["right"], v & to["rest"]
     negative = v < 0
@@ -277,15 +275,13 @@ def convert(typing: Any, y: Any, a: Any, to: Any, n: Any, word: Any) -> Any:
 
 
 def _layer(row: bool, together: int) -> Any:
-    """Make a function for kernels: (x, w, bias, n_in, n_out, y, last, word) computes y = bias + x w.
-
-    In blocks, x and y are [features][16 events], w is [n_in][n_out]. For a row, x is [n_in], and y, bias and
-    w have n_out padded to sixteen. Either adds float32 with one fma a term: every `PARTIAL`th term of the
-    first whole number of these to the same partial sum, the remaining terms to the first one, which starts
-    with the bias; last: whether a ReLU follows. Of words, each product is shifted to the right by `last` bits
-    and all is modulo 2^bits, so that the order does not matter. `together`: vectors of y that are computed in
-    one loop over x, in registers.
-    """
+    """Make a function for kernels: (x, w, bias, n_in, n_out, y, last, word) computes y = bias + x w. In
+    blocks, x and y are [features][16 events], w is [n_in][n_out]. For a row, x is [n_in], and y, bias and w
+    have n_out padded to sixteen. Either adds float32 with one fma a term: every `PARTIAL`th term of the first
+    whole number of these to the same partial sum, the remaining terms to the first one, which starts with the
+    bias; last: whether a ReLU follows. Of words, each product is shifted to the right by `last` bits and all
+    is modulo 2^bits, so that the order does not matter. `together`: vectors of y that are computed in one
+    loop over x, in registers."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, w, bias, n_in, n_out, y, last, _ = arguments

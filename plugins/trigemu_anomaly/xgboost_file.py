@@ -79,10 +79,8 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class XGBoostTrees(msgspec.Struct, frozen=True):
-    """A model in a file. tau: the quantile it was trained for, NaN for a classifier. ensemble: its trees,
-    whose score is the sum of leaves and base. notes: what was taken from the file otherwise than all its
-    trees on the inputs in their order. names: of its inputs in the file, in the order of the card; empty if
-    it has none."""
+    """A model in a file. tau: its quantile, NaN for a classifier. notes: what was not taken as all its trees
+    on the inputs in their order. names: of its inputs, in the order of the card."""
 
     tau: float
     ensemble: Ensemble
@@ -93,12 +91,8 @@ class XGBoostTrees(msgspec.Struct, frozen=True):
 def read_model(
     content: bytes, features: int, objective: Objective, inputs: Sequence[str] = ()
 ) -> XGBoostTrees:
-    """Read the file of a model that was trained for this objective and has this number of inputs; raise
-    TrigemuError if it cannot be used.
-
-    inputs: as the card writes them; if the file has the same names in another order, its features are those
-    inputs.
-    """
+    """Read the file of a model with this objective and number of inputs; TrigemuError if it cannot be used.
+    If its features are `inputs`, as the card writes them, in another order, they are matched by name."""
     learner = _parse(content).learner
     tau = _tau(learner.objective, objective)
     parameters, booster = learner.learner_model_param, learner.gradient_booster
@@ -126,8 +120,7 @@ def read_model(
 
 
 def _best(learner: _Learner, model: _Trees) -> tuple[int, list[str]]:
-    """Return the number of trees up to the best iteration of a training that stopped early, and a sentence if
-    there are more."""
+    """Return the number of trees up to the best iteration, and a sentence if there are more."""
     trees = len(model.trees)
     if (best := learner.attributes.get("best_iteration")) is None:
         return trees, []
@@ -142,8 +135,7 @@ def _best(learner: _Learner, model: _Trees) -> tuple[int, list[str]]:
 
 
 def _order(names: list[str], features: int, inputs: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Return the input that each feature of a file is, and a sentence if its names have another order than
-    the inputs. Raises TrigemuError if only some of its names are those of inputs in another place."""
+    """Return the input of each feature of a file, and a sentence if the order differs; or TrigemuError."""
     if names and len(names) != features:
         raise TrigemuError(f"is damaged: it has {len(names)} feature_names for {features} features")
     names_here, card = ([_plain(name) for name in texts] for texts in (names, inputs))
@@ -252,8 +244,7 @@ def _ensemble(trees: list[_Tree], weights: list[float], order: list[int], base: 
 
 
 def _reached(tree: _Tree, features: int) -> list[int]:
-    """Return the nodes that are reached from the root, each after its parent; raise TrigemuError unless they
-    are a tree."""
+    """Return the nodes from the root, each after its parent; TrigemuError if they are no tree."""
     n = len(tree.left_children)
     lengths = [len(column) for column in (tree.right_children, tree.split_indices, tree.split_conditions)]
     if not n or set(lengths) != {n}:

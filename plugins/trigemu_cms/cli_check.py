@@ -18,12 +18,22 @@ from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
+from trigemu.results.documents import csv_of
 from trigemu.samples.catalogue import without_bad_files
 
 from .cli_import import any_overlap_vetoes, mass_limit, networks, networks_of
 from .imported import LeftOut
 from .l1_conditions import AsEmulated
-from .pairs import CheckedPair, Pair, as_csv, as_json, find_pairs, pairs_page, read_menu_of, validation_page
+from .pairs import (
+    CheckedPair,
+    Pair,
+    as_json,
+    find_pairs,
+    pairs_page,
+    pairs_table,
+    read_menu_of,
+    validation_page,
+)
 from .recorded import with_decisions
 
 
@@ -130,7 +140,9 @@ def check(
         as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
         read = functools.partial(read_menu_of, plugin_path=folders, as_emulated=as_emulated)
         pairs = _check_all(folder, compared, read, json_file, csv_file, html_file)
-        fails = any(pair.result.differ or (strict and not pair.is_complete) for pair in pairs)
+        fails = any(
+            pair.result.differ or (strict and (pair.left_out or pair.result.skipped)) for pair in pairs
+        )
     else:
         if menu is None or sample is None:
             raise click.UsageError("expected MENU and SAMPLE, or --all FOLDER")
@@ -155,8 +167,7 @@ def _check_all(
     csv_file: Path | None,
     html_file: Path | None,
 ) -> list[CheckedPair]:
-    """Check the pairs of a folder, and write and print all results. compared: the comparison of one; read:
-    returns the menu of a pair, and the algorithms that its import left out."""
+    """Check the pairs of a folder by `compared`, with menus from `read`, and show all results."""
     pairs, alone = find_pairs(folder)
     files = on_disk(json_file, csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
@@ -172,7 +183,7 @@ def _check_all(
 
     documents = [
         (json_file, lambda: as_json(checked)),
-        (csv_file, lambda: as_csv(checked)),
+        (csv_file, lambda: csv_of(pairs_table(checked))),
         (html_file, lambda: validation_page(checked, alone)),
     ]
     present([pairs_page(checked, alone)], documents)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numba import carray, types
@@ -55,8 +56,7 @@ _COSH = 1e5
 def cut_numbers(
     quantity: str, names: tuple[str, ...], integers: Integers, window: Range
 ) -> tuple[float, ...]:
-    """Return the numbers of a cut, as an `Arithmetic` does: after the address of the function the quantity,
-    the limits, and the numbers of each pair with its tables."""
+    """Return the numbers of a cut as `Arithmetic` says: function, quantity, limits, each pair."""
     if (window.above, window.below) != (None, None):
         raise TrigemuError("above and below: integer limits are inclusive, give min or max")
     number = QUANTITIES.index(quantity)
@@ -79,8 +79,7 @@ def _address() -> float:
 def pair_numbers(
     quantity: int, names: tuple[str, str], scales: Sequence[HardwareScale], hardware_digits: Digits
 ) -> list[float]:
-    """Return the numbers that the kernels read for a pair, except the tables. Raises TrigemuError that names
-    missing keys of [integer]."""
+    """Return the numbers of a pair without tables; TrigemuError for missing keys of [integer]."""
     numbers = [0.0] * NUMBERS
     if quantity in (DETA, DR, MASS, MASS_UPT, MASS_OVER_DR):
         numbers[ETA_STEP : ETA_OFFSET_2 + 1] = _eta(names, scales)
@@ -100,8 +99,7 @@ def pair_numbers(
             (delta,) = _needed(hardware_digits, names, "inverse_dr")
     numbers[DELTA : LIMIT + 1] = [10.0**digits for digits in (delta, pt, trigonometry, limit)]
     if quantity >= TRANSVERSE:
-        column = "upt" if quantity == MASS_UPT else "pt"
-        of_pt = [_scale_of_pt(name, scale, column) for name, scale in zip(names, scales, strict=True)]
+        of_pt = _columns(names, scales, "upt" if quantity == MASS_UPT else "pt")
         numbers[PT_FIRST_1 : PT_BINS_2 + 1] = [n for s in of_pt for n in (s.first, s.step, float(s.bins))]
         _check_size(quantity, names, of_pt, pt, trigonometry)
     if quantity >= TRANSVERSE and quantity != PAIR_PT:
@@ -125,8 +123,7 @@ def tables(numbers: Sequence[float]) -> list[float]:
 def limits(
     quantity: int, low: float | None, high: float | None, hardware_digits: Digits, unit: float
 ) -> tuple[float, float]:
-    """Return the limits on a quantity, in `unit`; infinite if there is none. `pair_numbers` has checked the
-    digits."""
+    """Return the limits on a quantity, in `unit`, with digits that `pair_numbers` has checked."""
     digits = (
         hardware_digits.delta
         if quantity <= DR
@@ -159,23 +156,17 @@ def _needed(digits: Digits, pair: tuple[str, str], *names: str) -> tuple[int, ..
 
 
 def _eta(names: tuple[str, str], scales: Sequence[HardwareScale]) -> list[float]:
-    steps = [scale.eta for scale in scales]
-    for name, eta in zip(names, steps, strict=True):
-        if eta is None:
-            raise TrigemuError(f"[integer.{name}] has no eta")
-    step = min(eta.step for eta in steps if eta)
+    etas = _columns(names, scales, "eta")
+    step = min(eta.step for eta in etas)
     numbers = [step]
-    for eta in steps:
-        assert eta is not None
+    for eta in etas:
         ratio = round(eta.step / step)
         numbers += [float(ratio), 0.0 if eta.centred else float(ratio // 2)]
     return numbers
 
 
 def _phi(names: tuple[str, str], scales: Sequence[HardwareScale]) -> list[float]:
-    counts = [scale.phi.bins if scale.phi else 0 for scale in scales]
-    if 0 in counts:
-        raise TrigemuError(f"[integer.{names[counts.index(0)]}] has no phi")
+    counts = [phi.bins for phi in _columns(names, scales, "phi")]
     bins = max(counts)
     ratios = [bins // count for count in counts]
     if any(bins % count for count in counts):
@@ -186,11 +177,12 @@ def _phi(names: tuple[str, str], scales: Sequence[HardwareScale]) -> list[float]
     return [2 * math.pi / bins, float(bins), *(n for r in ratios for n in (float(r), float(r // 2)))]
 
 
-def _scale_of_pt(name: str, scale: HardwareScale, column: str) -> LinearScale:
-    scale_of_column = scale.pt if column == "pt" else scale.upt
-    if scale_of_column is None:
-        raise TrigemuError(f"[integer.{name}] has no {column}")
-    return scale_of_column
+def _columns(names: tuple[str, str], scales: Sequence[HardwareScale], column: str) -> list[Any]:
+    """Return the scales of a column of both objects."""
+    for name, scale in zip(names, scales, strict=True):
+        if getattr(scale, column) is None:
+            raise TrigemuError(f"[integer.{name}] has no {column}")
+    return [getattr(scale, column) for scale in scales]
 
 
 def _check_size(
@@ -225,8 +217,7 @@ def _middle(index: float, r: FloatArray, scale: int) -> float:
 
 @c_function
 def _inside(objects: int, n: int, i: int, j: int, k: int, numbers: int) -> int:
-    """Whether two or three objects pass a cut; −1 if one has a pT below 0, of the lowest bin of
-    some scales. See `Arithmetic`."""
+    """Whether objects pass a cut; −1 if one has a pT below 0, of the lowest bin of some scales."""
     o = carray(pointer(objects), (1 + len(COLUMNS), n), np.float64)
     r = carray(pointer(numbers), (1 << 20,), np.float64)
     quantity = int(r[0])

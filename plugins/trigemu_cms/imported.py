@@ -52,8 +52,7 @@ class Imported:
 
 
 def read_back(toml: str, source: Path) -> Menu:
-    """Return the menu in the TOML of an import. Raises TrigemuError, which names the source, if it cannot be
-    read: this package or the source then has a mistake that the import did not notice."""
+    """Return the menu of an import; TrigemuError if this package or the source has a mistake."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "menu.toml")
         file.write_text(toml, encoding="utf-8")

@@ -29,7 +29,8 @@ from .l1_grammar import (
     parse,
 )
 from .l1_objects import Needed, integer_tables, never_fires, precision, scale_warnings
-from .l1_xml import Algorithm, Mistakes, XMLMenu, read_xml
+from .l1_xml import Algorithm, XMLMenu, read_xml
+from .yaml import noted
 
 #: The latest version of the grammar that this importer was written for.
 NEWEST_GRAMMAR = (0, 13)
@@ -41,11 +42,10 @@ def import_cms_l1(path: Path, as_emulated: AsEmulated | None = None) -> Imported
     """Read and convert a menu. TableError with all its mistakes, each with its line; TrigemuError if no
     algorithm can be emulated. as_emulated: by default, the conversion follows the menu exactly."""
     menu = read_xml(path)
-    mistakes = Mistakes(path)
-    assembly = _Assembly(menu, mistakes, as_emulated or AsEmulated())
+    assembly = _Assembly(menu, as_emulated or AsEmulated())
     for algorithm in menu.algorithms:
         assembly.add(algorithm)
-    mistakes.finish()
+    menu.document.finish()
     if not assembly.algorithms:
         reasons = [f"{path}:{out.line}: {out.name}: {out.reason}" for out in assembly.left_out]
         none = f"{path}: none of its {len(menu.algorithms)} algorithms can be emulated"
@@ -66,7 +66,7 @@ def _warnings(menu: XMLMenu) -> Iterator[str]:
     version = tuple(int(part) for part in re.findall(r"\d+", menu.grammar))
     if version > NEWEST_GRAMMAR:
         newest = ".".join(map(str, NEWEST_GRAMMAR))
-        yield f"{menu.path} has the grammar {menu.grammar}; the newest known one is {newest}"
+        yield f"{menu.document.path} has the grammar {menu.grammar}; the newest known one is {newest}"
 
 
 @dataclass
@@ -74,7 +74,6 @@ class _Assembly:
     """The converted algorithms. conditions: names and tables of conditions, by the content of the table."""
 
     menu: XMLMenu
-    mistakes: Mistakes
     as_emulated: AsEmulated
     algorithms: list[tuple[Algorithm, Converted]] = field(default_factory=list)
     conditions: dict[str, tuple[str, Converted]] = field(default_factory=dict)
@@ -83,8 +82,8 @@ class _Assembly:
     def add(self, algorithm: Algorithm) -> None:
         where = f"algorithm {algorithm.name!r} (index {algorithm.index})"
         try:
-            if converted := self.mistakes.attempt(lambda: self._convert(algorithm), algorithm.line, where):
-                self.algorithms.append((algorithm, converted))
+            with noted(self.menu.document, (algorithm.line,), where):
+                self.algorithms.append((algorithm, self._convert(algorithm)))
         except InexpressibleError as reason:
             self.left_out.append(LeftOut(algorithm.name, algorithm.index, algorithm.line, str(reason)))
 
@@ -141,8 +140,9 @@ class _Assembly:
             )
 
     def text(self) -> Iterator[str]:
-        menu = self.menu
-        title = f"From {menu.path.name} (sha256 {menu.sha256[:16]}…), grammar {menu.grammar or 'unknown'}."
+        menu, document = self.menu, self.menu.document
+        source = f"From {document.path.name} (sha256 {document.sha256[:16]}…)"
+        title = f"{source}, grammar {menu.grammar or 'unknown'}."
         yield toml_text.comment(f"{title} {menu.comment}".strip())
         yield toml_text.table("[menu]", {"name": menu.name, "format": FORMAT})
         if missing := sorted(self._objects() - set(STANDARD)):

@@ -90,9 +90,8 @@ def condition_table(
 
 
 def _score(algorithm: Algorithm, signal: Signal, networks: Sequence[ScoreNetwork]) -> dict[str, Any]:
-    """Return a threshold on the score of a network, or on a column of the sample, named after the score and
-    its model. Scores are multiples of a step, and `above` a value between two multiples means "at least" the
-    upper one."""
+    """Return a threshold on the score of a network, or on a column named after score and model. Scores are
+    multiples of a step: `above` between two multiples means "at least" the upper one."""
     if signal.crossing:
         raise InexpressibleError(f"{signal.name} is of another crossing, where scores do not exist")
     model, least, step = "", None, SCORES[signal.name]
@@ -200,8 +199,7 @@ class _Combination:
 
 
 def _limits(cut: Cut) -> dict[str, float]:
-    """Return the limits as the exact doubles of the XML: the integer arithmetic depends on their last
-    bits."""
+    """Return the exact doubles of the XML, on whose last bits the integer arithmetic depends."""
     if cut.minimum > cut.maximum:
         raise TrigemuError(
             f"cut {cut.name!r} (line {cut.line}): minimum {cut.minimum} is above maximum {cut.maximum}"

@@ -52,8 +52,7 @@ MAX_LEVELS = 50
 
 @dataclass(frozen=True)
 class Object:
-    """An object with a threshold. type: a key of OBJECTS. threshold: as written (3p5). exact: only that bin
-    passes. cuts: their names."""
+    """An object: a key of OBJECTS, its threshold as written (3p5), if exact of that bin only."""
 
     type: str
     threshold: str

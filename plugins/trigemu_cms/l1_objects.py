@@ -30,9 +30,8 @@ Needed = tuple[str, str, frozenset[str]]
 
 
 def edge_of(menu: XMLMenu, object_: str, kind: str, bin_: int, end: int) -> float:
-    """Return the lower (end 0) or upper (end 1) edge of the bin at a position of a scale, in the columns of
-    samples. This is the double of the XML; if the scale begins elsewhere, as in 2015, it is the edge of the
-    same integer, unless test vectors have no such objects."""
+    """Return the lower (end 0) or upper (end 1) edge of a bin in the columns of samples: the double of the
+    XML or, if the scale begins elsewhere, as in 2015, the edge of the same integer."""
     *ends, number = menu.scales[object_, kind].edges[bin_]
     if OBJECTS[object_] not in SCALES:
         return ends[end]
@@ -82,8 +81,7 @@ def integer_tables(menu: XMLMenu, needed: Iterable[Needed]) -> dict[str, dict[st
 
 
 def precision(menu: XMLMenu, first: str, second: str, kind: str) -> tuple[tuple[str, str], int]:
-    """Return the objects of a pair in the order of the XML, and the decimal digits of a quantity of the
-    pair."""
+    """Return the objects of a pair in the order of the XML, and the digits of its quantity."""
     for pair in ((first, second), (second, first)):
         if (digits := menu.digits.get(f"{'-'.join(pair)}-{kind}")) is not None:
             return pair, digits
@@ -133,7 +131,12 @@ def leg_of(menu: XMLMenu, algorithm: Algorithm, object_: Object) -> dict[str, An
     cuts: dict[str, list[Cut]] = {}
     for cut in cuts_of(algorithm, object_.cuts, f"{object_.type}{object_.threshold}", allowed):
         cuts.setdefault(cut.type, []).append(cut)
-    edge = NEVER if never_fires(menu, object_) else _threshold(menu, object_)
+    edge = NEVER
+    if not never_fires(menu, object_):
+        of_edge = _kind(menu, object_)
+        threshold = f"the threshold of {object_.type}{object_.threshold}"
+        bin_ = _edge(_scale(menu, object_.type, of_edge), object_.value, 0, threshold)
+        edge = edge_of(menu, object_.type, of_edge, bin_, 0)
     leg: dict[str, Any] = {"object": name} | ({"crossing": object_.crossing} if object_.crossing else {})
     leg["pt"] = {"min": edge, "max": edge} if object_.exact else {"min": edge}
     for kind, of_kind in cuts.items():
@@ -151,26 +154,10 @@ def _kind(menu: XMLMenu, object_: Object) -> str:
     return "COUNT" if (object_.type, "COUNT") in menu.scales else "ET"
 
 
-def _threshold(menu: XMLMenu, object_: Object) -> float:
-    kind = _kind(menu, object_)
-    scale = _scale(menu, object_.type, kind)
-    for i, (lower, _, _) in enumerate(scale.edges):
-        if abs(lower - object_.value) <= _SAME_EDGE * scale.step:
-            return edge_of(menu, object_.type, kind, i, 0)
-    raise TrigemuError(_no_edge(f"the threshold of {object_.type}{object_.threshold}", object_.value, scale))
-
-
 def _scale(menu: XMLMenu, object_: str, kind: str) -> Bins:
     if (object_, kind) not in menu.scales:
         raise TrigemuError(f"the scale {object_} {kind} is missing in this file")
     return menu.scales[object_, kind]
-
-
-def _no_edge(name: str, value: float, scale: Bins) -> str:
-    return (
-        f"{name} is {value:g}, which is not the edge of a bin: expected {scale.minimum:g} … "
-        f"{scale.maximum:g} in steps of {scale.step:g} (scale in line {scale.line})"
-    )
 
 
 def _window(menu: XMLMenu, object_: str, kind: str, cuts: Sequence[Cut]) -> dict[str, Any]:
@@ -201,8 +188,9 @@ def _ranges(menu: XMLMenu, object_: str, kind: str, cut: Cut) -> list[dict[str, 
     if kind in ("SLICE", "INDEX"):
         return [_ascending(cut, int(cut.minimum), int(cut.maximum))]
     scale = _scale(menu, object_, kind)
-    first = _edge(cut, scale, cut.minimum, 0)
-    last = _edge(cut, scale, cut.maximum, 1)
+    of_cut = f"of cut {cut.name!r} (line {cut.line})"
+    first = _edge(scale, cut.minimum, 0, f"the minimum {of_cut}")
+    last = _edge(scale, cut.maximum, 1, f"the maximum {of_cut}")
     if kind == "UPT":
         return [_ascending(cut, scale.edges[first][2], scale.edges[last][2])]
     if kind == "PHI" and (last + 1 - first) % len(scale.edges) == 0:
@@ -221,13 +209,15 @@ def _ascending(cut: Cut, low: int, high: int) -> dict[str, float | int]:
     return {"min": low, "max": high}
 
 
-def _edge(cut: Cut, scale: Bins, value: float, end: int) -> int:
-    """Return the bin whose lower (end 0) or upper (end 1) edge is at a value."""
+def _edge(scale: Bins, value: float, end: int, name: str) -> int:
+    """Return the bin whose lower (end 0) or upper (end 1) edge is at a value, which has this name."""
     for i, edges in enumerate(scale.edges):
         if abs(edges[end] - value) <= _SAME_EDGE * scale.step:
             return i
-    name = ("minimum", "maximum")[end]
-    raise TrigemuError(_no_edge(f"the {name} of cut {cut.name!r} (line {cut.line})", value, scale))
+    raise TrigemuError(
+        f"{name} is {value:g}, which is not the edge of a bin: expected {scale.minimum:g} … "
+        f"{scale.maximum:g} in steps of {scale.step:g} (scale in line {scale.line})"
+    )
 
 
 def _wrapped(phi: float) -> float:

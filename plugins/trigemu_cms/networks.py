@@ -32,8 +32,7 @@ class ScoreNetwork:
     sha256: str
 
     def warning(self) -> str | None:
-        """Return a warning if it has the name of networks that were compared with recorded decisions, and is
-        none of them."""
+        """Return a warning if networks of this name were compared with decisions, and not this one."""
         compared = _COMPARED.get(self.name)
         if not compared or any(self.sha256.startswith(digest) for digest in compared):
             return None

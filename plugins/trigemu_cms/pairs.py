@@ -18,7 +18,7 @@ from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.base.files import is_file
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
-from trigemu.results.documents import csv_of, in_json
+from trigemu.results.documents import in_json
 from trigemu.results.section import Section
 from trigemu.results.table import Column, Page, RowStyle, Table
 
@@ -51,11 +51,6 @@ class CheckedPair:
     pair: Pair  # The files
     left_out: tuple[LeftOut, ...]  # The algorithms that the import left out; empty for a menu in TOML
     result: DecisionCheck  # The validation of the others
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every algorithm was compared."""
-        return not (self.left_out or self.result.skipped)
 
 
 def find_pairs(folder: Path) -> tuple[tuple[Pair, ...], tuple[Path, ...]]:
@@ -130,14 +125,8 @@ def pairs_table(pairs: Sequence[CheckedPair]) -> Table:
     return table
 
 
-def as_csv(pairs: Sequence[CheckedPair]) -> str:
-    """Return the table as CSV."""
-    return csv_of(pairs_table(pairs))
-
-
 def as_json(pairs: Sequence[CheckedPair]) -> str:
-    """Return the JSON document of `trigemu check-decisions --all`: of each pair the document of a single
-    check, its files and what the import left out."""
+    """Return the JSON document of --all: the document of each check, its files, what is left out."""
     documents = [
         {
             "menu": checked.pair.menu.name,

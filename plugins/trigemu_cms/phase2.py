@@ -148,8 +148,7 @@ class _SeedReader:
         return None
 
     def _warn_of_twins(self, name: str, texts: list[str], keys: list[str], legs: list[Identified]) -> None:
-        """Warn about legs that may be the same object in the tools, which require distinct objects only for
-        legs with the same text."""
+        """Warn about legs that may be one object in the tools, where their texts differ."""
         for j in range(len(legs)):
             for i in range(j):
                 if texts[i] != texts[j] and legs[i].collection == legs[j].collection:

@@ -46,8 +46,7 @@ _LEG_IN_NAME = re.compile(r"leg\d")
 
 
 def parse_cut(text: str) -> Alternatives:
-    """Parse a cut on an object, with its columns in braces, as a cut on leg 0. TrigemuError if it is outside
-    of the grammar."""
+    """Parse a cut on an object, with columns in braces, as one on leg 0; or TrigemuError."""
     with quoting(text):
         plain = re.sub(r"\{(\w+)\}", r" \1 ", text)
         if "{" in plain or "}" in plain:
@@ -56,23 +55,20 @@ def parse_cut(text: str) -> Alternatives:
 
 
 def parse_condition(text: str, legs: Mapping[str, int], own_leg: str = "") -> Alternatives:
-    """Parse a condition on legs. legs: their numbers by name. own_leg: the leg whose columns may be written
-    without its name, as in its threshold."""
+    """Parse a condition on legs by name; columns without a name are of `own_leg`."""
     with quoting(text):
         return _Reader(legs, legs.get(own_leg)).condition(parse_tree(text))
 
 
 class _Reader:
-    """Reads a parsed expression. legs: their numbers by name. own: the leg whose columns are written without
-    its name."""
+    """Reads an expression on legs by name; columns without a name are of `own_leg`."""
 
     def __init__(self, legs: Mapping[str, int], own_leg: int | None) -> None:
         self._legs, self._own = legs, own_leg
         self._read: dict[tuple[ast.expr, bool], Alternatives] = {}
 
     def condition(self, node: ast.expr, negated: bool = False) -> Alternatives:
-        """Return the alternatives of a condition, or of its negation. Each is read only once, although a
-        comparison with 1 & (…) needs both."""
+        """Return the alternatives of a condition, or of its negation; each is read only once."""
         if (node, negated) not in self._read:
             self._read[node, negated] = self._condition(node, negated)
         return self._read[node, negated]
@@ -131,8 +127,7 @@ class _Reader:
         return tuple({quantity: w} for w in windows if possible(w) and w.span()[1] >= lowest)
 
     def _quantity(self, node: ast.expr) -> tuple[Quantity, bool]:
-        """Return the compared quantity, and whether its absolute value is compared. For pairs the absolute
-        value is implied."""
+        """Return a quantity, and whether its absolute value, implied for pairs, is compared."""
         match node:
             case ast.Call(func=ast.Name(id="abs"), args=[inner], keywords=[]):
                 if pair := self._signed(inner):

@@ -129,8 +129,7 @@ class ObjectFiles:
             self._objects |= {str(name): (document, table) for name, table in document.data.items()}
 
     def identified(self, text: str) -> Identified:
-        """Return the object NAME:ID[:RANGE]. TrigemuError if it is unknown; mistakes in its definition are
-        reported with their line."""
+        """Return the object NAME:ID[:RANGE]; TrigemuError if it is unknown or has mistakes."""
         name, id_, range_ = (*text.split(":"), INCLUSIVE)[:3] if text.count(":") in (1, 2) else ("", "", "")
         if not name:
             raise TrigemuError(f"obj: {text!r}: expected NAME:ID or NAME:ID:RANGE")
@@ -230,8 +229,7 @@ class _ObjectReader:
 
 
 def read_scalings(identified: Identified, folder: Path | None) -> dict[str, Scaling]:
-    """Return the constants of each range, from files NAME:ID:RANGE.yaml if a folder is given. TableError or
-    TrigemuError if one is missing or wrong."""
+    """Return the constants of each range, from files NAME:ID:RANGE.yaml if there is a folder."""
     scalings = {}
     for name in identified.scaled_ranges:
         scalings[name] = Scaling()

@@ -148,8 +148,7 @@ class _Part:
         return inside or bool(ends - self.open)
 
     def window(self) -> Window:
-        """Return the window on η. A free end becomes closed or open such that rounding to float32 does not
-        change the result."""
+        """Return the window on η; a free end is chosen so that rounding to float32 changes nothing."""
         limits: dict[str, float] = {}
         if self.low > 0 or (not self.has(0.0) and "low" not in self.free):
             rounded_down = float(np.float32(self.low)) < self.low

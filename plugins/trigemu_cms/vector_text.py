@@ -134,9 +134,8 @@ _PART = 2**20
 def decoded(
     stream: IO[bytes], widths: Mapping[int, Sequence[int]]
 ) -> tuple[tuple[int, ...], IntArray, npt.NDArray[np.uint8]]:
-    """Decode all lines. widths: the digits of each column after the first, by the number of columns. Returns
-    those of this text; numbers int64[n]; and the digits of each line with a zero, two in a byte, uint8[n,
-    k]."""
+    """Decode all lines. widths: the digits of each column after the first, by their number. Returns those of
+    this text; numbers int64[n]; and the digits of each line, two in a byte, uint8[n, k]."""
     digits: tuple[int, ...] = ()
     numbers, rows = [], []
     for place, line in enumerate(_lines(stream), 1):

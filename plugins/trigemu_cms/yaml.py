@@ -17,8 +17,7 @@ MAX_BYTES, MAX_ENTRIES = 5_000_000, 100_000
 
 
 def load(path: Path) -> Document:
-    """Read a YAML file of plain values (no tags that create objects). TableError if it is missing or not
-    valid YAML."""
+    """Read a YAML file of plain values, without tags that create objects; TableError if it is not."""
     try:
         import yaml
     except ImportError:
@@ -85,8 +84,7 @@ def _entries(mapping: Any, counts: dict[int, int]) -> int:
 
 
 def _note_lines(node: Any, key: Key, lines: dict[Key, int], visited: set[int]) -> None:
-    """Record the line of each key, counted from 1. The content of an alias has the line of its first
-    occurrence."""
+    """Record the line of each key, from 1; that of an alias is that of its first occurrence."""
     import yaml
 
     if id(node) in visited:
@@ -103,8 +101,7 @@ def _note_lines(node: Any, key: Key, lines: dict[Key, int], visited: set[int]) -
 
 
 def shallow(value: Any, levels: int) -> Any:
-    """Return a value without nulls, and with keys of text. What is nested deeper than these levels becomes
-    empty: aliases may repeat it without limit."""
+    """Return a value without nulls, with keys of text; empty below these levels, as aliases repeat."""
     if isinstance(value, dict):
         items = value.items() if levels else ()
         return {str(key): shallow(part, levels - 1) for key, part in items if part is not None}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from trigemu_anomaly.anomaly import preselected
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError
@@ -82,13 +83,13 @@ class _ReadScores:
 
     def __call__(self, plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, FloatArray]]:
         compiled = _compiled(plan, self.name)
-        parts = compiled.parts(work)
-        scored = parts.y > -np.inf
-        has_score = parts.passed.copy()
-        has_score[parts.passed] = scored
-        x = np.column_stack([number.evaluate(parts.selected) for number in compiled.quantile.inputs.numbers])
+        selected, passed = preselected(work, compiled.requires)
+        y, quantile = compiled.scores(selected)
+        scored, has_score = y > -np.inf, passed.copy()
+        has_score[passed] = scored
+        x = np.column_stack([number.evaluate(selected) for number in compiled.quantile.inputs.numbers])
         x = np.nan_to_num(x[scored], nan=0.0)
-        return has_score, {"y": parts.y[scored], "Y(x)": parts.quantile[scored], "x": x}
+        return has_score, {"y": y[scored], "Y(x)": quantile[scored], "x": x}
 
 
 def triggers_of(menu: Menu) -> list[str]:

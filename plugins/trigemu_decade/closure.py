@@ -105,8 +105,7 @@ def closures(
     q: float,
     threshold: float,
 ) -> tuple[Closure, ...]:
-    """Return the closure in each observable, then in the plane of the first two. corrected: y'; the other
-    arguments as in `ScoredEvents`."""
+    """Return the closure in each observable, then in the plane of two. corrected: y'."""
     selections = []
     for at_zero, cut in ((True, 0.0), (False, threshold)):
         passing = corrected > cut
@@ -145,11 +144,8 @@ class _Selection(NamedTuple):
 
 
 def make_axis(name: str, x: FloatArray, weight: FloatArray, need: float, most: int) -> Axis:
-    """Make at most `most` bins with a value, each with at least `need` effective events if possible.
-
-    The bins divide the number of events, not the rate, more finely towards the tail, where the rate is low
-    but most deviations occur.
-    """
+    """Make at most `most` bins, each with `need` effective events if possible. They divide the number of
+    events, not the rate, more finely towards the tail, where most deviations occur."""
     present = x != 0
     missing = not present.all()
     if not present.any():

@@ -35,7 +35,7 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 from trigemu_anomaly.anomaly import InputBlock, Scorer, open_scorer, preselected, read_inputs, scores_among
-from trigemu_anomaly.boosted import Trees, compile_trees, in_fixed_point, load_trees
+from trigemu_anomaly.boosted import Trees, compile_trees, load_trees
 from trigemu_anomaly.card import Card, open_card
 from trigemu_anomaly.compiled_trees import CompiledTrees
 from trigemu_anomaly.input_kernels import Features
@@ -125,7 +125,7 @@ class Quantile:
 
     def predict(self, x: Features) -> FloatArray:
         """Return Y(x), float64[n], for x float32[n, d]."""
-        return predict(self.model, x)
+        return self.model.score(x).astype(np.float64)
 
     @cached_property
     def compiled(self) -> CompiledTrees | None:
@@ -139,11 +139,6 @@ def open_quantile(content: bytes, features: int, engine: Engine = "kernels") -> 
     if content.lstrip()[:1] == b"{" or not content:
         return (compile_trees if engine == "parallel" else load_trees)(content, features, QUANTILE)
     return Network(content, features, "onnxruntime" if engine == "parallel" else "kernels")
-
-
-def predict(model: Trees | Network, x: Features) -> FloatArray:
-    """Return Y(x), float64[n], for x float32[n, d]."""
-    return (model.predict(x) if isinstance(model, Trees) else model.score(x)).astype(np.float64)
 
 
 def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: Engine) -> Quantile:
@@ -165,22 +160,12 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: 
             card.document.problem(("quantile", "q"), "", message)
         card.document.finish()
         if precision:
-            model = in_fixed_point(model, precision.of(model.ensemble))
+            model = model.in_fixed_point(precision.of(model.ensemble))
     elif precision:
         raise TrigemuError(
             f"precision is for boosted trees, and Y(x) of {card.document.path} is a network: leave it out"
         )
     return Quantile(inputs, table.sha256.lower(), engine, precision, model)
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The parts of the score."""
-
-    selected: Workspace  # The m events that pass the preselection
-    passed: BoolArray  # bool[n], a mask of these among all events
-    y: FloatArray  # float64[m], −∞ if there is none
-    quantile: FloatArray  # Y(x), float64[m]
 
 
 @dataclass(frozen=True)
@@ -196,15 +181,10 @@ class CompiledDecade(Compiled):
 
     def evaluate(self, work: Workspace) -> FloatArray:
         selected, passed = preselected(work, self.requires)
-        return scores_among(passed, lambda: np.subtract(*self._scores(selected)))
+        return scores_among(passed, lambda: np.subtract(*self.scores(selected)))
 
-    def parts(self, work: Workspace) -> Parts:
-        """Compute y and Y(x)."""
-        selected, passed = preselected(work, self.requires)
-        return Parts(selected, passed, *self._scores(selected))
-
-    def _scores(self, selected: Workspace) -> tuple[FloatArray, FloatArray]:
-        """Return y and Y(x)."""
+    def scores(self, selected: Workspace) -> tuple[FloatArray, FloatArray]:
+        """Return y, −∞ if there is none, and Y(x) of events that pass the preselection."""
         if selected.has(self.scorer):  # y was computed for another trigger
             return self.scorer.scores(selected), self.quantile.predict(self._x(selected, None))
         features, complete = self.scorer.inputs.evaluate(selected)
@@ -252,10 +232,8 @@ class CompiledDecade(Compiled):
     @property
     def engine(self) -> str:
         model = self.quantile.model
-        y, quantile = (
-            self.scorer.network.engine,
-            f"Y(x) {'' if isinstance(model, Trees) else 'by '}{model.engine}",
-        )
+        y = self.scorer.network.engine
+        quantile = f"Y(x) {model.how if isinstance(model, Trees) else f'by {model.engine}'}"
         if self.quantile.engine == "parallel":
             return f"y by {y}, beside {quantile}, on two threads"
         return f"y by {y}, then {quantile}"

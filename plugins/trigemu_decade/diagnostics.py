@@ -143,8 +143,7 @@ def pinball(events: ScoredEvents) -> Pinball:
 
 
 def rank_correlations(events: ScoredEvents) -> tuple[RankCorrelation, ...]:
-    """Return the correlation of each observable over all events and, if some events lack it, over those that
-    have it."""
+    """Return the correlation of each observable over all events, and over those that have it."""
     correlations = []
     for name, x in events.x.items():
         present = x != 0
@@ -157,12 +156,8 @@ def rank_correlations(events: ScoredEvents) -> tuple[RankCorrelation, ...]:
 
 
 def rank_correlation(a: FloatArray, b: FloatArray, weight: FloatArray, interaction: IntArray) -> Estimate:
-    """Return Spearman's ρ of weighted events: the correlation of ranks, where the rank of an event is the
-    weight of the events below it plus half the weight of its equals, including itself.
-
-    Weights enter the ranks too: ∂ρ/∂w has a term for the event's own product of ranks and one for the ranks
-    of all events above it.
-    """
+    """Return Spearman's ρ of weighted events: the rank of an event is the weight of the events below it plus
+    half the weight of its equals. ∂ρ/∂w has a term for its own ranks and one for those above it."""
     (a, order_a), (b, order_b) = (_centred_ranks(values, weight) for values in (a, b))
     cross, square_a, square_b = (float(np.sum(weight * product)) for product in (a * b, a * a, b * b))
     if not square_a * square_b > 0:
@@ -188,15 +183,13 @@ def _below(terms: FloatArray, order: IntArray) -> FloatArray:
 
 
 def overlap(events: ScoredEvents, accepted: BoolArray) -> Overlap:
-    """Return the overlap of the trigger with these decisions, bool[n].
-
-    The share is a ratio of dependent sums, S = Σ w u / Σ w over accepted events, where u is the probability
-    that no other trigger accepts; so is the ceiling C, over all events, which include the accepted ones. With
-    the total weights T of accepted and R of all events, S − C is Σ w (s / T − 1 / R) (u − C) over all events,
-    with s = 1 for accepted ones; this includes the correlation. For the pull, (u − C)² is replaced by its
-    mean over all events, which is correct if S = C: the observed value is smallest if all events are unique
-    by chance. In that case the mean also gives the error of the share.
-    """
+    """Return the overlap of the trigger with these decisions, bool[n]. The share is a ratio of dependent
+    sums, S = Σ w u / Σ w over accepted events, where u is the probability that no other trigger accepts; so
+    is the ceiling C, over all events, which include the accepted ones. With the total weights T of accepted
+    and R of all events, S − C is Σ w (s / T − 1 / R) (u − C) over all events, with s = 1 for accepted ones;
+    this includes the correlation. For the pull, (u − C)² is replaced by its mean over all events, which is
+    correct if S = C: the observed value is smallest if all events are unique by chance. In that case the mean
+    also gives the error of the share."""
     weight, lost, interaction = events.weight, 1.0 - events.any_primary, events.interaction
     w, u, interactions = weight[accepted], lost[accepted], interaction[accepted]
     ceiling, share = _mean(lost, weight, interaction), _mean(u, w, interactions)
@@ -217,8 +210,7 @@ def _rate(terms: FloatArray, interaction: IntArray) -> Estimate:
 
 
 def _mean(values: FloatArray, weight: FloatArray, interaction: IntArray) -> Estimate:
-    """Return the weighted mean and its error, √(Σ (Σ w (v − mean))²) / Σ w, as of a ratio of dependent
-    sums."""
+    """Return the weighted mean, and its error √(Σ (Σ w (v − mean))²) / Σ w, of dependent sums."""
     total = float(weight.sum())
     if not total > 0:
         return Estimate(None, None)

@@ -154,8 +154,7 @@ def draw_acceptance(closure: Closure, q: float) -> Figure:
 
 
 def _draw_ratios(panel: Axes, axis: Axis, acceptance: Acceptance, q: float) -> None:
-    """Draw points at t = 0 filled and left of the middle of a bin, points at the threshold open and right of
-    it."""
+    """Draw points, at t = 0 filled and left of the middle, at the threshold open and right of it."""
     colour = CORRECTED if acceptance.corrected else UNCORRECTED
     value, error = (np.array(v, np.float64) / q for v in (acceptance.value, acceptance.error))
     x = np.arange(axis.bins) + (0.38 if acceptance.at_zero else 0.62)
@@ -205,9 +204,8 @@ def _shown(acceptance: Acceptance) -> list[tuple[float, float]]:
 
 
 def draw_replicas(closures: Sequence[Closure], q: Sequence[float]) -> Figure:
-    """Draw acceptance / q of y' > 0 in bins of one observable for several replicas, each with its error, and
-    their mean. Bins of the same number hold the same share of the events of a half; labels are from the first
-    replica."""
+    """Draw acceptance / q of y' > 0 in bins of one observable for several replicas, and their mean; bins of
+    the same number hold the same share of the events, and labels are from the first replica."""
     (axis,) = closures[0].axes
     ratios = np.full((len(closures), axis.bins), np.nan)
     with style.figure(8, 5) as (figure, axes):

@@ -75,8 +75,7 @@ def gather(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Gathered:
-    """Read the background once. read: picklable. needs: columns in addition to the needs of the menu's
-    triggers. executor, progress: as in `emulate`."""
+    """Read the background once. read: picklable. needs: columns besides those of the triggers."""
     plan = make_plan([menu])
     plan.check_background(catalogue)
     job, task = Job((menu,), plan, catalogue, frozenset(needs)), _Gather(read)

@@ -103,8 +103,7 @@ def _replica(folder: Path, number: int) -> Replica:
 
 
 def with_replica(menu: Menu, decade: Decade, home: Path, replica: Replica) -> Menu:
-    """Return a menu with the models of a `decade` trigger replaced by a replica's, also in triggers on its
-    score alone. home: the folder that the card of the trigger is relative to."""
+    """Return a menu with a replica's models, also in triggers on the score. home: of the card."""
     card = (home / decade.card).resolve()
     score = (card.parent / load_toml(card).data["score"]["card"]).resolve()
     card_of = {card: replica.card, score: replica.score}
@@ -278,8 +277,7 @@ def check_replicas(
     about: Sequence[Menu],
     executor: Any = None,
 ) -> Checked:
-    """Check each replica in a folder in place of the models of a `decade` trigger of a menu. profiles, about:
-    efficiency profiles to measure with each replica, and their menus."""
+    """Check each replica in place of the models of a trigger. about: menus of the profiles."""
     replicas, name = read_replicas(folder), trigger_of(menu, name)
     decade, home = menu.trigger(name).description, menu.path.parent
     assert isinstance(decade, Decade)

@@ -67,8 +67,7 @@ def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Ite
 
 
 def _rates(*found: Density) -> Numbers:
-    """Return a row for each bin with a rate; the first bin of x, without edges, is for events without the
-    object."""
+    """Return a row for each bin with a rate; the first, without edges, lacks the object."""
     rows: list[tuple[object, ...]] = []
     for density in found:
         score, x = "y'" if density.corrected else "y", np.concatenate([[np.nan], density.x_edges])

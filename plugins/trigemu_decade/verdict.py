@@ -111,8 +111,7 @@ def _differ(one: Estimate, other: Estimate) -> bool:
 
 
 def _shared(events: ScoredEvents, passing: BoolArray, menu: Menu) -> Iterator[Shared]:
-    """Yield the triggers that accept more of the passing events than of all events, the largest excess
-    first."""
+    """Yield the triggers that accept more of the passing than of all events, by falling excess."""
     total, rate = float(events.weight[passing].sum()), float(events.weight.sum())
     if not total > 0:
         return

@@ -104,10 +104,6 @@ PARTS = {"bare_onnxruntime": "ONNX Runtime alone", "bare_bdt": "compiled trees a
 SHORT, MOST = ("p50", "p99"), 12
 
 
-def _what(size: int) -> str:
-    return "Latency of single events in µs" if size == 1 else f"µs per event in batches of {size}"
-
-
 def _table(title: str, first: str, headings: Iterable[str]) -> Table:
     """Return a table without rows whose first column has names."""
     columns = (Column(heading, "number", heading, text=digits) for heading in headings)
@@ -138,10 +134,10 @@ def latencies(
     percentiles: Iterable[str] = tuple(_PERCENTILES),
     shown: Iterable[TriggerCost] | None = None,
 ) -> Table:
-    """Return the percentiles of the smallest batches, of the triggers that are shown (None: all) and the
-    menu."""
+    """Return the percentiles of the smallest batches, of some triggers (None: all) and the menu."""
     size, chosen = min(result.batches), [*percentiles]
-    table = _table(_what(size), "trigger", [name.replace("999", "99.9") for name in chosen])
+    title = "Latency of single events in µs" if size == 1 else f"µs per event in batches of {size}"
+    table = _table(title, "trigger", [name.replace("999", "99.9") for name in chosen])
     for cost in result.triggers if shown is None else shown:
         if cost.batch:
             table.add(cost.trigger.name, *_times(cost.batch[size], chosen))
@@ -197,9 +193,6 @@ def engines(cost: TriggerCost) -> Table:
     for part, timings in cost.parts.items():
         table.add(PARTS.get(part, part), *(t for size in sizes for t in _times(timings[size], SHORT)))
     return table
-
-
-_TOO_FEW = "–: too few calls for such a percentile."
 
 
 class _Bench(View[Bench]):
@@ -299,7 +292,9 @@ def _notes(result: Bench, shown: int, details: bool) -> Iterator[str]:
         )
     if any(not cost.batch and cost.trigger.name not in result.untimed for cost in result.triggers):
         yield "No times are given for kinds that act on the decisions of a whole sample, once."
-    if not all(timing.reaches(1000 if details else 100) for timing in _smallest(result)):
+    percentiles_of = [result.menu, *(cost.batch for cost in result.triggers if cost.batch)]
+    percentiles_of += (cost.preselected.batch for cost in result.triggers if cost.preselected)
+    if not all(timings[min(timings)].reaches(1000 if details else 100) for timings in percentiles_of):
         yield "–: too few calls for such a percentile."
     where = result.environment
     loads = [f"{load[0]:.2f}" if load else "unknown" for load in (where.load_before, where.load_after)]
@@ -319,15 +314,6 @@ def _notes(result: Bench, shown: int, details: bool) -> Iterator[str]:
         f"{where.garbage_collection}."
     )
     yield from (text for text in notes.texts(notes.notes(result.rates)) if text)
-
-
-def _smallest(result: Bench) -> Iterator[Timing]:
-    """Yield the timings whose percentiles are shown."""
-    size = min(result.batches)
-    for cost in result.triggers:
-        preselected = cost.preselected and cost.preselected.batch
-        yield from (timings[size] for timings in (cost.batch, preselected) if timings)
-    yield result.menu[size]
 
 
 def figure_of(result: Bench) -> Figure:

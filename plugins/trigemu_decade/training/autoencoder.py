@@ -38,8 +38,7 @@ LEAST = 1.0
 
 @dataclass(frozen=True)
 class Standard:
-    """Standardisation of every feature, or of its logarithm, to mean 0 and standard deviation 1 over the
-    entries that are present."""
+    """Standardisation of features, or of their logarithms, over the entries that are present."""
 
     mean: FloatArray  # [n_feature], in the feature's own unit, or of the logarithm
     std: FloatArray  # [n_feature], > 0
@@ -101,12 +100,8 @@ def presence(features: npt.NDArray[Any], blocks: Sequence[Block]) -> BoolArray:
 def standardise(
     features: npt.NDArray[Any], present: BoolArray, weight: FloatArray, log: tuple[int, ...] = ()
 ) -> Standard:
-    """Return the weighted mean and standard deviation of features[n_event, n_feature] over present entries;
-    in some columns, of their logarithms.
-
-    A feature that never occurs gets mean 0, one that never varies gets standard deviation 1, so that rare
-    objects do not cause NaN.
-    """
+    """Return the weighted mean and standard deviation of features over present entries, in some columns of
+    their logarithms; 0 of what never occurs and 1 of what never varies, against NaN."""
     w = np.where(present, weight[:, None], 0.0)
     total = w.sum(axis=0)
     occurs = total > 0
@@ -130,12 +125,8 @@ def fit(
     log: tuple[int, ...] = (),
     progress: Callable[[int, Loss], None] = lambda epoch, loss: None,
 ) -> Fit:
-    """Fit to features[n_event, n_feature], weighted by weight[n_event] (≥ 0; the scale does not matter).
-
-    learns: bool[n_event], the events that the network is trained on; the others give the test loss. log: the
-    columns that enter as logarithms. The same seed on the same machine gives the same network. `progress` is
-    called after every epoch. Raises TrigemuError for features that are not finite.
-    """
+    """Fit to features[n_event, n_feature] with these weights (≥ 0). learns: the events that the network is
+    trained on; the others give the test loss. log: the columns that enter as logarithms."""
     if not np.isfinite(features[present]).all():
         raise TrigemuError("training features are not all finite")
     if not settings.event_weights:
@@ -181,9 +172,8 @@ def _model(settings: AutoencoderTable, features: int, rng: np.random.Generator) 
 def initial_layers(
     widths: Sequence[int], rng: np.random.Generator, initialisation: str = "he"
 ) -> list[tuple[jax.Array, jax.Array]]:
-    """Return initial layers, with biases 0. "he": normal weights of variance 2 / n_in (He et al.,
-    arXiv:1502.01852). "glorot": uniform weights within √(6 / (n_in + n_out)) (Glorot and Bengio, AISTATS
-    2010, eq. 16), the default of Keras."""
+    """Return layers with biases 0: "he" (arXiv:1502.01852), normal weights of variance 2 / n_in, or "glorot"
+    (AISTATS 2010, eq. 16), uniform ones within √(6 / (n_in + n_out))."""
     layers = []
     for n_in, n_out in pairwise(widths):
         if initialisation == "he":
@@ -206,8 +196,7 @@ def _mse(output: jax.Array, z: jax.Array, present: jax.Array) -> jax.Array:
 
 
 def epoch_of_steps(optimiser: optax.GradientTransformation, loss: Any) -> Any:
-    """Return one epoch as a compiled loop: calling each step from Python would cost more than its
-    arithmetic."""
+    """Return one epoch as a compiled loop: Python would cost more than the arithmetic."""
 
     def epoch(layers: Any, state: Any, events: Any, order: jax.Array) -> Any:
         def step(carry: Any, rows: jax.Array) -> tuple[Any, None]:

@@ -40,15 +40,12 @@ def choose(
     seed: int,
     begin: Callable[[str], None] = lambda fit: None,
 ) -> tuple[Step, ...]:
-    """Return the steps of the choice, the first without any observable, from at most MOST of the events.
-
-    names: of the triggers; budget_hz: the unique rate; begin: called with a description of each fit as it
-    begins. ValueError if no threshold on the score gives that rate."""
+    """Return the steps of the choice, the first without any observable; ValueError if no threshold gives the
+    budget. begin: called with a description of each fit."""
     few = sample.at_most(MOST)
 
     def decide(columns: Sequence[int]) -> tuple[BoolArray, list[float]]:
-        """Return the decisions at the budget, with Y(x) of some columns of x out of fold, and the mean
-        numbers of trees and of their split nodes."""
+        """Return the decisions at the budget, and the mean numbers of trees and split nodes."""
         score, size = few.y, [0.0, 0.0]
         if columns:
             q = budget_hz / float(few.failing.sum())

@@ -50,8 +50,7 @@ def fit(
 def signals_of(
     config: Config, table: ClassifierTable, catalogue: Catalogue
 ) -> list[tuple[Features, FloatArray]]:
-    """Return features and weights of the events of each signal that pass `requires`, of the half to train on;
-    TrigemuError for a sample that cannot be used."""
+    """Return features and weights of the selected events of each signal, or TrigemuError."""
     of_name = {sample.name: sample for sample in catalogue.samples}
     result = []
     for name in table.signals:

@@ -339,8 +339,7 @@ def with_most_trees(config: Config, most: int | None) -> Config:
 
 
 def replica(config: Config, number: int, half: int | None = None) -> Config:
-    """Return the configuration of a replica: its seed is its number; replicas with even numbers are trained
-    on the evaluation half, unless the half is given."""
+    """Return the configuration of a replica: even numbers use the other half, unless it is given."""
     training = msgspec.structs.replace(config.table.training, seed=number)
     table = msgspec.structs.replace(config.table, training=training)
     if half is None:
@@ -349,8 +348,7 @@ def replica(config: Config, number: int, half: int | None = None) -> Config:
 
 
 def _section(document: Document, name: str, struct: type[S]) -> S | None:
-    """Read one table, or return None if it has mistakes, which are already recorded. The names in the other
-    tables can then still be checked."""
+    """Read one table, or return None if it has mistakes, which are already recorded."""
     return read_table(replace(document, problems=[]), document.data.get(name), struct, (name,), "")
 
 

@@ -17,7 +17,7 @@ import xgboost
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.splitmix import splitmix64
 from trigemu.samples import split
-from trigemu_decade.decade import open_quantile, predict
+from trigemu_decade.decade import open_quantile
 
 from . import regression
 from .config import QuantileTable
@@ -30,17 +30,13 @@ _EVENTS_A_LEAF = 50
 def fit_weight(
     x: npt.NDArray[np.float32], weight: FloatArray, settings: QuantileTable, *, seed: int
 ) -> FloatArray:
-    """Return the weights float64[n] for a fit of Y(x): the weights of the events, divided by their mean at x
-    if `settings.levelled`."""
+    """Return the weights for a fit of Y(x), divided by their mean at x if `settings.levelled`."""
     return weight / mean_weight(x, weight, seed=seed) if settings.levelled else weight
 
 
 def mean_weight(x: npt.NDArray[np.float32], weight: FloatArray, *, seed: int) -> FloatArray:
-    """Return float64[n] > 0, proportional to the mean of weight[n] (≥ 0) among events similar in x[n, d],
-    from a regression with boosted trees (gamma deviance, which is relative). The scale does not matter.
-
-    Where weights at the same x are of many decades, a step of that fit can be too large for float32. The mean
-    is then that of the logarithms."""
+    """Return float64[n] > 0, proportional to the mean weight at similar x, or of its logarithm where weights
+    of many decades make a step too large for float32."""
     largest = weight.max()
     target = np.maximum(weight / largest, np.finfo(np.float32).tiny)
     mean = _regression("reg:gamma", x, target, seed)
@@ -87,8 +83,7 @@ class Sample:
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
     def at_most(self, most: int) -> Sample:
-        """Return about so many events, whole interactions, with weights scaled to the full rate; all if there
-        are no more."""
+        """Return about so many events, whole interactions, with weights scaled to the full rate."""
         if len(self.weight) <= most:
             return self
         kept = splitmix64(splitmix64(self.parent)) < np.uint64(most / len(self.weight) * 2.0**64)
@@ -120,8 +115,7 @@ def out_of_fold(
     seed: int,
     folds: int,
 ) -> tuple[FloatArray, list[regression.Quantile]]:
-    """Return y − Y(x) of each event, float64[n], with Y(x) in some columns of x fitted to the other folds,
-    and the fits."""
+    """Return y − Y(x) of each event with Y(x) fitted to the other folds, and the fits."""
     x, residual, fits = sample.of(columns), np.empty(len(sample.y)), []
     # The upper bits of the hash choose halves and quarters.
     fold_of = (splitmix64(sample.parent) & np.uint64(0xFFFFFFFF)) % np.uint64(folds)
@@ -130,6 +124,6 @@ def out_of_fold(
         fit = ~out
         weight = fit_weight(x[fit], sample.weight[fit], settings, seed=seed)
         fitted = regression.fit(x[fit], sample.y[fit], weight, q, settings, seed=seed, stop=sample.stop[fit])
-        residual[out] = sample.y[out] - predict(open_quantile(fitted.content, x.shape[1]), x[out])
+        residual[out] = sample.y[out] - open_quantile(fitted.content, x.shape[1]).score(x[out])
         fits.append(fitted)
     return residual, fits

@@ -19,13 +19,9 @@ OPSET, IR_VERSION = 17, 8
 def onnx_model(
     network: Network, standard: Standard, blocks: Sequence[Block], variational: bool = False
 ) -> bytes:
-    """Return a model with one input `features` float32[n, k], raw, and one output `score` float32[n].
-
-    Mask, logarithms, standardisation, network and log-MSE are part of the model, so that the score does not
-    depend on the runtime. variational: the network is an encoder, and the score the sum of the squares of its
-    outputs. A padded block is one object, which is present if its first entry, its pT, differs from the
-    padding.
-    """
+    """Return a model of raw features float32[n, k], with mask, standardisation and score inside, so that the
+    score does not depend on the runtime. variational: the score is the sum of the squares of the outputs. A
+    padded block is present if its first entry, its pT, differs from the padding."""
     graph = _Graph()
     k = len(standard.mean)
     present = _mask(graph, blocks, k)
@@ -51,8 +47,7 @@ def onnx_model(
 
 
 def quantile_model(network: Network, features: int) -> bytes:
-    """Return Y(x) of these observables, whose encoding for the network (`quantile_network.encoded`) is part
-    of the model."""
+    """Return Y(x) of observables, whose encoding (`quantile_network.encoded`) is part of it."""
     graph = _Graph()
     shifted = graph.node("Add", graph.node("Abs", "features"), graph.constant(np.ones(1)))
     missing = graph.node("Equal", "features", graph.constant(np.zeros(1)))
@@ -72,8 +67,7 @@ def _dense(graph: _Graph, network: Network, hidden: str) -> str:
 
 
 def _mask(graph: _Graph, blocks: Sequence[Block], k: int) -> str:
-    """Return a mask float32[n, k], 1 for entries of objects that are present: the first entry of the block is
-    not the padding, or the block is never padded."""
+    """Return a mask float32[n, k] of present objects: the first entry of a block is no padding."""
     first = np.arange(k)
     always = np.zeros(k, np.float32)
     for start, stop, padded in blocks:

@@ -65,11 +65,8 @@ def fit(
     stop: BoolArray,
     trees: int | None = None,
 ) -> Quantile:
-    """Fit the quantile 1 − q of y[n_event] given x[n_event, n_observable], weighted by weight[n_event] (≥ 0).
-
-    `stop[n_event]` marks the early-stopping sample, which determines the number of trees unless it is given.
-    The same seed gives the same bytes.
-    """
+    """Fit the weighted quantile 1 − q of y[n_event] given x. stop: bool[n_event], the early-stopping sample,
+    which determines the number of trees unless it is given. The same seed gives the same bytes."""
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise TrigemuError("quantile regression: observables and scores must be finite")
     counts = weight > 0

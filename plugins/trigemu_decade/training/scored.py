@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from trigemu_anomaly.anomaly import InputBlock, Scorer, open_scorer, preselected
+from trigemu_anomaly.anomaly import Scorer, open_scorer, preselected
 from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.inputs import Inputs
 from trigemu_anomaly.models import open_model
@@ -39,8 +39,7 @@ from .graph import onnx_model
 
 @dataclass(frozen=True)
 class Scored:
-    """The events to fit Y(x) to: those of the training half that the model was not trained on, with weights
-    scaled to the full rate."""
+    """The events to fit Y(x) to, which the model has not seen, with weights of the full rate."""
 
     menu: Menu
     events: Sample
@@ -73,7 +72,9 @@ def scored(config: Config, catalogue: Catalogue, progress: Callable[[int], None]
         model = classifier.fit(background, signals, learner, config.table.training.seed)
     else:
         texts = [text for block in learner.inputs for text in block.observables]
-        blocks = blocks_of(learner.inputs)
+        stops = np.cumsum([len(block.observables) for block in learner.inputs]).tolist()
+        padded = (block.padding is not None for block in learner.inputs)
+        blocks = [*zip([0, *stops[:-1]], stops, padded, strict=True)]
         fit = autoencoder.fit(
             features,
             autoencoder.presence(features, blocks),
@@ -128,8 +129,7 @@ class _Card:
 
 
 def half_of_card(config: Config) -> int | None:
-    """Return the half that the score of a card was trained on, which is then the one to fit Y(x) to; None
-    without a card, or if it was trained on no half. TrigemuError if the card has mistakes."""
+    """Return the half that the score of a card was trained on, then the one to fit Y(x) to."""
     if config.table.card is None:
         return None
     context = Context(config.context.scope, config.context.folder)
@@ -168,10 +168,3 @@ class _ReadInputs:
         complete_events = passed.copy()
         complete_events[passed] = complete
         return complete_events, {name: value[complete] for name, value in values.items()}
-
-
-def blocks_of(inputs: Sequence[InputBlock]) -> list[autoencoder.Block]:
-    """Return (start, stop, padded) for each block of inputs."""
-    stops = np.cumsum([len(block.observables) for block in inputs]).tolist()
-    starts = [0, *stops[:-1]]
-    return [*zip(starts, stops, (block.padding is not None for block in inputs), strict=True)]

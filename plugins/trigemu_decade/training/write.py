@@ -39,9 +39,8 @@ _SET, _DIGITS = "decade-", 16
 
 
 def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) -> dict[str, str]:
-    """Write a trained set into a folder: all files but one into a new folder named by their digest, then the
-    card that refers to them, which replaces the card of an older set. Two sets are never mixed. Return the
-    sha256 of the cards, for use in a menu."""
+    """Write a trained set: all files but one into a new folder named by their digest, then the card that
+    refers to them, so that sets are never mixed. Return the sha256 of the cards."""
     quantile = NETWORK if trained.quantile.weights else TREES
     files = {quantile: trained.quantile.content}
     files[METRICS] = (json.dumps(metrics(trained, config, catalogue), indent=1) + "\n").encode()

@@ -87,8 +87,7 @@ class Assembly:
         return self._column_start(f"half {half}", name, bits)
 
     def column(self, collection: str, name: windows.Column, crossing: int = 0) -> int:
-        """Return the start of a column of a collection; a scaled column is filled for the objects of a
-        crossing."""
+        """Return the start of a column of a collection, if scaled for the objects of a crossing."""
 
         stored_name = "pt" if isinstance(name, windows.Scaled) else name
         begin = self._column_start(collection, name, lambda: self._work.base_column(collection, stored_name))
@@ -120,8 +119,7 @@ class Assembly:
         return self._begin[need]
 
     def selection(self, selection: ObjectSelection, crossing: int = 0) -> int:
-        """Return the position of the number of rows that a selection keeps, which the rows follow. crossing:
-        the offset of the crossing from the event."""
+        """Return the position of the number of rows of a selection, which the rows follow."""
         return self.once((selection, crossing), lambda: self._derive(selection, crossing))
 
     def _derive(self, selection: ObjectSelection, crossing: int) -> int:
@@ -169,7 +167,11 @@ class Assembly:
 
     def _tests_of(self, base: str, name: windows.Column, w: Window) -> Iterator[tuple[int, ...]]:
         if w.bits is not None:
-            if not self._has_bits(base, name):
+            values = np.empty(0) if isinstance(name, windows.Scaled) else self._work.base_column(base, name)
+            exact = np.issubdtype(values.dtype, np.integer)  # whether float64 has them
+            if exact and len(values):
+                exact = int(values.max()) < _EXACT and int(values.min()) > -_EXACT
+            if not exact:
                 raise NoFormError(f"bits of {name}, whose values are not all integers below 2⁵³")
             yield do.BITS, w.bits, 0
         low, high = w.span()
@@ -184,15 +186,6 @@ class Assembly:
                 raise NoFormError(f"{name} among integers that are not exactly float64")
             yield do.AMONG, self.constant(*map(float, w.any_of)), len(w.any_of)
 
-    def _has_bits(self, collection: str, name: windows.Column) -> bool:
-        """Whether a column has integers that are exact in float64."""
-        if isinstance(name, windows.Scaled):
-            return False
-        values = self._work.base_column(collection, name)
-        if not np.issubdtype(values.dtype, np.integer):
-            return False
-        return not len(values) or (int(values.max()) < _EXACT and int(values.min()) > -_EXACT)
-
     def _new(self, op: int, *operands: int) -> int:
         begin = self._rows
         self._rows += 1 + self._capacity
@@ -206,8 +199,7 @@ class Assembly:
         return self._collections.index(name)
 
     def finish(self, decisions: Words) -> int:
-        """Lay everything out and return the address of the machine's table. decisions: the words to write
-        to."""
+        """Lay everything out, and return the address of the table. decisions: the words to write."""
         used = [self._events.collections[name].offsets for name in self._collections]
         arrays: dict[int, Array] = {
             do.CODE: np.array(self._code, np.int64).reshape(-1),

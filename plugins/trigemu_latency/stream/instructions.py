@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import carray, types
+from numba import carray
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.kernels import address_of, c_function, kernel, pointer
+from trigemu.base.kernels import c_function, kernel, pointer
 from trigemu.observables import momenta
 from trigemu.triggers.combination.kind import CUT, search
 
@@ -94,19 +94,11 @@ def _kinematic(op: int, i: IntArray, r: FloatArray) -> float:
     return momenta.pair_mass(a, b, r[i[4]], r[i[5]], r[i[6]], r[i[7]])
 
 
-def chooser() -> int:
-    """Return the address of the function, which is compiled the first time."""
-    return address_of(_choose, types.intp(types.intp))
-
-
 @c_function
-def _choose(table: int) -> int:
-    """Return whether any choice of objects fits a combination of i[3] legs and i[4] cuts, or REFUSED if the
-    search needs more than i[8] trials.
-
-    The pool holds the twins of the legs, what is added to the rows of their objects, then for each leg its
-    selection and columns (−1: not read), then the cuts, whose numbers are the i[6] registers from i[5] on.
-    """
+def choose(table: int) -> int:
+    """Return whether any choice of objects fits a combination of i[3] legs and i[4] cuts, or REFUSED. The
+    pool has the twins of the legs, what is added to their rows, then for each leg its selection and columns
+    (−1: not read), then the cuts."""
     t = carray(pointer(table), (do.TABLE,), np.int64)
     i = carray(pointer(t[do.INSTRUCTION]), (do.WIDTH,), np.int64)
     pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)

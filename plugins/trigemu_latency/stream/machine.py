@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import carray, types
+from numba import carray
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.kernels import call_function, kernel, pointer
@@ -24,8 +24,7 @@ from .instructions import compute, floats, integers
 
 @kernel
 def _store(address: int, value: float, padding: float) -> int:
-    """Write a float32. Return 1, or 0 if the value is missing and there is no padding, or REFUSED if the
-    float32 is infinite."""
+    """Write a float32. Return 1, 0 without value and padding, or REFUSED if it is infinite."""
     single = carray(pointer(address), (1,), np.float32)
     missing = value != value
     lacking = missing and padding != padding
@@ -96,8 +95,7 @@ def _passes(value: float, mode: int, first: int, second: int, r: FloatArray) -> 
 
 @kernel
 def _within_windows(t: IntArray, i: IntArray) -> None:
-    """Select the objects of selection i[2] that pass i[4] tests: the pool has (column, mode, first, second,
-    what follows) for each."""
+    """Select the objects that pass i[4] tests: (column, mode, first, second, what follows)."""
     pool, columns, r = integers(t, do.POOL), floats(t, do.COLUMNS), floats(t, do.REGISTERS)
     rows = integers(t, do.ROWS)
     end = i[1] + 1
@@ -119,8 +117,7 @@ def _within_windows(t: IntArray, i: IntArray) -> None:
 
 @kernel
 def _in_either(t: IntArray, i: IntArray) -> None:
-    """Select the objects of selection i[2] that are in any of the i[4] selections named in the pool, which
-    are parts of it in the same order."""
+    """Select the objects of selection i[2] that are in any of i[4] selections, parts of it."""
     pool, rows = integers(t, do.POOL), integers(t, do.ROWS)
     end = i[1] + 1
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
@@ -135,9 +132,8 @@ def _in_either(t: IntArray, i: IntArray) -> None:
 
 @kernel
 def _scaled(t: IntArray, i: IntArray) -> None:
-    """Fill the column at i[1] for the objects of selection i[2] from pT, the column at i[3]: the pool has
-    (selection, register of the slope, which the offset follows) for each of i[5] pieces. i[6]: round as
-    float32."""
+    """Fill column i[1] for the objects of selection i[2] from pT, column i[3]: the pool has (selection,
+    register of the slope, before the offset) of i[5] pieces. i[6]: round as float32."""
     pool, columns, r = integers(t, do.POOL), floats(t, do.COLUMNS), floats(t, do.REGISTERS)
     rows = integers(t, do.ROWS)
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
@@ -155,8 +151,7 @@ def _scaled(t: IntArray, i: IntArray) -> None:
 
 @kernel
 def _clear(t: IntArray, i: IntArray) -> None:
-    """Select the objects of selection i[2] that are not within dR of an object of i[3]; i[4:8]: the columns
-    of η and φ."""
+    """Select the objects of i[2] without one of i[3] within dR; i[4:8]: columns of η and φ."""
     columns, rows, dr = floats(t, do.COLUMNS), integers(t, do.ROWS), floats(t, do.REGISTERS)[i[8]]
     end = i[1] + 1
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
@@ -175,9 +170,8 @@ def _clear(t: IntArray, i: IntArray) -> None:
 
 @kernel
 def _called(t: IntArray, i: IntArray) -> bool:
-    """Call the function at i[2] on the row of registers from i[1] on: the first i[4] are copies of the
-    registers that the pool names, the result is at i[5], NaN if any of them is NaN. Return whether the call
-    succeeded."""
+    """Call the function at i[2] on the registers from i[1] on, copies of i[4] that the pool names, with the
+    result at i[5], NaN if any is NaN. Return whether the call succeeded."""
     r, pool = floats(t, do.REGISTERS), integers(t, do.POOL)
     complete = True
     for n in range(i[4]):
@@ -277,15 +271,9 @@ def run(address: int, event: int) -> int:
     return requested
 
 
-def compile_machine() -> None:
-    """Compile the machine, or load it."""
-    run.compile((types.intp, types.intp))  # type: ignore[attr-defined]
-
-
 @kernel
 def run_many(address: int, start: int, stop: int, words: Words, requested: IntArray) -> None:
-    """Run the program on events, and write the decisions of each to a row of words, and the models to run, or
-    REFUSED, to requested."""
+    """Run the program on events: write a row of words and the models to run, or REFUSED, of each."""
     t = carray(pointer(address), (do.TABLE,), np.int64)
     decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
     for event in range(start, stop):

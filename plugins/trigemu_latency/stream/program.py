@@ -4,8 +4,7 @@ translated once."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -26,7 +25,7 @@ from trigemu.triggers.simple import CompiledExternal
 
 from . import opcodes as do
 from .assembly import HALF, Assembly, NoFormError
-from .instructions import chooser
+from .instructions import choose
 from .opcodes import REFUSED
 
 _integer, _ = numbers_at(types.int64)
@@ -40,11 +39,6 @@ def single(trigger: Compiled) -> Condition | Compiled | ModelCall | None:
     if isinstance(trigger, CompiledCombination | CompiledExternal | CompiledFunction):
         return trigger
     return trigger.condition or model_call(trigger)
-
-
-def filler() -> int:
-    """Return the address of the function, which is compiled the first time."""
-    return address_of(_fill, types.intp(types.intp))
 
 
 @c_function
@@ -69,25 +63,19 @@ class Program(Assembly):
         requires = None if call.requires is None else self.register(call.requires)
         positions, length = self._positions.copy(), len(self._code)
         try:
-            with self._only_if(requires):
-                for inputs, features in call.reads:
-                    self._store(inputs, features)
-                self.add(do.REQUEST, number, bit, *(call.native or (0, 0)))
+            skip = len(self._code)
+            if requires is not None:
+                self.add(do.SKIP, requires)
+            for inputs, features in call.reads:
+                self._store(inputs, features)
+            self.add(do.REQUEST, number, bit, *(call.native or (0, 0)))
+            if requires is not None:
+                self._code[skip] = self._padded(do.SKIP, requires, len(self._code) - skip - 1)
         except NoFormError:
             del self._code[length:]
             raise
         finally:
             self._positions = positions  # instructions that may be skipped cannot be reused elsewhere
-
-    @contextmanager
-    def _only_if(self, register: int | None) -> Iterator[None]:
-        if register is None:
-            yield
-            return
-        place = len(self._code)
-        self.add(do.SKIP, register)
-        yield
-        self._code[place] = self._padded(do.SKIP, register, len(self._code) - place - 1)
 
     def _store(self, inputs: Inputs, features: Features) -> None:
         address = int(features.ctypes.data)
@@ -96,7 +84,7 @@ class Program(Assembly):
             numbers = (bound.address, 0, 1, address, 0, 1, complete.ctypes.data, inputs_function())
             arguments = np.array(numbers, np.int64)
             self._alive += bound, complete, arguments
-            self.add(do.INPUTS, filler(), arguments.ctypes.data)
+            self.add(do.INPUTS, address_of(_fill, types.intp(types.intp)), arguments.ctypes.data)
             return
         first = self.constant(*(math.nan if padding is None else padding for padding in inputs.padding))
         for input_number, number in enumerate(inputs.numbers):
@@ -104,12 +92,9 @@ class Program(Assembly):
 
     def register(self, node: Number | Condition | Compiled) -> int:
         """Return the register of the value of a node."""
-        return self.once(node, lambda: self._emit(node))
-
-    def _emit(self, node: Number | Condition | Compiled) -> int:
         if type(node) not in _EMIT:
             raise NoFormError(type(node))
-        return _EMIT[type(node)](self, node)
+        return self.once(node, lambda: _EMIT[type(node)](self, node))
 
     def component(self, vector: vectors.Vector, axis: int) -> int:
         """Return the register of px, py, pz or E of a vector."""
@@ -149,10 +134,6 @@ def _of_object(program: Program, vector: vectors.ObjectVector, axis: int) -> int
     return program.compute(op, *(program.register(vector.element(c)) for c in ("pt", angle)))
 
 
-def _of_sum(program: Program, vector: vectors.VectorSum, axis: int) -> int:
-    return _chain(program, do.ADD, [program.component(part, axis) for part in vector.parts])
-
-
 def _of_missing(program: Program, vector: vectors.MissingMomentum, axis: int) -> int:
     def both() -> int:
         columns = ("pt", "phi")
@@ -161,12 +142,6 @@ def _of_missing(program: Program, vector: vectors.MissingMomentum, axis: int) ->
         return program.compute(do.MISSING, pool, len(triples), results=2)
 
     return program.once(vector, both) + axis
-
-
-def _of_met(program: Program, vector: vectors.MissingEt, axis: int) -> int:
-    return program.compute(
-        (do.X, do.Y)[axis], *(program.register(expressions.Scalar(n)) for n in ("met", "met_phi"))
-    )
 
 
 def _scalar_sum(program: Program, node: expressions.ScalarSum) -> int:
@@ -199,12 +174,8 @@ def _combination(program: Program, node: CompiledCombination) -> int:
     pool += cuts.reshape(-1).tolist()
     first = program.constant(*numbers.tolist())
     sizes = len(node.legs), len(cuts), first, len(numbers)
-    return program.compute(do.CHOICE, program.put(*pool), *sizes, chooser(), MATCH_AFTER)
-
-
-def _external(program: Program, node: CompiledExternal) -> int:
-    half, bit = divmod(node.bit, HALF)
-    return program.compute(do.BIT, program.half_word(node.column, half), bit, node.crossing)
+    function = address_of(choose, types.intp(types.intp))
+    return program.compute(do.CHOICE, program.put(*pool), *sizes, function, MATCH_AFTER)
 
 
 def _function(program: Program, node: CompiledFunction) -> int:
@@ -222,11 +193,6 @@ def _arithmetic(program: Program, node: expressions.Arithmetic) -> int:
     if node.operation in _EXTREMES:
         return _chain(program, _EXTREMES[node.operation], operands)
     return program.compute(_ARITHMETIC[node.operation], *operands)
-
-
-def _relation(program: Program, node: expressions.Relation) -> int:
-    operands = (program.register(operand) for operand in (node.left, node.right))
-    return program.compute(_COMPARISONS[node.operation], *operands)
 
 
 _ARITHMETIC = {
@@ -263,15 +229,23 @@ _EMIT: dict[type, Callable[[Program, Any], int]] = {
     expressions.ScalarSum: _scalar_sum,
     expressions.Arithmetic: _arithmetic,
     vectors.OfVectors: _of_vectors,
-    expressions.Relation: _relation,
+    expressions.Relation: lambda p, node: p.compute(
+        _COMPARISONS[node.operation], p.register(node.left), p.register(node.right)
+    ),
     expressions.Junction: _junction,
     CompiledCombination: _combination,
-    CompiledExternal: _external,
+    CompiledExternal: lambda p, node: p.compute(
+        do.BIT, p.half_word(node.column, node.bit // HALF), node.bit % HALF, node.crossing
+    ),
     CompiledFunction: _function,
 }
 _COMPONENTS: dict[type, Callable[[Program, Any, int], int]] = {
     vectors.ObjectVector: _of_object,
-    vectors.VectorSum: _of_sum,
+    vectors.VectorSum: lambda p, vector, axis: _chain(
+        p, do.ADD, [p.component(part, axis) for part in vector.parts]
+    ),
     vectors.MissingMomentum: _of_missing,
-    vectors.MissingEt: _of_met,
+    vectors.MissingEt: lambda p, vector, axis: p.compute(
+        (do.X, do.Y)[axis], *(p.register(expressions.Scalar(n)) for n in ("met", "met_phi"))
+    ),
 }

@@ -18,6 +18,7 @@ from dataclasses import replace
 from threading import Thread
 
 import numpy as np
+from numba import types
 from trigemu_anomaly.single_row import Model, ModelCall
 
 from trigemu.base.arrays import Words
@@ -28,7 +29,7 @@ from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled
 
 from .assembly import NoFormError
-from .machine import compile_machine, run, run_many
+from .machine import run, run_many
 from .opcodes import REFUSED
 from .program import Program, single
 
@@ -76,7 +77,7 @@ class Stream:
         if not isinstance(events, Events):
             raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an array")
         # Compilation takes seconds the first time; other programs compile the models meanwhile.
-        machine = Thread(target=compile_machine)
+        machine = Thread(target=run.compile, args=((types.intp, types.intp),))  # type: ignore[attr-defined]
         machine.start()
         forms = [single(slot.compiled) for slot in plan.slots]
         self._plan, self._events = plan, events
@@ -169,8 +170,7 @@ class Stream:
         return None
 
     def _decide_again(self, event: int) -> None:
-        """Decide an event with the function `decide`, where the program could not decide, or to raise an
-        error."""
+        """Decide an event by `decide`, where the program could not, or to raise an error."""
         if not 0 <= event < len(self._events):
             raise IndexError(f"event {event} of {len(self._events)}")
         self.words[:] = self._decide_arrays(event, event + 1, self._plan)[0]

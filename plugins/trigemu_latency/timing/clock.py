@@ -85,7 +85,12 @@ def measure(contenders: Sequence[TimedCall], clock: Clock) -> list[Timing]:
             for number in waiting:
                 passes[number].append(_pass(contenders[number], clock))
                 spent[number] += int(passes[number][-1].sum())
-            waiting = [number for number in waiting if not _enough(passes[number], spent[number])]
+            waiting = [
+                number
+                for number in waiting
+                if spent[number] < SECONDS * 1e9
+                and len(passes[number]) < max(ROUNDS, CALLS / contenders[number].calls)
+            ]
     pairs = zip(passes, contenders, strict=True)
     return [summary(np.array(times), contender.events) for times, contender in pairs]
 
@@ -104,8 +109,7 @@ def summary(passes: IntArray, events: int) -> Timing:
 
 
 def together(contenders: Sequence[TimedCall], clock: Clock) -> float:
-    """Return the events per second of all contenders together, each repeated on its own thread, in the best
-    of several time windows."""
+    """Return the events per second of contenders, each on a thread, in the best time window."""
     start = Barrier(len(contenders))
 
     def run(contender: TimedCall) -> float:
@@ -134,11 +138,6 @@ def _pass(contender: TimedCall, clock: Clock) -> IntArray:
     return np.array(durations)
 
 
-def _enough(passes: list[IntArray], ns: int) -> bool:
-    sufficient = len(passes) >= ROUNDS and len(passes) * len(passes[0]) >= CALLS
-    return sufficient or ns >= SECONDS * 1e9
-
-
 def _histogram(ns: FloatArray) -> Histogram:
     position = np.floor(BINS * np.log10(np.maximum(ns, 1e-3))).astype(np.int64)
     first, last = int(position.min()), int(position.max())
@@ -162,8 +161,7 @@ class Batches:
         self._events = events[: self._number * size]
 
     def decisions(self, plan: Plan) -> TimedCall:
-        """Return the call that decides a batch. PluginError if its decisions differ from the decisions on all
-        events at once by more than ties."""
+        """Return the call that decides a batch. PluginError if decisions differ from those on all."""
         expected, size = decide(self._events, plan), self._size
         words = np.empty_like(expected)
         if size == 1:
@@ -180,8 +178,7 @@ class Batches:
         return TimedCall(self._number, size, call)
 
     def _several(self, plan: Plan) -> Callable[[int], Words]:
-        """Return a function that decides a batch of several events, with a stream if that can be faster: it
-        takes seconds to compile the first time."""
+        """Decide batches, by a stream if it can be faster: it takes seconds to compile first."""
         if (size := self._size) < ARRAYS_FROM:
             stream = Stream(plan, self._events)
             return lambda i: stream.decide_many(i * size, (i + 1) * size)

@@ -49,9 +49,8 @@ class DrawnEvents:
 def draw_events(
     plan: Plan, catalogue: Catalogue, n: int, conditions: Sequence[Condition | None], seed: int
 ) -> list[DrawnEvents | None]:
-    """Draw n independent events for each condition (None: all events) from the events that fulfil it, in one
-    pass. The result is None for a condition that no event fulfils. Negative weights count with their absolute
-    value."""
+    """Draw n independent events for each condition (None: all events) in one pass, by the absolute value of
+    their weight; None if no event fulfils the condition."""
     plan.check_background(catalogue)
     generators = (np.random.default_rng([seed, number]) for number in range(len(conditions)))
     draws = [_Draws(np.zeros(n, np.int64), generator) for generator in generators]
@@ -280,16 +279,33 @@ def bench(
     of_menu = measured[None, ""]
     at_once = {size: timing.events_per_s for size, timing in of_menu.items()}
     if threads > 1:
-        at_once = _at_once(menu, background.events, batches, threads, progress, clock)
+        share = events // threads
+        plans = [make_plan([menu]) for _ in range(threads)]  # of each thread, like its events
+        for size in batches:
+            split = [Batches(background.events[i * share : (i + 1) * share], size) for i in range(threads)]
+            calls = [batch.decisions(plan) for batch, plan in zip(split, plans, strict=True)]
+            at_once[size] = together(calls, clock)
+            progress(1)
     by_name = {trigger.name: trigger for trigger in rates.triggers}
     bits = [(trigger, plan.bits[0].get(trigger.name)) for trigger in menu.used]
+    costs = []
+    for trigger, bit in bits:
+        known = by_name.get(trigger.name)
+        if bit is None:
+            costs.append(TriggerCost(trigger, known, {}, None, {}))
+            continue
+        compiled = plan.slots[bit].compiled
+        parts = {name: timings for (number, name), timings in measured.items() if number == bit}
+        batch, preselected = parts.pop("", {}), parts.pop(_PRESELECTED, None)
+        timing, among = None, drawn[compiled.preselection]
+        if among and preselected:
+            timing = PreselectionTiming(among.share, among.distinct, preselected)
+        costs.append(TriggerCost(trigger, known, batch, timing, parts, compiled.engine))
     return Bench(
         rates=rates,
         menu=of_menu,
         events_per_s=at_once,
-        triggers=tuple(
-            _cost(plan, bit, trigger, by_name.get(trigger.name), drawn, measured) for trigger, bit in bits
-        ),
+        triggers=tuple(costs),
         environment=environment(before),
         threads=threads,
         seed=SEED,
@@ -297,24 +313,6 @@ def bench(
         distinct=background.distinct,
         untimed=tuple(trigger.name for trigger, bit in bits if bit is not None and (bit, "") not in measured),
     )
-
-
-def _cost(
-    plan: Plan,
-    bit: int | None,
-    trigger: Trigger,
-    rates: TriggerRates | None,
-    drawn: _Drawn,
-    measured: _Measured,
-) -> TriggerCost:
-    if bit is None:
-        return TriggerCost(trigger, rates, {}, None, {})
-    compiled = plan.slots[bit].compiled
-    parts = {name: timings for (number, name), timings in measured.items() if number == bit}
-    batch, preselected = parts.pop("", {}), parts.pop(_PRESELECTED, None)
-    among = drawn[compiled.preselection]
-    timing = PreselectionTiming(among.share, among.distinct, preselected) if among and preselected else None
-    return TriggerCost(trigger, rates, batch, timing, parts, compiled.engine)
 
 
 def _turns(plan: Plan) -> list[range]:
@@ -370,23 +368,3 @@ def _engines(menu: Menu, plan: Plan, bit: int) -> dict[str, Plan]:
         compiled = replace(compiled, threshold=slot.compiled.threshold)
         plans[engine] = replace(plan, slots=(replace(slot, compiled=compiled),))
     return plans
-
-
-def _at_once(
-    menu: Menu,
-    events: Events,
-    batches: Sequence[int],
-    threads: int,
-    progress: Callable[[int], None],
-    clock: Clock,
-) -> dict[int, float]:
-    """Return the events per second of all threads by batch size; each thread has its own plan and events."""
-    share = len(events) // threads
-    plans = [make_plan([menu]) for _ in range(threads)]
-    rates = {}
-    for size in batches:
-        split = [Batches(events[i * share : (i + 1) * share], size) for i in range(threads)]
-        calls = [batch.decisions(plan) for batch, plan in zip(split, plans, strict=True)]
-        rates[size] = together(calls, clock)
-        progress(1)
-    return rates

@@ -74,10 +74,10 @@ def test_models_are_evaluated_as_xgboost_does(
     x = rows(model)
     read = compile_trees if "treelite" in way else load_trees
     trees = read(content(booster), model.num_feature, QUANTILE)
-    assert way in trees.engine
-    assert trees.predict(x) == pytest.approx(booster.inplace_predict(x), rel=1e-6, abs=1e-6)
-    assert trees.predict(x[:0]).shape == (0,)
-    assert one_by_one(trees.row(), x[:1000]) == trees.predict(x[:1000]).tolist()
+    assert way in trees.how
+    assert trees.score(x) == pytest.approx(booster.inplace_predict(x), rel=1e-6, abs=1e-6)
+    assert trees.score(x[:0]).shape == (0,)
+    assert one_by_one(trees.row(), x[:1000]) == trees.score(x[:1000]).tolist()
 
 
 @pytest.mark.parametrize("base", [0.5, 0.02])
@@ -90,11 +90,11 @@ def test_the_score_of_a_classifier_is_its_margin(base: float) -> None:
         {"objective": "binary:logistic", "base_score": base, "max_depth": 5, "nthread": 1}, data, 30
     )
     trees = load_trees(content(booster), 8, LOGISTIC)
-    assert trees.engine == "one by one"
-    margin = trees.predict(x)
+    assert trees.how == "one by one"
+    margin = trees.score(x)
     assert margin == pytest.approx(booster.predict(data, output_margin=True), abs=1e-5)
     assert 1 / (1 + np.exp(-margin)) == pytest.approx(booster.predict(data), abs=1e-5)
-    assert compile_trees(content(booster), 8, LOGISTIC).predict(x) == pytest.approx(margin, abs=1e-5)
+    assert compile_trees(content(booster), 8, LOGISTIC).score(x) == pytest.approx(margin, abs=1e-5)
 
 
 def test_a_model_is_loaded_once(booster: xgboost.Booster) -> None:

@@ -29,18 +29,18 @@ def small() -> xgboost.Booster:
 def compiled(booster: xgboost.Booster) -> Trees:
     compile_trees.cache_clear()
     trees = compile_trees(bytes(booster.save_raw("json")), 2, QUANTILE)
-    assert trees.predict(X) == pytest.approx(booster.inplace_predict(X), abs=1e-6)
+    assert trees.score(X) == pytest.approx(booster.inplace_predict(X), abs=1e-6)
     return trees
 
 
 def test_any_layout_of_the_rows_is_read(small: xgboost.Booster) -> None:
     trees = compiled(small)
-    expected = trees.predict(X)
-    assert (trees.predict(np.asfortranarray(X)) == expected).all()
-    assert (trees.predict(np.repeat(X, 2, axis=0)[::2]) == expected).all()
+    expected = trees.score(X)
+    assert (trees.score(np.asfortranarray(X)) == expected).all()
+    assert (trees.score(np.repeat(X, 2, axis=0)[::2]) == expected).all()
     for wrong in (X[:, :1], np.hstack([X, X]), X[:, 0]):
         with pytest.raises(ValueError, match="trees that read 2 features got an array"):
-            trees.predict(wrong)
+            trees.score(wrong)
 
 
 def test_a_model_is_compiled_once(
@@ -52,7 +52,7 @@ def test_a_model_is_compiled_once(
     (file,) = fresh_cache.iterdir()
     calls = log.read_text()
     assert calls
-    assert compiled(small).engine == "compiled by treelite"
+    assert compiled(small).how == "compiled by treelite"
     assert log.read_text() == calls
     assert capfd.readouterr() == ("", "")
     compiled(train_quantile(2, trees=2))
@@ -71,7 +71,7 @@ def test_without_a_compiler_the_interpreter_of_treelite_runs(
     small: xgboost.Booster, no_compiler: None
 ) -> None:
     trees = compiled(small)
-    assert trees.engine == "by treelite's interpreter"
+    assert trees.how == "by treelite's interpreter"
     assert "there is no C compiler (gcc, clang or the variable CC)" in trees.notes[-1]
 
 
@@ -81,7 +81,7 @@ def test_a_cached_library_needs_no_compiler(
     compiler()
     compiled(small)
     monkeypatch.setattr(compiled_trees, "_compiler", lambda: None)
-    assert compiled(small).engine == "compiled by treelite"
+    assert compiled(small).how == "compiled by treelite"
 
 
 def test_a_large_model_is_not_compiled(
@@ -100,7 +100,7 @@ def test_no_shell_runs_the_variable_of_the_compiler(
     small: xgboost.Booster, fresh_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", f"gcc; touch {tmp_path}/seen")
-    assert compiled(small).engine == "compiled by treelite"
+    assert compiled(small).how == "compiled by treelite"
     assert not (tmp_path / "seen").exists()
 
 
@@ -110,4 +110,4 @@ def test_without_a_home_trees_are_compiled_for_this_process_alone(
     for name in ("HOME", "XDG_CACHE_HOME", "TRIGEMU_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os, "getuid", lambda: 2**31 - 5)
-    assert compiled(small).engine == "compiled by treelite"
+    assert compiled(small).how == "compiled by treelite"

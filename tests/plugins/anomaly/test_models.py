@@ -12,7 +12,7 @@ import pytest
 import xgboost
 from decade_toys import train_quantile
 from toys import memory_catalogue, toy_events
-from trigemu_anomaly.boosted import Classifier
+from trigemu_anomaly.boosted import Trees
 from trigemu_anomaly.models import open_model
 from trigemu_anomaly.network import Network
 
@@ -55,8 +55,8 @@ def as_json(booster: xgboost.Booster) -> bytes:
 
 def test_the_content_chooses() -> None:
     assert isinstance(open_model(onnx_toys.autoencoder(6, (3,), "Relu"), 6), Network)
-    assert isinstance(open_model(as_json(classifier()), 6), Classifier)
-    assert isinstance(open_model(b"\n " + as_json(classifier()), 6), Classifier)
+    assert isinstance(open_model(as_json(classifier()), 6), Trees)
+    assert isinstance(open_model(b"\n " + as_json(classifier()), 6), Trees)
 
 
 @pytest.mark.parametrize(

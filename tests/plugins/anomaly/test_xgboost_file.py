@@ -15,11 +15,11 @@ import treelite
 import xgboost
 from decade_toys import train_quantile
 from trigemu_anomaly import xgboost_file
-from trigemu_anomaly.boosted import Classifier
+from trigemu_anomaly.boosted import load_trees
 from trigemu_anomaly.fixed_point import ApFixed
 from trigemu_anomaly.tree_kernels import TreeKernels
 from trigemu_anomaly.trees import FixedEnsemble, Precision
-from trigemu_anomaly.xgboost_file import QUANTILE, read_model
+from trigemu_anomaly.xgboost_file import LOGISTIC, QUANTILE, read_model
 
 from trigemu import TrigemuError
 
@@ -189,14 +189,14 @@ def test_trees_after_the_best_iteration_are_not_used(parameters: dict[str, Any])
     booster, x = stopped(**parameters)
     best = booster.best_iteration + 1
     assert best < booster.num_boosted_rounds()
-    model = Classifier(bytes(booster.save_raw("json")), 2)
+    model = load_trees(bytes(booster.save_raw("json")), 2, LOGISTIC)
     expected = booster.predict(xgboost.DMatrix(x), output_margin=True, iteration_range=(0, best))
     assert model.score(x) == pytest.approx(expected, abs=1e-5)
     of_each = parameters.get("num_parallel_tree", 1)
     trees = booster.num_boosted_rounds() * of_each
     (note,) = model.notes
     assert f"has {trees} trees, of which the first {best * of_each} are used" in note
-    alone = Classifier(bytes(booster[:best].save_raw("json")), 2)
+    alone = load_trees(bytes(booster[:best].save_raw("json")), 2, LOGISTIC)
     assert (alone.score(x) == model.score(x)).all()
     assert alone.notes == ()
 
@@ -210,7 +210,7 @@ def test_features_are_matched_by_name(inputs: tuple[str, ...]) -> None:
     data = xgboost.DMatrix(x, x[:, 0] > x[:, 1] + x[:, 2] / 3, feature_names=names)
     booster = xgboost.train({"objective": "binary:logistic", "nthread": 1}, data, 5)
     given = x[:, [names.index(name.replace("jet[0].pt", "Jet_0_pt")) for name in inputs]]
-    model = Classifier(bytes(booster.save_raw("json")), 3, inputs)
+    model = load_trees(bytes(booster.save_raw("json")), 3, LOGISTIC, tuple(inputs))
     assert model.score(given) == pytest.approx(booster.predict(data, output_margin=True), abs=1e-5)
     row = model.row()
     row.features[:] = given[7]

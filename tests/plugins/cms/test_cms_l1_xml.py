@@ -23,7 +23,7 @@ def test_what_is_in_a_menu(tmp_path: Path) -> None:
         (1, "L1_A", "EXT_BPTX_OR"),
     ]
     assert (
-        menu.path.read_text().splitlines()[menu.algorithms[0].line - 1]
+        menu.document.path.read_text().splitlines()[menu.algorithms[0].line - 1]
         == "<expression>MU3[MU-QLTY_SNGL]</expression>"
     )
     cut = menu.algorithms[0].cuts["MU-QLTY_SNGL"]

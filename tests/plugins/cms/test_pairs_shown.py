@@ -12,8 +12,10 @@ import pytest
 from printing import text_of
 from toys import memory_catalogue, menu_from
 from trigemu_cms.imported import LeftOut
-from trigemu_cms.pairs import CheckedPair, Pair, as_csv, as_json, pairs_page, validation_page
+from trigemu_cms.pairs import CheckedPair, Pair, as_json, pairs_page, pairs_table, validation_page
 from trigemu_validation import Checked, DecisionCheck
+
+from trigemu.results.documents import csv_of
 
 HOSTILE = "<b>=1+1\x1b[31m"
 
@@ -59,7 +61,7 @@ def test_what_is_printed(pairs: list[CheckedPair]) -> None:
 
 def test_what_is_written(pairs: list[CheckedPair]) -> None:
     """Without what tests of the command read."""
-    rows = list(csv.DictReader(io.StringIO(as_csv(pairs))))
+    rows = list(csv.DictReader(io.StringIO(csv_of(pairs_table(pairs)))))
     assert [row["differing"] for row in rows] == ["", "B on 2 of 8 crossings"]
     second = json.loads(as_json(pairs))["pairs"][1]
     assert second["left_out_of_import"] == [{"name": "E", "reason": "AXO is not in vectors"}]

@@ -18,7 +18,7 @@ def test_the_margin_is_the_logarithm_of_the_likelihood_ratio() -> None:
     background, signal = (rng.normal(mean, 1, (60_000, 1)).astype(np.float32) for mean in (0, 1))
     content = fit((background, np.full(60_000, 7.0)), [(signal, np.full(60_000, 1e-3))], TABLE, seed=1)
     x = np.linspace(-1, 2, 200, dtype=np.float32)[:, np.newaxis]
-    margin = load_trees(content, 1, LOGISTIC).predict(x)
+    margin = load_trees(content, 1, LOGISTIC).score(x)
     assert np.abs(margin - (x[:, 0] - 0.5)).mean() < 0.1
 
 
@@ -30,7 +30,7 @@ def test_signals_count_the_same() -> None:
     content = fit((background, weights[0]), [(left, weights[1]), (right, weights[2])], TABLE, seed=1)
     x = np.linspace(1, 2.5, 50, dtype=np.float32)[:, np.newaxis]
     trees = load_trees(content, 1, LOGISTIC)
-    assert np.abs(trees.predict(x) - trees.predict(-x)).mean() < 0.2
+    assert np.abs(trees.score(x) - trees.score(-x)).mean() < 0.2
     few = slice(2000)
     first, again = (fit((background[few], weights[0][few]), [(left, weights[1])], TABLE, 1) for _ in range(2))
     assert first == again

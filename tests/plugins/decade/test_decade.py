@@ -7,7 +7,6 @@ import pickle
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from trigemu_anomaly.anomaly import preselected
 from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.network import Network
 from trigemu_anomaly.single_row import bare_models
-from trigemu_decade.decade import Decade
+from trigemu_decade.decade import CompiledDecade, Decade
 
 from trigemu import (
     Catalogue,
@@ -131,36 +130,42 @@ def truth_passed(events: Events) -> list[bool]:
 KERNELS = ("above = 0.0", 'above = 0.0\nengine = "kernels"')
 
 
-def test_the_trees_run_on_another_thread_beside_onnx_runtime(models: Models, catalogue: Catalogue) -> None:
+def test_the_trees_run_on_another_thread_beside_onnx_runtime(
+    models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each model in one call for all events; kernels give the same score but for its last bits."""
     menu = models.menu()
     kind, events = compiled(menu), read_events(menu, catalogue)
     assert kind.engine == "y by ONNX Runtime, beside Y(x) compiled by treelite, on two threads"
-    trees, main = kind.quantile.model, threading.get_ident()
+    score, main = kind.quantile.model.score, threading.get_ident()
     calls: list[tuple[int, bool]] = []
 
     def noted(x: Features) -> FloatArray:
         calls.append((len(x), threading.get_ident() == main))
-        return trees.predict(x)
+        return score(x)
 
-    quantile = replace(kind.quantile, model=replace(trees, predict=noted))
-    result = replace(kind, quantile=quantile).evaluate(Workspace(events))
+    monkeypatch.setattr(kind.quantile.model, "score", noted)
+    result = kind.evaluate(Workspace(events))
     assert calls == [((result > -np.inf).sum(), False)]
     other = compiled(models.menu(MENU, KERNELS))
     assert other.engine == "y by trigemu's kernels, then Y(x) as a table"
     assert result == pytest.approx(other.evaluate(Workspace(events)), rel=1e-5, abs=TOLERANCE)
 
 
+def scores(kind: CompiledDecade, work: Workspace) -> tuple[FloatArray, FloatArray]:
+    """Return y and Y(x) of the events that pass the preselection."""
+    return kind.scores(preselected(work, kind.requires)[0])
+
+
 def test_an_existing_score_is_not_computed_again(models: Models, catalogue: Catalogue) -> None:
     menu = models.menu()
     kind, work = compiled(menu), Workspace(read_events(menu, catalogue))
-    expected = kind.parts(Workspace(work.events))
+    expected = scores(kind, Workspace(work.events))
     selected, _ = preselected(work, kind.requires)
     y = kind.scorer.scores(selected)
-    result = kind.parts(work)
-    assert result.y is y
-    assert result.y.tobytes() == expected.y.tobytes()
-    assert result.quantile.tobytes() == expected.quantile.tobytes()
+    result = scores(kind, work)
+    assert result[0] is y
+    assert [part.tobytes() for part in result] == [part.tobytes() for part in expected]
 
 
 def test_x_may_be_among_what_the_network_reads(
@@ -183,7 +188,7 @@ def test_x_may_be_among_what_the_network_reads(
             models.write_card(("missing = 0.0", "missing = -0.25"))
         kind = compiled(models.menu())
         assert (kind.columns is not None) == within
-        quantiles.append(kind.parts(Workspace(events)).quantile)
+        quantiles.append(scores(kind, Workspace(events))[1])
     for result, missing in zip(quantiles, (0.0, -0.25), strict=True):
         x = np.column_stack([np.where(jets > 0, jets, missing), photons])
         assert result == pytest.approx(models.booster.inplace_predict(np.float32(x)), abs=TOLERANCE)
@@ -194,11 +199,11 @@ def test_its_bare_models(models: Models, catalogue: Catalogue) -> None:
     for replaced in ((), (KERNELS,)):
         menu = models.menu(MENU, ('requires = "n_photon >= 1"\n', ""), *replaced)
         kind, events = compiled(menu), read_events(menu, catalogue)
-        parts = kind.parts(Workspace(events))
+        y, quantile = scores(kind, Workspace(events))
         for n in (600, 1):
             models_ = bare_models(kind, events[:n])
-            assert models_["bare_bdt"]() == pytest.approx(parts.quantile[:n], rel=1e-6)
-            assert models_["bare_onnxruntime"]() == pytest.approx(parts.y[:n], abs=TOLERANCE)
+            assert models_["bare_bdt"]() == pytest.approx(quantile[:n], rel=1e-6)
+            assert models_["bare_onnxruntime"]() == pytest.approx(y[:n], abs=TOLERANCE)
 
 
 def test_a_failure_is_reported(models: Models, catalogue: Catalogue) -> None:
@@ -355,7 +360,7 @@ def test_trees_of_too_many_cells(
     request.getfixturevalue("no_tables")
     request.getfixturevalue("no_compiler")
     kinds.append(compiled(menu))
-    assert [kind.quantile.model.engine for kind in kinds] == ["as a table", "one by one"]
+    assert [kind.quantile.model.how for kind in kinds] == ["as a table", "one by one"]
     np.testing.assert_array_equal(kinds[1].evaluate(Workspace(events)), scores[0])
 
 

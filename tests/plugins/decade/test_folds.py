@@ -51,7 +51,7 @@ def test_trees_cannot_split_below_the_least_number_of_events() -> None:
     def spread(above: float) -> float:
         events = toy(round(above / Q), 1)
         _, fits = out_of_fold(events, [0], Q, settings, 1, 4)
-        return max(float(np.ptp(load_trees(fit.content, 1, QUANTILE).predict(events.x))) for fit in fits)
+        return max(float(np.ptp(load_trees(fit.content, 1, QUANTILE).score(events.x))) for fit in fits)
 
     assert spread(12.0) == 0.0
     assert spread(1.5 * LEAST_ABOVE) > 0.2
@@ -84,9 +84,9 @@ def test_the_threshold_out_of_fold_accepts_the_requested_fraction_of_other_event
         table = load_trees(output.content, 1, QUANTILE)
         result.append(
             [
-                np.mean(sample.y > table.predict(sample.x)),
-                np.mean(others.y > table.predict(others.x)),
-                np.mean(others.y > table.predict(others.x) + cut),
+                np.mean(sample.y > table.score(sample.x)),
+                np.mean(others.y > table.score(others.x)),
+                np.mean(others.y > table.score(others.x) + cut),
             ]
         )
     own, unseen, shifted = np.mean(result, axis=0) / Q

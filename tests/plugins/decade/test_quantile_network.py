@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from decade_twins import dense
 from trigemu_anomaly.network import Network
-from trigemu_decade.decade import open_quantile, predict
+from trigemu_decade.decade import open_quantile
 from trigemu_decade.training import regression
 from trigemu_decade.training.config import QuantileTable
 from trigemu_decade.training.graph import quantile_model
@@ -58,11 +58,9 @@ def test_a_file_gives_the_same_alone_and_in_batches() -> None:
     content = quantile_model(network, 2)
     model = open_quantile(content, 2)
     assert isinstance(model, Network)
-    scores = predict(model, x)
+    scores = model.score(x)
     np.testing.assert_allclose(scores, dense(network, encoded(x))[:, 0], rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(
-        predict(open_quantile(content, 2, "parallel"), x), scores, rtol=1e-4, atol=1e-4
-    )
+    np.testing.assert_allclose(open_quantile(content, 2, "parallel").score(x), scores, rtol=1e-4, atol=1e-4)
     row = model.row()
     assert not row.python
     for event, score in zip(x[:300], scores[:300], strict=True):

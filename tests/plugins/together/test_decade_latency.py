@@ -13,8 +13,10 @@ from decade_toys import MENU, Models, compiled, read_events, truth
 from project import ROOT
 from stream_toys import streamed
 from toys import columns
+from trigemu_anomaly.anomaly import preselected
 from trigemu_anomaly.precision import trees_of
 from trigemu_anomaly.single_row import bare_models
+from trigemu_decade.decade import CompiledDecade
 from trigemu_latency import Stream, bench
 from trigemu_latency.timing import clock
 from trigemu_latency.views import BENCH, digits
@@ -100,7 +102,7 @@ def test_a_menu_that_is_ready_to_run() -> None:
 def test_the_full_menu_with_trees_one_by_one(models: Models, events: Events) -> None:
     plan = make_plan([models.menu(MENU, KERNELS)])
     trees = plan.slots[plan.bits[0]["AD"]].compiled.quantile.model  # type: ignore[attr-defined]
-    assert trees.engine == "one by one"
+    assert trees.how == "one by one"
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
 
 
@@ -127,8 +129,9 @@ def test_a_network_as_the_quantile(models: Models, events: Events) -> None:
     words = decide(events, plan)
     assert words.any()
     np.testing.assert_array_equal(streamed(plan, events), words)
-    parts = plan.slots[0].compiled.parts(Workspace(events))  # type: ignore[attr-defined]
-    assert parts.quantile.std() > 0
+    kind = plan.slots[0].compiled
+    assert isinstance(kind, CompiledDecade)
+    assert kind.scores(preselected(Workspace(events), kind.requires)[0])[1].std() > 0
     assert set(bare_models(plan.slots[0].compiled, events)) == {"bare_onnxruntime"}
     assert trees_of(plan.slots[0].compiled) is None
 
