@@ -32,7 +32,7 @@ from trigemu.base.processes import WorkerLostError, WorkerPool, cores, own_pool
 
 #: Large enough that the cost of starting a chunk is negligible, small enough for the caches of a processor;
 #: memory does not grow with the sample.
-CHUNK_EVENTS = 131_072
+CHUNK_EVENTS = 262_144
 #: Seconds of work left in this process from which worker processes are started, and from which those that run
 #: take over. They start, compile triggers and load kernels in some seconds of processor time: jobs of 5 to
 #: 12 s on two cores took as long with them or longer.

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
 from trigemu.base.errors import TrigemuError, UnreadableError
@@ -31,12 +32,9 @@ from trigemu.triggers.base import Kind
 
 #: Seconds before a file on another machine is read again.
 _PAUSE_S = 1.0
-#: The number of chunks that this process reads ahead of the current one, one thread each. Reading takes
-#: several times as long as most menus; two threads halve this time, a third one gains nothing.
-READ_AHEAD = 2
-#: The smallest mean number of events of chunks that are read ahead: for smaller ones, Python dominates the
+#: The smallest mean number of events of chunks that threads process: for smaller ones, Python dominates the
 #: time, and several threads are slower than one.
-AHEAD_EVENTS = 10_000
+THREAD_EVENTS = 10_000
 #: The largest number of full chunks of a task if they are in the same basket, which a process decodes once.
 _LONGEST = 4
 #: Tasks of a pass, about: each costs this process some milliseconds, and a file of a checkpoint.
@@ -199,25 +197,35 @@ class _Pass(Work[Portion, R], Generic[R]):
         return self._merged(portion, map(self._read, portion.chunks))
 
     def each(self, portions: Sequence[Portion]) -> Iterator[R]:
-        """Yield results; the next chunks are read while one is processed: decompression and kernels release
-        the GIL."""
-        chunks = [chunk for portion in portions for chunk in portion.chunks]
-        if cores() == 1 or sum(chunk.size for chunk in chunks) < AHEAD_EVENTS * len(chunks):
+        """Yield results. After the first portion, which loads or compiles kernels, each core has a thread:
+        decompression and kernels release the GIL."""
+        chunks = sum(len(portion.chunks) for portion in portions)
+        if cores() == 1 or sum(portion.size for portion in portions) < THREAD_EVENTS * chunks:
             yield from map(self, portions)
             return
-        with ThreadPoolExecutor(READ_AHEAD) as threads:
-            coming = iter(chunks)
-            reading = deque(threads.submit(self._read, chunk) for chunk in islice(coming, READ_AHEAD))
+        idle: SimpleQueue[_Pass[R]] = SimpleQueue()  # compiled triggers have scratch memory
+        idle.put(self)
 
-            def read(chunk: Chunk) -> Events:
-                events = reading.popleft().result()
-                if following := next(coming, None):
-                    reading.append(threads.submit(self._read, following))
-                return events
-
+        def result(portion: Portion) -> R:
             try:
-                for portion in portions:
-                    yield self._merged(portion, map(read, portion.chunks))
+                work = idle.get_nowait()
+            except Empty:
+                work = _Pass(replace(self._job, plan=make_plan(self._job.menus)), self._task)
+            try:
+                return work(portion)
+            finally:
+                idle.put(work)
+
+        first, coming = portions[0], iter(portions[1:])
+        yield self(first)
+        with ThreadPoolExecutor(cores()) as threads:
+            results = deque(threads.submit(result, portion) for portion in islice(coming, 2 * cores()))
+            try:
+                while results:
+                    done = results.popleft().result()
+                    if following := next(coming, None):
+                        results.append(threads.submit(result, following))
+                    yield done
             finally:
                 threads.shutdown(cancel_futures=True)
 

@@ -18,7 +18,7 @@ from trigemu import Catalogue, Events, TrigemuError, make_plan
 from trigemu.api import Plan, ReadEvents
 from trigemu.base.mapping import Engine
 from trigemu.base.processes import worker_pool
-from trigemu.emulation.engine import READ_AHEAD, Chunk, Job, chunks_of, over_background
+from trigemu.emulation.engine import Chunk, Job, chunks_of, over_background
 from trigemu.emulation.loop import emulate
 from trigemu.samples.sample import Sample
 
@@ -123,8 +123,8 @@ def watched(catalogue: Catalogue, reading: Callable[[int], None]) -> Catalogue:
 
 @pytest.fixture
 def cores(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """cores(n): as on a machine of n cores, on which small chunks are read ahead too."""
-    monkeypatch.setattr("trigemu.emulation.engine.AHEAD_EVENTS", 0)
+    """cores(n): as on a machine of n cores, on which threads process small chunks too."""
+    monkeypatch.setattr("trigemu.emulation.engine.THREAD_EVENTS", 0)
     return lambda n: monkeypatch.setattr("trigemu.emulation.engine.cores", lambda: n)
 
 
@@ -171,27 +171,16 @@ class Waiting:
 
 
 @pytest.mark.usefixtures("threads_end")
-def test_the_next_chunks_are_read_while_one_is_worked_on_and_no_more(
-    tmp_path: Path, cores: Callable[[int], None]
-) -> None:
+def test_two_cores_work_on_two_portions_at_once(tmp_path: Path, cores: Callable[[int], None]) -> None:
+    """The portions are 0 to 39, which is done first, 40 to 49, 50 to 89 and 90 to 99."""
     cores(2)
     starts = range(0, 100, 10)
     read = {start: threading.Event() for start in starts}
-    task = Waiting(
-        read, lambda start: (start + 10 * (1 + i) for i in range(READ_AHEAD) if start < 80 - 10 * i)
-    )
-    too_early: list[int] = []
-
-    def reading(start: int) -> None:
-        if start > 10 * (len(task.done) + READ_AHEAD):
-            too_early.append(start)
-        read[start].set()
-
-    catalogue = watched(memory_catalogue({"a": even_events(1, 100)}), reading)
-    done = over_background(job(tmp_path, catalogue), task, Engine(chunk_events=10))
-    assert sum(done) == sum(starts)
-    assert task.done == [*starts]
-    assert not too_early
+    task = Waiting(read, lambda start: {40: [50], 50: [40]}.get(start, []))
+    catalogue = watched(memory_catalogue({"a": even_events(1, 100)}), lambda start: read[start].set())
+    given = list(over_background(job(tmp_path, catalogue), task, Engine(chunk_events=10)))
+    assert given == [0 + 10 + 20 + 30, 40, 50 + 60 + 70 + 80, 90]
+    assert sorted(task.done) == [*starts]
 
 
 @pytest.mark.usefixtures("threads_end")
