@@ -32,6 +32,8 @@ _TRACKER = "ignore:resource_tracker"
 #: How workers start; what the process that they are copies of imports, and seconds that this takes.
 _METHOD = "forkserver" if sys.platform == "linux" else "spawn"
 _IMPORTED, _IMPORT_S = ["trigemu.emulation.loop", "uproot"], 1.0
+#: The exit status of a worker whose end the process that it is a copy of did not report.
+_UNSEEN = 255
 
 
 def cores() -> int:
@@ -114,6 +116,8 @@ class WorkerPool:
             next((code for code in codes if code not in (None, 0, -signal.SIGTERM)), None) or -signal.SIGTERM
         )
         how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
+        if code == _UNSEEN:
+            how = "ended"
         return WorkerLostError(f"a worker process {how}, perhaps because memory ran out: try fewer --workers")
 
     def restart(self) -> None:
