@@ -76,8 +76,8 @@ class Work(Generic[U, R]):
         """Return the result of a unit."""
         raise NotImplementedError
 
-    def each(self, units: Sequence[U]) -> Iterator[R]:
-        """Yield the results of units in this process."""
+    def each(self, units: Sequence[U], threads: int) -> Iterator[R]:
+        """Yield the results of units in this process, with at most this number of threads."""
         return map(self, units)
 
     def content(self) -> bytes:
@@ -106,8 +106,8 @@ class Engine:
     executor : Executor, distributed.Client or None
         Runs the work; None: this machine.
     workers : int or None
-        Without an executor, the number of processes that work if it takes long enough to start them; None:
-        all cores; 1: only this process.
+        Without an executor, the number of threads, at most one for each core, and of processes, which work
+        if it takes long enough to start them; None: all cores; 1: only this process and one thread.
     retries : int
         How often a task is repeated if another attempt may succeed: if a file cannot be read, or a worker is
         lost.
@@ -222,7 +222,7 @@ def _here(
     begin, done, to_do = time.perf_counter(), 0, sum(unit.size for unit in left)
     first, alone, failures = True, pool.number == 1, 0
     while left:
-        results = work.each(tuple(left))
+        results = work.each(tuple(left), min(cores(), pool.number))
         try:
             for result in results:
                 unit, failures = left.popleft(), 0

@@ -112,11 +112,10 @@ class WorkerPool:
             if None not in codes:
                 break
             time.sleep(0.01)
-        code = (
-            next((code for code in codes if code not in (None, 0, -signal.SIGTERM)), None) or -signal.SIGTERM
-        )
+        seen = [code for code in codes if code not in (None, 0, -signal.SIGTERM, _UNSEEN)]
+        code = next(iter(seen), None) or -signal.SIGTERM
         how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
-        if code == _UNSEEN:
+        if not seen and _UNSEEN in codes:
             how = "ended"
         return WorkerLostError(f"a worker process {how}, perhaps because memory ran out: try fewer --workers")
 

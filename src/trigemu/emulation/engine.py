@@ -19,7 +19,6 @@ from trigemu.base.fingerprint import digest_of_code, fingerprint
 from trigemu.base.mapping import Work, engine_of, map_chunks
 from trigemu.base.plugin_search import load_from, plugins_in, sources_of
 from trigemu.base.plugins import FoundPlugin
-from trigemu.base.processes import cores
 from trigemu.counting.patterns import PatternTable, merge_tables
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
@@ -196,11 +195,11 @@ class _Pass(Work[Portion, R], Generic[R]):
     def __call__(self, portion: Portion) -> R:
         return self._merged(portion, map(self._read, portion.chunks))
 
-    def each(self, portions: Sequence[Portion]) -> Iterator[R]:
-        """Yield results. After the first portion, which loads or compiles kernels, each core has a thread:
+    def each(self, portions: Sequence[Portion], threads: int) -> Iterator[R]:
+        """Yield results. After the first portion, which loads or compiles kernels, several threads work:
         decompression and kernels release the GIL."""
         chunks = sum(len(portion.chunks) for portion in portions)
-        if cores() == 1 or sum(portion.size for portion in portions) < THREAD_EVENTS * chunks:
+        if threads == 1 or sum(portion.size for portion in portions) < THREAD_EVENTS * chunks:
             yield from map(self, portions)
             return
         idle: SimpleQueue[_Pass[R]] = SimpleQueue()  # compiled triggers have scratch memory
@@ -218,16 +217,16 @@ class _Pass(Work[Portion, R], Generic[R]):
 
         first, coming = portions[0], iter(portions[1:])
         yield self(first)
-        with ThreadPoolExecutor(cores()) as threads:
-            results = deque(threads.submit(result, portion) for portion in islice(coming, 2 * cores()))
+        with ThreadPoolExecutor(threads) as pool:
+            results = deque(pool.submit(result, portion) for portion in islice(coming, 2 * threads))
             try:
                 while results:
                     done = results.popleft().result()
                     if following := next(coming, None):
-                        results.append(threads.submit(result, following))
+                        results.append(pool.submit(result, following))
                     yield done
             finally:
-                threads.shutdown(cancel_futures=True)
+                pool.shutdown(cancel_futures=True)
 
     def _merged(self, portion: Portion, read: Iterable[Events]) -> R:
         parts: list[R] = []

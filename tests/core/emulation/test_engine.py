@@ -128,7 +128,7 @@ def watched(catalogue: Catalogue, reading: Callable[[int], None]) -> Catalogue:
 def cores(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """cores(n): as on a machine of n cores, on which threads process small chunks too."""
     monkeypatch.setattr("trigemu.emulation.engine.THREAD_EVENTS", 0)
-    return lambda n: monkeypatch.setattr("trigemu.emulation.engine.cores", lambda: n)
+    return lambda n: monkeypatch.setattr("trigemu.base.mapping.cores", lambda: n)
 
 
 @pytest.fixture
