@@ -32,8 +32,6 @@ _TRACKER = "ignore:resource_tracker"
 #: How workers start; what the process that they are copies of imports, and seconds that this takes.
 _METHOD = "forkserver" if sys.platform == "linux" else "spawn"
 _IMPORTED, _IMPORT_S = ["trigemu.emulation.loop", "uproot"], 1.0
-#: The exit status of a worker whose end the process that it is a copy of did not report.
-_UNSEEN = 255
 
 
 def cores() -> int:
@@ -99,24 +97,21 @@ class WorkerPool:
 
     def check(self) -> None:
         """Raise BrokenExecutor if a process is gone and the pool does not notice it."""
-        gone = any(not process.is_alive() for process in [*self._processes.values()])
+        # The status of a process can be read once: the thread of the pool does it.
+        gone = bool(wait([process.sentinel for process in [*self._processes.values()]], 0))
         if gone and self._suspected:
             raise BrokenExecutor
         self._suspected = gone
 
     def lost(self) -> WorkerLostError:
         """Return the error of a process that ended by itself."""
-        codes: list[int | None] = []
-        for _ in range(100):  # until the thread of the pool has ended the others
-            codes = [process.exitcode for process in [*self._processes.values()]]
-            if None not in codes:
-                break
-            time.sleep(0.01)
-        seen = [code for code in codes if code not in (None, 0, -signal.SIGTERM, _UNSEEN)]
-        code = next(iter(seen), None) or -signal.SIGTERM
+        if thread := getattr(self._pool, "_executor_manager_thread", None):
+            thread.join(timeout=1.0)  # it ends the others, and reads how each ended, which works once
+        codes = [process.exitcode for process in [*self._processes.values()]]
+        code = (
+            next((code for code in codes if code not in (None, 0, -signal.SIGTERM)), None) or -signal.SIGTERM
+        )
         how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
-        if not seen and _UNSEEN in codes:
-            how = "ended"
         return WorkerLostError(f"a worker process {how}, perhaps because memory ran out: try fewer --workers")
 
     def restart(self) -> None:

@@ -89,10 +89,7 @@ def test_what_a_task_reads_besides_is_read_too(tmp_path: Path, monkeypatch: pyte
 
 def test_a_worker_that_is_ended_each_time_is_reported_with_its_events(tmp_path: Path) -> None:
     work = job(tmp_path, memory_catalogue({"a": even_events(1, 90)}))
-    with (
-        worker_pool(1) as pool,
-        pytest.raises(TrigemuError, match=r"process (was ended by signal 9|ended),") as error,
-    ):
+    with worker_pool(1) as pool, pytest.raises(TrigemuError, match="ended by signal 9") as error:
         list(over_background(work, Killed(), Engine(pool, retries=1, chunk_events=20)))
     assert str(error.value).splitlines()[1] == "failed after 2 attempts: entries 0 to 49 of memory"
 

@@ -62,8 +62,7 @@ def test_a_worker_that_dies_is_noticed_and_replaced(tmp_path: Path) -> None:
         for how, message in (("die", "was ended by signal 9"), ("exit", "ended with status 3")):
             with pytest.raises(BrokenExecutor):
                 pool.submit(perform, str(tmp_path), how).result()
-            said = str(pool.lost())
-            assert message in said or "a worker process ended, " in said  # where its status was not seen
+            assert message in str(pool.lost())
             assert str(pool.lost()).endswith("perhaps because memory ran out: try fewer --workers")
             pool.restart()
         assert pool.submit(perform, str(tmp_path), "well").result() == "well"
