@@ -69,9 +69,14 @@ class _Levels(NamedTuple):
     best: FloatArray  # the probability that any trigger of a counter accepts
     either: FloatArray  # the same of an outcome
     hit: FloatArray  # the same of a part
-    missed: (
-        FloatArray  # the probability that none of a part accepts, which does not cancel where `hit` is near 1
-    )
+    # The probability that none of a part accepts, which does not cancel where `hit` is near 1.
+    missed: FloatArray
+
+    @property
+    def first(self) -> IntArray:
+        """The first row of each pattern."""
+        first: IntArray = self.counters[self.outcomes[self.parts[self.patterns]]]
+        return first
 
 
 @dataclass(frozen=True)
@@ -135,8 +140,7 @@ class Acceptance:
         if not len(rows.pattern):
             return rows.pattern, np.zeros(0)
         levels = self._levels(rows)
-        first = levels.counters[levels.outcomes[levels.parts[levels.patterns]]]
-        return rows.pattern[first], _any(levels.hit, levels.patterns)
+        return rows.pattern[levels.first], _any(levels.hit, levels.patterns)
 
     def _certain(self, rows: Rows) -> BoolArray:
         """Return whether the trigger of each row accepts its pattern whatever the counters say."""
@@ -179,7 +183,7 @@ class Acceptance:
         loss = np.bincount(same.ravel(), loss, len(item)).astype(np.float64)
         pattern = _segments(levels.patterns, len(levels.parts))[part]
         pattern, owner, loss = _losses(levels.missed, levels.patterns, part, pattern * n + owner, loss, n)
-        pattern = rows.pattern[levels.counters[levels.outcomes[levels.parts[levels.patterns]]]][pattern]
+        pattern = rows.pattern[levels.first][pattern]
         matrix = sparse.csr_array((loss, (pattern, owner)), (self.patterns, n))
         matrix.eliminate_zeros()
         return matrix

@@ -94,7 +94,7 @@ def test_a_worker_that_is_ended_each_time_is_reported_with_its_events(tmp_path: 
     assert str(error.value).splitlines()[1] == "failed after 2 attempts: entries 0 to 49 of memory"
 
 
-# ---- reading ahead of the work
+# ---- threads
 
 
 @dataclass
