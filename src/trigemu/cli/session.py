@@ -102,8 +102,8 @@ _OPTIONS = (
     click.option(
         "--workers",
         type=options.WORKERS,
-        help="Number of processes on this machine, started if the work takes long enough; 1: none beside "
-        "this one [default: all cores].",
+        help="Number of threads, and of processes on this machine, which are started if the work takes long "
+        "enough; 1: one core [default: all cores].",
     ),
     click.option(
         "--retries",

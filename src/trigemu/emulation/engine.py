@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
 from trigemu.base.errors import TrigemuError, UnreadableError
@@ -204,12 +205,14 @@ class _Pass(Work[Portion, R], Generic[R]):
             return
         idle: SimpleQueue[_Pass[R]] = SimpleQueue()  # compiled triggers have scratch memory
         idle.put(self)
+        compiling = Lock()  # libraries of models redirect streams of the process while they load
 
         def result(portion: Portion) -> R:
             try:
                 work = idle.get_nowait()
             except Empty:
-                work = _Pass(replace(self._job, plan=make_plan(self._job.menus)), self._task)
+                with compiling:
+                    work = _Pass(replace(self._job, plan=make_plan(self._job.menus)), self._task)
             try:
                 return work(portion)
             finally:
