@@ -1,4 +1,4 @@
-"""Σ w f and its variance over a pattern table: for rates, and for pairs of triggers.
+"""Σ w f and its variance over a pattern table.
 
 With w the weight of an event and f the fraction of it that a rate counts, R = Σ w f, and its variance is Σ
 over interactions of (Σ w f)², the inner sum over the events that were made from one interaction. Where
@@ -13,15 +13,14 @@ where f₀ is the fraction without the fitted triggers and s the factor from the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
-from trigemu.counting.acceptance import Acceptance
+from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.counting.patterns import PatternTable, SharedInteractions, with_data
 from trigemu.menus.menu import Menu
 
@@ -31,8 +30,6 @@ BLOCK = 2**14
 _ACCEPTED = 2**23
 #: The largest number of pairs of triggers times patterns in a block, if seeds connect triggers.
 _PAIRS = 2**23
-#: The largest number of pairs of events of one interaction, or of pairs of triggers times strata, at a time.
-_AT_ONCE = 2**22
 #: Two fractions that differ by less are equal: products of other factors give the last digits.
 ROUNDING = 1e-14
 
@@ -63,7 +60,7 @@ def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
         yield slice(start, min(start + size, len(table)))
 
 
-class _Strata:
+class Strata:
     """The weight in each of s strata of a table with m entries."""
 
     def __init__(self, table: PatternTable, stratum: IntArray, interactions: SharedInteractions) -> None:
@@ -114,7 +111,7 @@ class RateSums:
         self._table, self._everything = table, scales.everything
         self._interactions = table.interactions
         self.strata = (
-            _Strata(table, scales.stratum, self._interactions) if scales.stratum is not None else None
+            Strata(table, scales.stratum, self._interactions) if scales.stratum is not None else None
         )
         samples = int(table.sample.max(initial=0)) + 1
         self.hz, self.events = np.zeros((samples, columns)), np.zeros((samples, columns), np.int64)
@@ -172,145 +169,3 @@ class RateSums:
         if self.strata:
             variance += ((self.strata.both @ self._mean - 2 * self._cross) * self._mean).sum(axis=0)
         return np.maximum(variance, 0.0) * self._everything**2
-
-
-class PairSums:
-    """The sums over events that two triggers both accept, one of s and one of t: or({s}) + or({t}) −
-    or({s, t}).
-
-    Triggers that neither share a counter nor are connected by seeds accept independently: their sums are
-    products of sparse matrices. The others are summed pair by pair.
-
-    fitted: bool[s] and bool[t], whether a trigger is judged on the unseen half. constant: whether a trigger
-    accepts all events alike; the rate of two such triggers has no error. same: whether both lists are the
-    same; else `add` takes an `Acceptance` of the first triggers followed by the second ones. Blocks are added
-    in the order of the table, and cover it.
-    """
-
-    def __init__(
-        self,
-        table: PatternTable,
-        scales: Scales,
-        fitted: Sequence[BoolArray],
-        constant: Sequence[BoolArray],
-        same: bool = False,
-    ) -> None:
-        self._table, self._scales, self._same = table, scales, same
-        self._fitted, self._constant = np.logical_or.outer(*fitted), np.logical_and.outer(*constant)
-        self._accepted: list[sparse.csr_array] = []
-        self._dependent: tuple[IntArray, IntArray] | None = None
-        self._sums: list[RateSums] = []
-
-    def add(self, rows: slice, acceptance: Acceptance) -> None:
-        """Add the entries in `rows`."""
-        s, t = self._fitted.shape
-        if self._dependent is None:
-            first, second = np.indices((s, t)).reshape(2, -1)
-            chosen = acceptance.dependent(first, second + self._shift)
-            self._dependent = first[chosen], second[chosen]
-            self._sums = [
-                RateSums(self._table, self._scales, int(chosen.sum())) for _ in range(1 + self._fitted.any())
-            ]
-        self._accepted.append(acceptance.accepted)
-        first, second = self._dependent
-        joint = acceptance.joint(first, second + self._shift)
-        unseen = sparse.diags_array(self._scales.unseen[rows])
-        for sums, fractions in zip(self._sums, (joint, unseen @ joint), strict=False):
-            sums.add(rows, fractions)
-
-    @property
-    def _shift(self) -> int:
-        """The position of the second triggers in an `Acceptance`."""
-        return 0 if self._same else len(self._fitted)
-
-    @cached_property
-    def _lists(self) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """The acceptances of the first and of the second triggers, float64[m, s] and float64[m, t]."""
-        s, t = self._fitted.shape
-        if not self._accepted:
-            return sparse.csr_array((0, s)), sparse.csr_array((0, t))
-        accepted = sparse.vstack(self._accepted, "csr")
-        return accepted[:, :s], accepted[:, self._shift : self._shift + t]
-
-    def result(self) -> tuple[FloatArray, FloatArray]:
-        """Return Σ w f in Hz and its variance in Hz², float64[s, t] each."""
-        results = []
-        factors = (np.ones(len(self._table)), self._scales.unseen)
-        for factor, sums in zip(factors, self._sums, strict=False):
-            hz, variance = self._independent(factor)
-            hz[self._dependent], variance[self._dependent] = sums.result()
-            results.append((hz, variance))
-        if not results:
-            return np.zeros(self._fitted.shape), np.zeros(self._fitted.shape)
-        hz, variance = (
-            np.where(self._fitted, of_half, of_all)
-            for of_all, of_half in zip(results[0], results[-1], strict=True)
-        )
-        variance[self._constant] = 0.0
-        return hz, variance
-
-    def _independent(self, factor: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the same for triggers that accept independently. factor: float64[m], of each entry."""
-        (a, b), table, everything = self._lists, self._table, self._scales.everything
-        interactions = table.interactions
-        weights = interactions.weights @ sparse.diags_array(factor)
-        alone = (table.square - interactions.squares) * factor**2
-        hz = _product(a, table.weight * factor, b)
-        variance = _product(a.power(2), alone + weights.power(2).sum(axis=0), b.power(2))
-        for first, second, products in _pairs_of_entries(weights):
-            variance += 2.0 * _product(
-                sparse.csr_array(a[first].multiply(a[second])),
-                products,
-                sparse.csr_array(b[first].multiply(b[second])),
-            )
-        if strata := self._sums[0].strata:
-            n, (s, t) = len(strata.both), self._fitted.shape
-            shares, crosses = strata.share.toarray() * factor, strata.cross.toarray() * factor
-            step = max(1, _AT_ONCE // max(1, n * t))
-            for low in range(0, s, step):
-                part = a[:, low : low + step]
-                mean, cross = (
-                    np.array([_product(part, weight, b) for weight in weights_of])
-                    for weights_of in (shares, crosses)
-                )
-                correction = np.tensordot(strata.both, mean, 1) - 2 * cross
-                variance[low : low + step] += (correction * mean).sum(axis=0)
-        return hz * everything, np.maximum(variance, 0.0) * everything**2
-
-    def alone(self) -> tuple[FloatArray, FloatArray]:
-        """Return the rates of the first and of the second triggers by themselves in Hz, float64[s, t] each,
-        from the events that each pair is from: the unseen half, scaled, if one of the two is fitted."""
-        weight = self._table.weight * self._scales.everything
-        first, second = (
-            [(weight * factor) @ accepted for factor in (1.0, self._scales.unseen)]
-            for accepted in self._lists
-        )
-        return (
-            np.where(self._fitted, first[1][:, None], first[0][:, None]),
-            np.where(self._fitted, second[1], second[0]),
-        )
-
-
-def _product(a: sparse.csr_array, weight: FloatArray, b: sparse.csr_array) -> FloatArray:
-    """Return Σ over rows of a · weight · b, float64[columns of a, columns of b]."""
-    product: FloatArray = (a.T @ sparse.diags_array(weight) @ b).toarray()
-    return product
-
-
-def _pairs_of_entries(weights: sparse.csr_array) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Yield all pairs of entries with events of the same interaction, with the products of their Σw.
-    weights: float64[k, m]."""
-    starts, lengths = weights.indptr[:-1], np.diff(weights.indptr)
-    n_pairs = np.cumsum(lengths * (lengths - 1) // 2)
-    low = 0
-    while low < len(lengths):
-        done = n_pairs[low - 1] if low else 0
-        high = max(low + 1, int(np.searchsorted(n_pairs, done + _AT_ONCE, "right")))
-        for length in np.unique(lengths[low:high]).tolist():
-            i, j = np.triu_indices(length, 1)
-            rows = starts[low:high][lengths[low:high] == length, None]
-            first, second = (rows + i).ravel(), (rows + j).ravel()
-            if len(first):
-                products = weights.data[first] * weights.data[second]
-                yield weights.indices[first], weights.indices[second], products
-        low = high

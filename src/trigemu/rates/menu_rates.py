@@ -17,9 +17,10 @@ from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, wrong_type
 from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import Acceptance, acceptances
+from trigemu.counting.pairs import PairSums
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions, labels_of
-from trigemu.counting.sums import ROUNDING, PairSums, RateSums
+from trigemu.counting.sums import ROUNDING, RateSums
 from trigemu.emulation.budgets import ties
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
@@ -305,9 +306,8 @@ def _overlaps(emulation: Emulation, number: int) -> tuple[FloatArray, FloatArray
     sums = PairSums(counted.table, counted.scales, counted.is_fitted * 2, counted.is_constant * 2, same=True)
     for rows in counted.blocks():
         sums.add(rows, acceptances(counted.table.words[rows], emulation.menus[number], counted.bits[0]))
-    # symmetric to the last bit
-    hz, square = (np.triu(both) + np.triu(both, 1).T for both in sums.result())
-    return hz, np.sqrt(square), sums.alone()[0]
+    hz, variance = sums.result()
+    return hz, np.sqrt(variance), sums.alone()[0]
 
 
 def _half(emulation: Emulation, number: int) -> Half | None:

@@ -21,8 +21,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.shown import Named, Shown
 from trigemu.base.toml import TomlTable
 from trigemu.counting.acceptance import acceptances, acceptances_of
+from trigemu.counting.pairs import PairSums
 from trigemu.counting.quantities import COMPARED, MENU, Fractions, Label, fractions
-from trigemu.counting.sums import PairSums
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale

@@ -11,9 +11,10 @@ from counters_menus import any_menu, menu_with_bits, words_of
 from counters_twin import Toy, ToyMenu, contributions
 from hypothesis import given, settings, strategies as st
 
-from trigemu.counting import sums as counting_sums
+from trigemu.counting import pairs
 from trigemu.counting.acceptance import acceptances, acceptances_of
-from trigemu.counting.sums import BLOCK, PairSums, RateSums, Scales, pattern_blocks
+from trigemu.counting.pairs import PairSums
+from trigemu.counting.sums import BLOCK, RateSums, Scales, pattern_blocks
 
 events = st.builds(twins.toy_events, st.integers(0, 2**32), st.integers(1, 40), st.booleans(), st.booleans())
 
@@ -100,7 +101,7 @@ def test_pairs_are_those_of_the_events(toy: ToyMenu, seed: int, n: int, data: st
 
 @pytest.mark.parametrize("at_once", [1, 7])
 def test_blocks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    """Many events of one interaction, and strata of many pairs, are summed a few at a time."""
+    """Strata of many pairs are summed a few at a time."""
     toy = ToyMenu(tuple(Toy(name, prescale) for name, prescale in zip("ABCD", (1, 3, 2.5, 7), strict=True)))
     menu, bits = menu_with_bits(toy)
     given = [{name: bool(row >> i & 1) for i, name in enumerate("ABCD")} for row in range(16)]
@@ -110,7 +111,7 @@ def test_blocks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch, at_once
         sums = PairSums(of.table, Scales(np.ones(len(of.table)), 1.0, of.stratum), (no, no), (no, no), True)
         sums.add(slice(0, len(of.table)), acceptances(of.table.words, menu, bits))
         results.append(sums.result())
-        monkeypatch.setattr(counting_sums, "_AT_ONCE", at_once)
+        monkeypatch.setattr(pairs, "_AT_ONCE", at_once)
     assert results[1][0] == pytest.approx(results[0][0], rel=1e-13)
     assert results[1][1] == pytest.approx(results[0][1], rel=1e-11)
     assert results[0][1].min() > 0
