@@ -182,6 +182,8 @@ class PairSums:
             hz[self._connected], variance[self._connected] = (
                 np.where(fitted, half, full) for full, half in zip(results[0], results[-1], strict=True)
             )
+        if self._same:  # symmetric to the last bit
+            hz, variance = (np.triu(both) + np.triu(both, 1).T for both in (hz, variance))
         variance[self._constant] = 0.0
         return hz, variance
 
@@ -199,8 +201,6 @@ class PairSums:
         hz, variance = np.moveaxis(sums, 2, 0)
         if scales.stratum is not None:
             variance += self._correction(Strata(table, scales.stratum, interactions), factor)
-        if self._same:  # symmetric to the last bit
-            hz, variance = (np.triu(both) + np.triu(both, 1).T for both in (hz, variance))
         return hz * scales.everything, np.maximum(variance, 0.0) * scales.everything**2
 
     def _correction(self, strata: Strata, factor: FloatArray) -> FloatArray:
