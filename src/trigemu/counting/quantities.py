@@ -27,6 +27,7 @@ from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.counting.acceptance import Acceptance
+from trigemu.counting.sums import ROUNDING
 from trigemu.menus.menu import Menu
 
 
@@ -108,15 +109,11 @@ class Accepted:
     @cached_property
     def lost(self) -> sparse.csr_array:
         """The loss of the last level without each trigger of an earlier one."""
-        members = self.levels[self.last]
-        columns = [
-            sparse.csc_array((len(self.either[self.last]), 1))
-            if inside
-            else sparse.csc_array(
-                (self.either[self.last] - self.acceptance.either(members, without=trigger))[:, None]
-            )
-            for trigger, inside in enumerate(members)
-        ]
+        members, either = self.levels[self.last], self.either[self.last]
+        columns = [sparse.csc_array((len(either), 1))] * len(members)
+        for trigger in np.flatnonzero(~members).tolist():
+            loss = either - self.acceptance.either(members, without=trigger)
+            columns[trigger] = sparse.csc_array(np.where(np.abs(loss) > ROUNDING, loss, 0.0)[:, None])
         return sparse.hstack(columns, "csr")
 
     @property
