@@ -47,7 +47,12 @@ class Fractions(Mapping[Label, FloatArray]):
     """The fraction of m patterns that each rate counts, float64[m] by its label."""
 
     columns: Mapping[Label, int]
-    matrix: sparse.csr_array  # float64[m, columns]
+    parts: tuple[sparse.csr_array, ...]  # float64[m, …], the columns, side by side
+
+    @cached_property
+    def matrix(self) -> sparse.csr_array:
+        """float64[m, columns]."""
+        return sparse.hstack(self.parts, "csr")
 
     def __getitem__(self, label: Label) -> FloatArray:
         column: FloatArray = self.matrix[:, [self.columns[label]]].toarray().ravel()
@@ -234,7 +239,7 @@ def fractions(menu: Menu, acceptance: Acceptance, quantities: Container[str] = A
         if quantity.of_groups:
             parts.append(quantity.of_groups(accepted))
     columns = {label: column for column, label in enumerate(labels_of(menu, quantities))}
-    return Fractions(columns, sparse.hstack([sparse.csr_array(part) for part in parts], "csr"))
+    return Fractions(columns, tuple(map(sparse.csr_array, parts)))
 
 
 def members_by_level(menu: Menu) -> dict[str, BoolArray]:

@@ -118,37 +118,41 @@ class RateSums:
         self.largest, self.fraction, self._square = np.zeros((3, columns))
         n = len(self.strata.both) if self.strata else 0
         self._mean, self._cross = np.zeros((2, n, columns))
-        self._shared: list[tuple[IntArray, sparse.csr_array]] = []
+        self._shared: dict[int, list[tuple[IntArray, sparse.csr_array]]] = {}  # by the first column
         self.varying_columns = np.flatnonzero(constant if constant is not None else [])
         self.varying: RateSums | None = None
         if constant is not None and len(self.varying_columns):
             self._constant = constant[self.varying_columns]
             self.varying = RateSums(table, scales, len(self.varying_columns))
 
-    def add(self, rows: slice | IntArray, fractions: FloatArray | sparse.csr_array) -> None:
-        """Add the `fractions`, float64[m, columns], of the m entries in `rows`."""
-        table = self._table
+    def add(self, rows: slice | IntArray, *parts: FloatArray | sparse.csr_array) -> None:
+        """Add the fractions, float64[m, columns], of the m entries in `rows`, in one or several arrays side
+        by side: to join large ones takes long."""
+        table, matrices = self._table, [*map(sparse.csr_array, parts)]
         numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-        fractions = sparse.csr_array(fractions)
         if self.varying:
-            rest = fractions[:, self.varying_columns].toarray() - self._constant
+            rest = sparse.hstack(matrices, "csr")[:, self.varying_columns].toarray() - self._constant
             self.varying.add(numbers, np.where(np.abs(rest) < ROUNDING, 0.0, rest))
         place = table.sample[numbers], np.arange(len(numbers))
         shape = len(self.hz), len(numbers)
-        some = fractions.data != 0.0
-        self.hz += self._everything * (sparse.csr_array((table.weight[numbers], place), shape) @ fractions)
-        self.events += sparse.csr_array((table.n[numbers], place), shape) @ with_data(fractions, some)
-        self._square += table.square[numbers] @ with_data(fractions, fractions.data**2)
-        size = np.abs(fractions.data)
-        np.maximum.at(self.fraction, fractions.indices, size)
-        size *= np.repeat(table.largest[numbers] * self._everything, np.diff(fractions.indptr))
-        np.maximum.at(self.largest, fractions.indices, size)
-        if self._interactions:
-            some = np.flatnonzero(self._interactions.squares[numbers])
-            self._shared.append((numbers[some], fractions[some]))
-        if self.strata:
-            self._mean += self.strata.share[:, numbers] @ fractions
-            self._cross += self.strata.cross[:, numbers] @ fractions
+        weight, n = (sparse.csr_array((values[numbers], place), shape) for values in (table.weight, table.n))
+        largest = table.largest[numbers] * self._everything
+        some = np.flatnonzero(self._interactions.squares[numbers]) if self._interactions else None
+        first = 0
+        for fractions in matrices:
+            columns = slice(first, first := first + fractions.shape[1])
+            self.hz[:, columns] += self._everything * (weight @ fractions)
+            self.events[:, columns] += n @ with_data(fractions, fractions.data != 0.0)
+            self._square[columns] += table.square[numbers] @ with_data(fractions, fractions.data**2)
+            size = np.abs(fractions.data)
+            np.maximum.at(self.fraction[columns], fractions.indices, size)
+            size *= np.repeat(largest, np.diff(fractions.indptr))
+            np.maximum.at(self.largest[columns], fractions.indices, size)
+            if some is not None:
+                self._shared.setdefault(columns.start, []).append((numbers[some], fractions[some]))
+            if self.strata:
+                self._mean[:, columns] += self.strata.share[:, numbers] @ fractions
+                self._cross[:, columns] += self.strata.cross[:, numbers] @ fractions
 
     def result(self) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f in Hz and its variance in Hz², float64[columns] each."""
@@ -161,11 +165,12 @@ class RateSums:
     def squares(self) -> FloatArray:
         """The variance in Hz², float64[columns], as if the constant part had an error as well."""
         variance = self._square.copy()
-        if self._shared:
-            rows = np.concatenate([numbers for numbers, _ in self._shared])
-            fractions = sparse.vstack([part for _, part in self._shared], "csr")
-            self._shared.clear()  # they take most of the memory
-            variance += self._interactions.variance(rows, fractions)
+        while self._shared:  # they take most of the memory
+            first, blocks = self._shared.popitem()
+            rows = np.concatenate([numbers for numbers, _ in blocks])
+            fractions = sparse.vstack([part for _, part in blocks], "csr")
+            columns = slice(first, first + fractions.shape[1])
+            variance[columns] += self._interactions.variance(rows, fractions)
         if self.strata:
             variance += ((self.strata.both @ self._mean - 2 * self._cross) * self._mean).sum(axis=0)
         return np.maximum(variance, 0.0) * self._everything**2

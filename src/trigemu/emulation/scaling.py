@@ -181,19 +181,19 @@ class Counted:
     ) -> sparse.csr_array:
         """Return the same from known fractions in the menus."""
         fractions = sparse.csr_array(fractions)
-        touched = np.flatnonzero(self._touched[rows])
+        touched = np.flatnonzero(self.touched[rows])
         if not len(touched):
             return fractions
         entries = touched + rows.start
         without = sparse.csr_array(fractions_of(self.table.words[entries], self.without_fitted))
         with_half = self.scales.with_unseen_half(entries, fractions[touched], without)
-        untouched = ~self._touched[rows]
+        untouched = ~self.touched[rows]
         place = (np.ones(len(touched)), (touched, np.arange(len(touched))))
         placed = sparse.csr_array(place, (len(untouched), len(touched))) @ with_half
         return sparse.diags_array(untouched.astype(np.float64)) @ fractions + placed
 
     @cached_property
-    def _touched(self) -> BoolArray:
+    def touched(self) -> BoolArray:
         """bool[m]: whether a fitted trigger may accept an entry; otherwise it has no effect."""
         touched = np.zeros(len(self.table), np.bool_)
         for menu, bits, names in zip(self.menus, self.bits, self.fitted, strict=True):

@@ -116,18 +116,20 @@ class Sums:
         self._largest = float(heaviest.max(initial=0.0)), float(of_fitted.max(initial=0.0))
 
     def add(self, rows: slice, acceptance: Acceptance) -> None:
-        accepted = self._each(self._menu, acceptance)
-        each = self._counted.with_unseen_half(rows, accepted, self._of)
-        self._sums.add(rows, each)
-        self._may_have_events[accepted.indices[accepted.data != 0.0]] = True
-        self._menu_fraction[rows] += each[:, [self._column[MENU]]].toarray().ravel()
+        accepted = fractions(self._menu, acceptance)
+        first = 0
+        for part in accepted.parts:
+            self._may_have_events[first + part.indices[part.data != 0.0]] = True
+            first += part.shape[1]
+        parts = accepted.parts
+        if self._counted.touched[rows].any():
+            parts = (self._counted.with_unseen_half(rows, accepted.matrix, self._of),)
+        self._sums.add(rows, *parts)
+        self._menu_fraction[rows] += parts[0][:, [self._column[MENU]]].toarray().ravel()
 
     def _of(self, words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
         (menu,), (bits,) = menus, self._counted.bits
-        return self._each(menu, acceptances(words, menu, bits))
-
-    def _each(self, menu: Menu, acceptance: Acceptance) -> sparse.csr_array:
-        return fractions(menu, acceptance).of(list(self._column))
+        return fractions(menu, acceptances(words, menu, bits)).matrix
 
     def triggers(self) -> tuple[TriggerRates, ...]:
         return tuple(map(self._trigger, self._menu.enabled))
