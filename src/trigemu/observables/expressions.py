@@ -90,14 +90,14 @@ class Count(Number):
 
     Attributes
     ----------
-    of : ObjectSelection
+    selection : ObjectSelection
         The collection.
     """
 
-    of: ObjectSelection
+    selection: ObjectSelection
 
     def _evaluate(self, work: Workspace) -> FloatArray:
-        return np.diff(work.objects(self.of).offsets).astype(np.float64)
+        return np.diff(work.objects(self.selection).offsets).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Element(Number):
 
     Attributes
     ----------
-    of : ObjectSelection
+    selection : ObjectSelection
         The collection.
     index : int
         The number of the object, counted from 0 in descending pT.
@@ -114,13 +114,13 @@ class Element(Number):
         The column.
     """
 
-    of: ObjectSelection
+    selection: ObjectSelection
     index: int
     column: Column
 
     def _evaluate(self, work: Workspace) -> FloatArray:
-        objects = work.objects(self.of)
-        column = work.base_column(self.of.base, self.column)
+        objects = work.objects(self.selection)
+        column = work.base_column(self.selection.base, self.column)
         n = len(objects.offsets) - 1
         if not objects.offsets[-1]:
             return np.full(n, math.nan)
@@ -129,7 +129,7 @@ class Element(Number):
         return bits.view(np.float64)
 
     def needs(self) -> Iterator[Need]:
-        yield from column_needs(self.of.base, self.column)
+        yield from column_needs(self.selection.base, self.column)
         yield from super().needs()
 
 
@@ -139,15 +139,15 @@ class ScalarSum(Number):
 
     Attributes
     ----------
-    of : tuple of ObjectSelection
+    selections : tuple of ObjectSelection
         The collections.
     """
 
-    of: tuple[ObjectSelection, ...]
+    selections: tuple[ObjectSelection, ...]
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         total = np.zeros(len(work.events))
-        for selection in self.of:
+        for selection in self.selections:
             total += work.sums(selection, work.column(selection, "pt"))
         return total
 
