@@ -69,7 +69,7 @@ TRAINED = """
 [training]
 menu = "others.toml"
 requires = "n_jet >= 1"
-unique_rate_hz = 2.0e6
+unique_rate_hz = 1.0e7
 
 [autoencoder]
 epochs = 2

@@ -221,6 +221,11 @@ class Document:
         if len(self.problems) > MAX_PROBLEMS:
             raise TableError(self.problems[:MAX_PROBLEMS], perhaps_more=True)
 
+    def refuse_unknown(self, *known: str) -> None:
+        """Record the keys of the file that are none of the known ones."""
+        for key in [key for key in self.data if key not in known]:
+            self.problem((key,), "", f"unknown key {quoted(key)}{nearest(key, known)}")
+
     def attempt(self, make: Callable[[], T], key: Key) -> T | None:
         """Return what a function returns; record a mistake at a key if it raises TrigemuError."""
         try:
