@@ -7,20 +7,14 @@ import difflib
 import errno
 import importlib
 import re
-import reprlib
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from numbers import Real
 from typing import Any
 
-#: Longest text in a value that a message quotes.
-LONGEST = 120
-#: Values in a list or table that a message quotes, and levels of nesting.
-_ENTRIES, _LEVELS = 8, 3
-#: Integers of more bits are described by their size: Python refuses to write out huge ones.
-_WRITTEN_BITS = 400
+#: The characters of a value, and of any other text, that a message quotes.
+LONGEST, MAX_EXCERPT = 120, 200
 #: Longest part of a file name that is made from a name, in bytes; file systems allow 255 in all.
 _STEM = 100
 
@@ -34,30 +28,14 @@ def printable(text: str, keep: str = "") -> str:
     return "".join(c if c in plain else c.encode("unicode_escape").decode() for c in text)
 
 
-class _Short(reprlib.Repr):
-    """Python's notation of a value, bounded in length, depth and entries."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxlevel = _LEVELS
-        self.maxlist = self.maxtuple = self.maxdict = self.maxset = _ENTRIES
-        self.maxstring = self.maxother = LONGEST
-
-    def repr_str(self, x: str, level: int) -> str:
-        return excerpt(repr(x[: 4 * LONGEST]) if len(x) > 4 * LONGEST else repr(x), LONGEST)
-
-    def repr_int(self, x: int, level: int) -> str:
-        if x.bit_length() > _WRITTEN_BITS:
-            return f"an integer of about {int(x.bit_length() * 0.30103) + 1} digits"
-        return repr(x)
-
-
-_SHORT = _Short()
-
-
 def quoted(value: object) -> str:
-    """Return the notation of a value in Python for a message, bounded in length."""
-    return excerpt(_SHORT.repr(value), 4 * LONGEST)
+    """Return the notation of a value in Python for a message, with at most four times `LONGEST` characters;
+    of a text, at most `LONGEST` are shown."""
+    try:
+        text = repr(value[: 4 * LONGEST] if isinstance(value, str) else value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or thousands of nested lists
+        text = f"{described([value]).removeprefix('a list of ')} that is too long to show"
+    return excerpt(text, LONGEST if isinstance(value, str) else 4 * LONGEST)
 
 
 def in_brackets(value: object, text: str) -> str:
@@ -80,8 +58,6 @@ def bounded_stem(stem: str) -> str:
 
 #: Known names that a message lists; of more, the nearest ones.
 LISTED, NEAREST = 12, 3
-#: The characters of a text that it quotes.
-MAX_EXCERPT = 200
 #: The problems of one file that it lists.
 MAX_PROBLEMS = 50
 #: The number of names before and after an unknown one that it is compared with.
@@ -181,9 +157,8 @@ def without_unit(value: object) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message on an unknown name: the closest known name, and few or the nearest names.
-
-    Up to `LISTED` names are all listed; of more, the three nearest if one is close, else the first.
+    """Return the end of a message on an unknown name: the closest known name, and all names if they are few,
+    else the nearest or the first ones.
 
     Parameters
     ----------
@@ -222,14 +197,6 @@ def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:
     """Return a text as a message quotes it: a long one as its beginning and its end, with " … " between."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
-
-
-def chain(names: Sequence[str]) -> str:
-    """Return a chain of names for a message, such as names that depend on each other in a circle."""
-    if len(names) > MAX_PROBLEMS:
-        half = MAX_PROBLEMS // 2
-        names = [*names[:half], f"({len(names) - 2 * half} more)", *names[-half:]]
-    return " → ".join(map(excerpt, names))
 
 
 def few_of(texts: Sequence[str], most: int) -> str:
@@ -294,11 +261,10 @@ def described(value: object) -> str:
         return quoted(value)
     if isinstance(value, type):
         return f"the class {value.__name__}"
-    name = _name(value)
-    shown = f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
-    if not isinstance(value, list | tuple | set | frozenset):
-        return shown
-    return " of ".join([shown, *map(_name, islice(value, 1))])
+    text = _name(value)
+    inner = next(iter(value), None) if isinstance(value, list | tuple | set | frozenset) else None
+    text = text if inner is None else f"{text} of {_name(inner)}"
+    return f"{'an' if text[:1] in 'aeiouAEIOU' else 'a'} {text}"
 
 
 def _name(value: object) -> str:

@@ -16,7 +16,7 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
-from trigemu.base.errors import chain, nearest
+from trigemu.base.errors import nearest
 from trigemu.base.toml import Document, Key, TomlTable, read_table
 from trigemu.observables.hardware_scales import Integers
 from trigemu.observables.windows import (
@@ -263,7 +263,7 @@ def _order(inputs: dict[str, list[str]], report: Report) -> list[str]:
             return [*TopologicalSorter(inputs).static_order()]
         except CycleError as error:
             circle = error.args[1][::-1]
-            report(("objects", circle[0]), f"depends on itself: {chain(circle)}")
+            report(("objects", circle[0]), f"depends on itself: {' → '.join(circle)}")
             inputs[circle[0]] = []
 
 
