@@ -7,26 +7,26 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
-import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
-from trigemu.base.errors import PluginError, TrigemuError, nearest, own_cause
+import msgspec
+
+from trigemu.base.errors import PluginError, TrigemuError, nearest, own_cause, quoted
 from trigemu.base.files import is_file, read_bounded
 
 #: Prefix of the names of packages that come with trigemu, and of modules of other plugins.
 OWN = "trigemu_"
-#: A place "module:name". A module that begins with a dot is one of the plugin's own.
 _NAME = r"[^\W\d]\w*"
-_PLACE = re.compile(rf"(\.?{_NAME}(\.{_NAME})*)?:{_NAME}")
-Places = Mapping[str, str]
+#: The parts of a kind, by name, each with its place "module:name".
+Places = dict[str, Annotated[str, msgspec.Meta(pattern=rf"^(\.?{_NAME}(\.{_NAME})*)?:{_NAME}\Z")]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,39 +96,26 @@ def declared(source: bytes) -> Plugin:
 def _plugin(value: ast.expr) -> Plugin:
     if not isinstance(value, ast.Call) or value.args:
         raise PluginError("PLUGIN must be Plugin(kinds={…}, …), written with literals")
-    parts = [*PARTS, "uses"]
+    types = dict.fromkeys(PARTS, Places) | {"uses": tuple[str, ...]}
     values: dict[str, Any] = {}
     for keyword in value.keywords:
         part = keyword.arg or "**"
-        if part not in parts:
-            raise PluginError(f"PLUGIN has an unknown part {part!r}{nearest(part, parts)}")
+        if part not in types:
+            raise PluginError(f"PLUGIN has an unknown part {part!r}{nearest(part, types)}")
         try:
-            values[part] = ast.literal_eval(keyword.value)
+            written = ast.literal_eval(keyword.value)
+            values[part] = msgspec.convert(written, types[part])
+        except msgspec.ValidationError:
+            expected = "names of plugins: ('anomaly',)" if part == "uses" else _PLACES
+            raise PluginError(f"{part} of PLUGIN is {quoted(written)}, expected {expected}") from None
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             raise PluginError(
                 f"{part} of PLUGIN must be written with literals: it is read, not run"
             ) from None
-        if part == "uses":
-            _check_uses(values[part])
-        else:
-            _check_places(part, values[part])
     return Plugin(**values)
 
 
-def _check_uses(names: object) -> None:
-    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
-        raise PluginError(f"uses of PLUGIN is {names!r}, expected names of plugins: ('anomaly',)")
-
-
-def _check_places(part: str, places: object) -> None:
-    if not isinstance(places, dict):
-        raise PluginError(f"{part} of PLUGIN is {places!r}, expected {{'name': '.module:object'}}")
-    for name, place in places.items():
-        if not isinstance(name, str) or not isinstance(place, str) or not _PLACE.fullmatch(place):
-            raise PluginError(
-                f"{part} of PLUGIN has {name!r}: {place!r}, expected 'name': '.module:object' (a place in "
-                "the plugin's own module `module`)"
-            )
+_PLACES = "{'name': '.module:object'}, a place in the plugin's own module `module`"
 
 
 def reason_of(error: BaseException) -> str:
