@@ -153,24 +153,12 @@ _loaded: dict[str, FoundPlugin] = {}
 
 @dataclass(frozen=True)
 class FoundPlugin:
-    """A file that may be a plugin.
+    """A file that may be a plugin."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in menus.
-    file : Path
-        The module, or the `__init__.py` of the package.
-    module : str
-        The name under which Python imports it.
-    sha256 : str
-        Digest of its Python files, so that every process loads the same; empty until `found`.
-    """
-
-    name: str
-    file: Path
-    module: str
-    sha256: str = ""
+    name: str  #: Its name in menus
+    file: Path  #: The module, or the `__init__.py` of the package
+    module: str  #: The name under which Python imports it
+    sha256: str = ""  #: Digest of its Python files, so that every process loads the same; empty until `found`
 
     @property
     def comes_with_trigemu(self) -> bool:

@@ -51,13 +51,7 @@ class Number(Node):
 
 @dataclass(frozen=True)
 class Constant(Number):
-    """A number that is the same for every event.
-
-    Attributes
-    ----------
-    value : float
-        The number.
-    """
+    """A number that is the same for every event."""
 
     value: float
 
@@ -67,13 +61,7 @@ class Constant(Number):
 
 @dataclass(frozen=True)
 class Scalar(Number):
-    """A column of the sample with one value per event.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    """
+    """A column of the sample with one value per event."""
 
     name: str
 
@@ -86,13 +74,7 @@ class Scalar(Number):
 
 @dataclass(frozen=True)
 class Count(Number):
-    """The number of objects of a collection.
-
-    Attributes
-    ----------
-    selection : ObjectSelection
-        The collection.
-    """
+    """The number of objects of a collection."""
 
     selection: ObjectSelection
 
@@ -102,21 +84,11 @@ class Count(Number):
 
 @dataclass(frozen=True)
 class Element(Number):
-    """A column of one object of a collection.
-
-    Attributes
-    ----------
-    selection : ObjectSelection
-        The collection.
-    index : int
-        The number of the object, counted from 0 in descending pT.
-    column : Column
-        The column.
-    """
+    """A column of one object of a collection."""
 
     selection: ObjectSelection
-    index: int
-    column: Column
+    index: int  # The number of the object, counted from 0 in descending pT
+    column: Column  # The column
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         objects = work.objects(self.selection)
@@ -135,13 +107,7 @@ class Element(Number):
 
 @dataclass(frozen=True)
 class ScalarSum(Number):
-    """The scalar sum of pT over all objects of some collections, in GeV: HT.
-
-    Attributes
-    ----------
-    selections : tuple of ObjectSelection
-        The collections.
-    """
+    """The scalar sum of pT over all objects of some collections, in GeV: HT."""
 
     selections: tuple[ObjectSelection, ...]
 
@@ -154,17 +120,9 @@ class ScalarSum(Number):
 
 @dataclass(frozen=True)
 class Arithmetic(Number):
-    """An operation on one or two numbers; `max` and `min` of all of several numbers that have a value.
+    """An operation on one or two numbers; `max` and `min` of all of several numbers that have a value."""
 
-    Attributes
-    ----------
-    operation : str
-        "+", "-", "*", "/", "negative", "abs", "max" or "min".
-    operands : tuple of Number
-        The numbers.
-    """
-
-    operation: str
+    operation: str  # "+", "-", "*", "/", "negative", "abs", "max" or "min"
     operands: tuple[Number, ...]
 
     def _evaluate(self, work: Workspace) -> FloatArray:
@@ -187,17 +145,9 @@ class Condition(Node):
 
 @dataclass(frozen=True)
 class Relation(Condition):
-    """A comparison of two numbers; false if one of them has no value.
+    """A comparison of two numbers; false if one of them has no value."""
 
-    Attributes
-    ----------
-    operation : str
-        ">", ">=", "<", "<=", "==" or "!=".
-    left, right : Number
-        The numbers.
-    """
-
-    operation: str
+    operation: str  # ">", ">=", "<", "<=", "==" or "!="
     left: Number
     right: Number
 
@@ -211,17 +161,9 @@ class Relation(Condition):
 
 @dataclass(frozen=True)
 class Junction(Condition):
-    """Conditions joined by `and` or `or`, or `not` of one.
+    """Conditions joined by `and` or `or`, or `not` of one."""
 
-    Attributes
-    ----------
-    operation : str
-        "and", "or" or "not".
-    operands : tuple of Condition
-        The conditions.
-    """
-
-    operation: str
+    operation: str  # "and", "or" or "not"
     operands: tuple[Condition, ...]
 
     def _evaluate(self, work: Workspace) -> BoolArray:

@@ -39,7 +39,7 @@ class Vector(Node):
 class ObjectVector(Vector):
     """The momentum of one object of a collection."""
 
-    selection: ObjectSelection  # The collection
+    selection: ObjectSelection
     index: int  # The number of the object, counted from 0 in descending pT
 
     def element(self, column: str) -> Element:
@@ -59,7 +59,7 @@ class ObjectVector(Vector):
 class VectorSum(Vector):
     """The sum of vectors."""
 
-    parts: tuple[Vector, ...]  # The vectors
+    parts: tuple[Vector, ...]
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         terms = zip(*(part.components(work) for part in self.parts), strict=False)
@@ -74,7 +74,7 @@ class VectorSum(Vector):
 class MissingMomentum(Vector):
     """The negative vector sum of pT over all objects of some collections: MHT."""
 
-    selections: tuple[ObjectSelection, ...]  # The collections
+    selections: tuple[ObjectSelection, ...]
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         return self.sums(work, exact=True)
@@ -120,7 +120,7 @@ class OfVectors(Number):
     """A number that belongs to one vector or to two."""
 
     function: str  # "pt", "eta", "phi" or "m" of one vector; "dr", "deta", "dphi" or "m" of two
-    vectors: tuple[Vector, ...]  # The vectors
+    vectors: tuple[Vector, ...]
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
