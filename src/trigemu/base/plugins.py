@@ -256,16 +256,16 @@ def loaded_plugin(module: str) -> FoundPlugin | None:
     return _loaded.get(module)
 
 
-def files_of_plugin(file: Path) -> list[Path]:
-    """Return the file of a module; for the `__init__.py` of a package, all its Python files."""
-    return sorted(filter(is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
+def sources_in(file: Path) -> dict[str, bytes]:
+    """Return a module, or for the `__init__.py` of a package, all its Python files, by their path in the
+    folder."""
+    files = sorted(filter(is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
+    return {part.relative_to(file.parent).as_posix(): part.read_bytes() for part in files}
 
 
 def digest_of_plugin(file: Path) -> str:
     """Return the digest of a module, or of all Python files of a package."""
-    files = files_of_plugin(file)
-    digest = hashlib.sha256()
-    for part in files:
-        name = part.relative_to(file.parent).as_posix() if len(files) > 1 else ""
-        digest.update(f"{name}\0".encode() + part.read_bytes() + b"\0")
+    digest, sources = hashlib.sha256(), sources_in(file)
+    for name, content in sources.items():
+        digest.update(f"{name if len(sources) > 1 else ''}\0".encode() + content + b"\0")
     return digest.hexdigest()
