@@ -34,7 +34,7 @@ def quoted(value: object) -> str:
     try:
         text = repr(value[: 4 * LONGEST] if isinstance(value, str) else value)
     except (ValueError, RecursionError):  # an integer of thousands of digits, or thousands of nested lists
-        text = f"{described([value]).removeprefix('a list of ')} that is too long to show"
+        text = f"a value of type {_name(value)}, too long to show"
     return excerpt(text, LONGEST if isinstance(value, str) else 4 * LONGEST)
 
 

@@ -151,17 +151,14 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | 
     TrigemuError
         If an output cannot be written, or is the same file as another one under whatever name.
     """
-    written: list[Path] = []
-    read = [Path(name) for name in inputs if name is not None]
+    written: dict[Path, str] = {}
+    read = {Path(name): "which is read, is" for name in inputs if name is not None}
     for output in filter(None, outputs):
-        for other in written:
+        for other, use in (*written.items(), *read.items()):
             if _same(output, other):
-                raise TrigemuError(f"cannot write {output}: {other} is the same file, and is written too")
-        for other in read:
-            if _same(output, other):
-                raise TrigemuError(f"cannot write {output}: {other}, which is read, is the same file")
+                raise TrigemuError(f"cannot write {output}: {other}, {use} the same file")
         check_writable(output)
-        written.append(output)
+        written[output] = "which is written too, is"
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -223,12 +223,9 @@ class Workspace:
 
 @kernel
 def _within(column: Array, low: float, high: float, absolute: bool, passing: BoolArray) -> None:
-    if absolute:
-        for i in range(len(column)):
-            passing[i] &= low <= abs(np.float64(column[i])) <= high
-    else:
-        for i in range(len(column)):
-            passing[i] &= low <= np.float64(column[i]) <= high
+    for i in range(len(column)):
+        value = np.float64(column[i])
+        passing[i] &= low <= (abs(value) if absolute else value) <= high
 
 
 def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray | None]:
