@@ -54,6 +54,10 @@ class Workspace:
             value = self._values[key] = make()
             return value
 
+    def has(self, key: Hashable) -> bool:
+        """Return whether the value of a `key` has been computed."""
+        return key in self._values
+
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
         """Return a workspace of the `chosen` events, bool[n], made once for each `key`, which identifies the
         choice."""
