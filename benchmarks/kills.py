@@ -69,7 +69,7 @@ TRAINED = """
 [training]
 menu = "others.toml"
 requires = "n_jet >= 1"
-unique_rate_hz = 2.0e6
+unique_rate_hz = 8.0e6
 
 [autoencoder]
 epochs = 2
@@ -141,7 +141,7 @@ def prepare(folder: Path) -> None:
     from toys import toy_events, write_root
 
     for number, name in enumerate("abc"):
-        write_root(folder / f"{name}.root", toy_events(number, 1500))
+        write_root(folder / f"{name}.root", toy_events(number, 4000))
     (folder / "catalogue.toml").write_text(CATALOGUE)
     (folder / "tiny.toml").write_text(GENERATED)
     (folder / "train.toml").write_text(TRAINED)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from trigemu.base import toml_text
-from trigemu.base.errors import TrigemuError, excerpt
+from trigemu.base.errors import TrigemuError, excerpt, few_of
 from trigemu.base.files import check_outputs, read_bounded, write_text
 from trigemu.cli.console import say
 
@@ -86,18 +86,17 @@ def card(model: Path, texts: tuple[str, ...], file: Path) -> None:
         say(f"Warning: {model} {note}.")
     pairs = zip(opened.names, inputs, strict=False)
     if others := [f"{name} = {text}" for name, text in pairs if name != text]:
-        shown = ", ".join(others[:_PAIRS]) + f" and {len(others) - _PAIRS} more" * (len(others) > _PAIRS)
-        say(f"{model} names its inputs, and --inputs gives for them: {excerpt(shown, 2000)}")
+        given = excerpt(few_of(others, _PAIRS), 2000)
+        say(f"{model} names its inputs, and --inputs gives for them: {given}")
 
 
 def _summary(file: Path, what: str, blocks: Blocks) -> list[str]:
-    objects = [*dict.fromkeys(objects for objects, _ in blocks if objects)]
-    named = ", ".join(objects[:_NAMED]) + f" and {len(objects) - _NAMED} more" * (len(objects) > _NAMED)
+    objects = few_of([*dict.fromkeys(objects for objects, _ in blocks if objects)], _NAMED)
     return [
         f"{file}: {what}. Add by hand, as its comments say:",
         "  description   what the score measures, and how the model was trained",
         "  [objects]     the selections of the training, and [sums]; now all objects of a sample",
-        *([f"  padding       if the model takes events without {named}"] if objects else []),
+        *([f"  padding       if the model takes events without {objects}"] if objects else []),
         "  [trained_on]  the training events, from which no rates are computed",
         "Normalisation and masks are part of the model, which reads GeV and radians.",
         "",

@@ -75,20 +75,21 @@ class InputTable:
     def _step(self, number: Number) -> tuple[tuple[int, int, int, int], int]:
         """Return kind, selection, column and sum of a number, and the index of its object."""
         if isinstance(number, Element):
-            selection = self._selection(number.of)
-            return (do.ELEMENTS, selection, self._column((number.of.base, number.column)), 0), number.index
+            column = self._column((number.selection.base, number.column))
+            return (do.ELEMENTS, self._selection(number.selection), column, 0), number.index
         if isinstance(number, Count):
-            return (do.COUNT, self._selection(number.of), 0, 0), 0
+            return (do.COUNT, self._selection(number.selection), 0, 0), 0
         if isinstance(number, ScalarSum):
-            return (do.OF_SUM, 0, 0, self._sum(number.of, False)), 0
+            return (do.OF_SUM, 0, 0, self._sum(number.selections, False)), 0
         if isinstance(number, OfVectors) and isinstance(number.vectors[-1], MissingMomentum):
-            first, summed = number.vectors[0], number.vectors[-1].of
+            first, summed = number.vectors[0], number.vectors[-1].selections
             if number.vectors == (first,) and number.function in ("pt", "phi"):
                 kind = do.MISSING if number.function == "pt" else do.DIRECTION
                 return (kind, 0, 0, self._sum(summed, True)), 0
             if number.function == "dphi" and isinstance(first, ObjectVector):
-                phi = self._column((first.of.base, first.of.column("phi")))
-                return (do.DELTA_PHIS, self._selection(first.of), phi, self._sum(summed, True)), first.index
+                selection, total = self._selection(first.selection), self._sum(summed, True)
+                phi = self._column((first.selection.base, first.selection.column("phi")))
+                return (do.DELTA_PHIS, selection, phi, total), first.index
         if isinstance(number, Scalar):
             return (do.SCALAR, 0, self._column(number), 0), 0
         return self._as_array(number), 0

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError, listed
+from trigemu.base.files import temporary_folder
 from trigemu.base.toml import TableError
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
@@ -53,8 +54,8 @@ class Imported:
 
 def read_back(toml: str, source: Path) -> Menu:
     """Return the menu of an import; TrigemuError if this package or the source has a mistake."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "menu.toml")
+    with temporary_folder(Path(gettempdir(), "import")) as folder:
+        file = folder / "menu.toml"
         file.write_text(toml, encoding="utf-8")
         try:
             return read_menu(file)

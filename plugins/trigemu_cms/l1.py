@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trigemu.base import toml_text
-from trigemu.base.errors import TrigemuError, listed
+from trigemu.base.errors import TrigemuError, few_of, listed
 from trigemu.menus.read import FORMAT
 from trigemu.observables.selections import STANDARD
 
@@ -202,9 +202,7 @@ def _objects_in(condition: Condition) -> tuple[Object, ...]:
 
 
 def _first(names: Sequence[str]) -> str:
-    several = dict.fromkeys(names)
-    more = f" and {len(several) - 1} more" if len(several) > 1 else ""
-    return f"{names[0]}{more}"
+    return few_of([*dict.fromkeys(names)], 1)
 
 
 def _logic(term: Term, names: dict[Condition, str], joint: str = " ") -> str:

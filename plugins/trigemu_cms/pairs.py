@@ -14,7 +14,7 @@ from pathlib import Path
 
 from trigemu_validation import Checked, DecisionCheck, doubts, other_bits
 
-from trigemu.base.errors import TrigemuError, excerpt
+from trigemu.base.errors import TrigemuError, excerpt, few_of
 from trigemu.base.files import is_file
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
@@ -91,9 +91,7 @@ def _key(stem: str) -> str:
 
 
 def _names(files: Collection[Path]) -> str:
-    names = [excerpt(file.name) for file in files]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more if names else "none"
+    return few_of([excerpt(file.name) for file in files], _NAMED) or "none"
 
 
 _COLUMNS = (

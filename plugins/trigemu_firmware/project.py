@@ -210,7 +210,7 @@ def _read_vectors(path: Path, events: int, features: int) -> Vectors:
         "words": (np.int64, (events, features)),
         "scores": (np.int64, (events,)),
     }
-    arrays: dict[str, Any] = dict(read_arrays(path, expected, most=8 * events * features))
+    arrays: dict[str, Any] = dict(read_arrays(path, expected))
     with _damaged(path):
         for name, (kind, dtype) in expected.items():
             if arrays[name].dtype != kind or arrays[name].shape != dtype:

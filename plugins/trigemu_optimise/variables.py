@@ -164,7 +164,7 @@ def _hardware_scale(menu: Menu, kind: ScoreKind) -> LinearScale | None:
     elif isinstance(kind, Threshold):
         number = parse_observable(kind.observable, menu.scope)
         if isinstance(number, Element) and number.column == "pt":
-            base = number.of.base
+            base = number.selection.base
     scale = menu.scope.integers.scale(base)
     return scale.pt if scale else None
 

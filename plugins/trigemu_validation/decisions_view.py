@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trigemu.base.arrays import Array
+from trigemu.base.errors import few_of
 from trigemu.results import numbers
 from trigemu.results.documents import left_out, records
 from trigemu.results.table import Column, Page, Table
@@ -135,10 +136,9 @@ def other_bits(result: DecisionCheck) -> Iterator[str]:
     for trigger in result.elsewhere:
         shifts.setdefault(int(trigger.equals or 0) - int(trigger.stored), []).append(trigger)
     for shift, triggers in sorted(shifts.items(), key=lambda item: -len(item[1])):
-        named = [f"{trigger.name} ({trigger.stored}: {trigger.equals})" for trigger in triggers[:_NAMED]]
-        more = f" and {len(triggers) - _NAMED} more" if len(triggers) > _NAMED else ""
+        named = [f"{trigger.name} ({trigger.stored}: {trigger.equals})" for trigger in triggers]
         count, bits_of = numbers.count(len(triggers), "trigger"), f"their own {shift:+d}"
-        names = ", ".join(named) + more
+        names = few_of(named, _NAMED)
         if result.match_bits:
             yield f"Compared with another stored bit, {bits_of}: {count}: {names}."
         else:

@@ -113,9 +113,7 @@ def read_tolerances(path: Path | str) -> Tolerances:
     document = load_toml(Path(path))
     if not isinstance(document.data.get("trigger"), dict):  # [trigger.NAME]; a menu has [[trigger]]
         refuse_other_kinds(document, "quantity")
-    for key in document.data:
-        if key not in _SECTIONS:
-            document.problem((key,), "", f"unknown key {key!r}{nearest(key, _SECTIONS)}")
+    document.refuse_unknown(*_SECTIONS)
     given = document.data.get("default", {})
     default = read_table(document, given, TriggerTolerance, ("default",), "[default]")
     named: dict[str, dict[str, Tolerance]] = {"quantity": {}, "trigger": {}}

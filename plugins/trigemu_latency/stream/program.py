@@ -137,7 +137,9 @@ def _of_object(program: Program, vector: vectors.ObjectVector, axis: int) -> int
 def _of_missing(program: Program, vector: vectors.MissingMomentum, axis: int) -> int:
     def both() -> int:
         columns = ("pt", "phi")
-        triples = [(program.selection(d), *(program.column(d.base, c) for c in columns)) for d in vector.of]
+        triples = [
+            (program.selection(d), *(program.column(d.base, c) for c in columns)) for d in vector.selections
+        ]
         pool = program.put(*(n for triple in triples for n in triple))
         return program.compute(do.MISSING, pool, len(triples), results=2)
 
@@ -145,7 +147,7 @@ def _of_missing(program: Program, vector: vectors.MissingMomentum, axis: int) ->
 
 
 def _scalar_sum(program: Program, node: expressions.ScalarSum) -> int:
-    pairs = [(program.selection(d), program.column(d.base, "pt")) for d in node.of]
+    pairs = [(program.selection(d), program.column(d.base, "pt")) for d in node.selections]
     return program.compute(do.SUM, program.put(*(n for pair in pairs for n in pair)), len(pairs))
 
 
@@ -222,9 +224,9 @@ _FUNCTIONS = {
 _EMIT: dict[type, Callable[[Program, Any], int]] = {
     expressions.Constant: lambda p, node: p.constant(node.value),
     expressions.Scalar: lambda p, node: p.compute(do.SCALAR, p.scalar(node.name)),
-    expressions.Count: lambda p, node: p.compute(do.COUNT, p.selection(node.of)),
+    expressions.Count: lambda p, node: p.compute(do.COUNT, p.selection(node.selection)),
     expressions.Element: lambda p, node: p.compute(
-        do.ELEMENT, p.selection(node.of), node.index, p.column(node.of.base, node.column)
+        do.ELEMENT, p.selection(node.selection), node.index, p.column(node.selection.base, node.column)
     ),
     expressions.ScalarSum: _scalar_sum,
     expressions.Arithmetic: _arithmetic,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from trigemu.base.errors import PluginError, TrigemuError, own_cause
+from trigemu.base.errors import PluginError, TrigemuError, few_of, own_cause
 from trigemu.base.plugin_search import find
 from trigemu.base.plugins import FoundPlugin, reason_of
 from trigemu.base.shown import view_of
@@ -99,8 +99,7 @@ def _changes(comparison: Comparison, first: str, name: str) -> Iterator[str]:
         if (change.a, change.b) == (first, name):
             changed.setdefault(change.how, []).append(change.what)
     for how, names in list(changed.items())[:_NAMED]:
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield f"{', '.join(names[:_NAMED])}{more} ({how})"
+        yield f"{few_of(names, _NAMED)} ({how})"
     if len(changed) > _NAMED:
         yield f"{numbers.count(len(changed) - _NAMED, 'further change')}, listed below"
 

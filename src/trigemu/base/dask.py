@@ -25,8 +25,6 @@ _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}")
 _LOCAL = "127.0.0.1"
 #: The setting of dask for the environment of workers.
 _OF_WORKERS = "distributed.nanny.pre-spawn-environ"
-#: Attempts to start a cluster on this machine.
-_STARTS = 3
 _TRACKER = "ignore:resource_tracker"
 
 
@@ -77,32 +75,22 @@ def _local(workers: int) -> Iterator[Any]:
         sys.warnoptions.append(_TRACKER)
         # Results report the failures of workers; at the end, their logs would only report a lost scheduler.
         stack.enter_context(config.set({f"{_OF_WORKERS}.DASK_LOGGING__DISTRIBUTED": "critical"}))
-        for left in reversed(range(_STARTS)):  # a worker may be killed while it starts
-            try:
-                cluster = stack.enter_context(_cluster(workers))
-                client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
-                break
-            except Exception as error:  # of the system, or of dask
-                if not left:
-                    reason = f"no cluster starts on this machine ({_short(error)})"
-                    raise TrigemuError(f"--engine dask: {reason}") from None
+        try:
+            cluster = distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                host=_LOCAL,
+                security=True,  # a certificate of its own: whoever reaches a scheduler can run code
+                silence_logs=logging.CRITICAL,  # the engine reports the errors that matter
+                dashboard_address=f"{_LOCAL}:0",
+                scheduler_kwargs={"dashboard": False},
+            )
+            stack.enter_context(cluster)
+            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        except Exception as error:  # of the system, or of dask
+            reason = f"no cluster starts on this machine ({_short(error)})"
+            raise TrigemuError(f"--engine dask: {reason}") from None
         yield client
-
-
-def _cluster(workers: int) -> Any:
-    """Start a cluster that listens only on this machine and requires its own certificate, because whoever
-    reaches a scheduler can run code. It has no dashboard."""
-    import distributed
-
-    return distributed.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        host=_LOCAL,
-        security=True,
-        silence_logs=logging.CRITICAL,  # the engine reports the errors that matter
-        dashboard_address=f"{_LOCAL}:0",
-        scheduler_kwargs={"dashboard": False},
-    )
 
 
 @contextmanager
@@ -137,22 +125,20 @@ def _short(error: Exception) -> str:
 
 
 def _located(address: str) -> str:
+    """Return an address, or the one in a file that `dask scheduler --scheduler-file` writes."""
     if not _ADDRESS.fullmatch(address) and "://" in address:
         raise TrigemuError(f"--engine dask: {address} is no address of a scheduler, such as tcp://host:8786")
-    return address if _ADDRESS.fullmatch(address) else _address_in(Path(address))
-
-
-def _address_in(file: Path) -> str:
-    """Return the address in a file that `dask scheduler --scheduler-file` writes."""
+    if _ADDRESS.fullmatch(address):
+        return address
     try:
-        address = json.loads(read_bounded(file))["address"]
+        found = str(json.loads(read_bounded(Path(address)))["address"])
     except OSError as error:
         raise TrigemuError(
-            f"--engine dask: cannot read {file}: {error.strerror}: expected an address such as "
+            f"--engine dask: cannot read {address}: {error.strerror}: expected an address such as "
             f"tcp://host:8786, or the file that dask scheduler --scheduler-file writes"
         ) from None
     except (ValueError, KeyError, TypeError, RecursionError):
-        address = None
-    if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
-        raise TrigemuError(f"--engine dask: {file} is not what dask scheduler --scheduler-file writes")
-    return address
+        found = ""
+    if not _ADDRESS.fullmatch(found):
+        raise TrigemuError(f"--engine dask: {address} is not what dask scheduler --scheduler-file writes")
+    return found

@@ -7,85 +7,29 @@ import difflib
 import errno
 import importlib
 import re
-import reprlib
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from numbers import Real
 from typing import Any
 
-#: Longest text in a value that a message quotes.
-LONGEST = 120
-#: Values in a list or table that a message quotes, and levels of nesting.
-_ENTRIES, _LEVELS = 8, 3
-#: Integers of more bits are described by their size: Python refuses to write out huge ones.
-_WRITTEN_BITS = 400
+#: The characters of a value, and of any other text, that a message quotes.
+LONGEST, MAX_EXCERPT = 120, 200
 #: Longest part of a file name that is made from a name, in bytes; file systems allow 255 in all.
 _STEM = 100
-
-
-def printable(text: str, keep: str = "") -> str:
-    r"""Make a text safe to print: control characters, direction marks and lone surrogates become escapes,
-    such as \x1b. keep: characters that stay as they are."""
-    if text.isprintable():
-        return text
-    plain = {c for c in text if c.isprintable() or c in keep or unicodedata.category(c) == "Zs"}
-    return "".join(c if c in plain else c.encode("unicode_escape").decode() for c in text)
-
-
-class _Short(reprlib.Repr):
-    """Python's notation of a value, bounded in length, depth and entries."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxlevel = _LEVELS
-        self.maxlist = self.maxtuple = self.maxdict = self.maxset = _ENTRIES
-        self.maxstring = self.maxother = LONGEST
-
-    def repr_str(self, x: str, level: int) -> str:
-        return excerpt(repr(x[: 4 * LONGEST]) if len(x) > 4 * LONGEST else repr(x), LONGEST)
-
-    def repr_int(self, x: int, level: int) -> str:
-        if x.bit_length() > _WRITTEN_BITS:
-            return f"an integer of about {int(x.bit_length() * 0.30103) + 1} digits"
-        return repr(x)
-
-
-_SHORT = _Short()
-
-
-def quoted(value: object) -> str:
-    """Return the notation of a value in Python for a message, bounded in length."""
-    return excerpt(_SHORT.repr(value), 4 * LONGEST)
-
-
-def in_brackets(value: object, text: str) -> str:
-    """Return the `repr` of a value on one line: `<Menu 'primary': 2 triggers>`."""
-    return printable(f"<{type(value).__name__} {text}>")
-
-
-def file_stem(text: str) -> str:
-    """Return a part of a file name made from a text, such as jet_0_pt from jet[0].pt: letters, digits and
-    underscores, bounded in length."""
-    for sign, word in ((">=", " ge "), ("<=", " le "), ("==", " eq "), (">", " gt "), ("<", " lt ")):
-        text = text.replace(sign, word)
-    return bounded_stem(re.sub(r"\W+", "_", text).strip("_"))
-
-
-def bounded_stem(stem: str) -> str:
-    """Return a part of a file name, truncated if it is too long, and never empty."""
-    return stem.encode(errors="replace")[:_STEM].decode(errors="ignore") or "unnamed"
-
-
 #: Known names that a message lists; of more, the nearest ones.
 LISTED, NEAREST = 12, 3
-#: The characters of a text that it quotes.
-MAX_EXCERPT = 200
 #: The problems of one file that it lists.
 MAX_PROBLEMS = 50
 #: The number of names before and after an unknown one that it is compared with.
 MAX_COMPARED = 500
+#: Usual names of what menus call otherwise.
+_MEANT = {"et": "pt", "threshold": "above", "cut": "above"}
+#: A rate that is written with its unit.
+_RATE = re.compile(r"\s*(\d+\.?\d*(?:[eE][+-]?\d{1,2})?)\s*([kKmMG]?)[hH][zZ]\s*")
+_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e-3, "M": 1e6, "G": 1e9}
+#: Errors of the operating system that are not about one file: too little memory, space, or numbers of files.
+_OF_THE_MACHINE = {errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
 
 
 class TrigemuError(Exception):
@@ -108,6 +52,14 @@ class RetryableError(TrigemuError):
 
 class PluginError(TrigemuError):
     """A plugin that cannot be found, cannot be loaded, or fails."""
+
+
+class SampleError(TrigemuError):
+    """A catalogue or an event file that cannot be used."""
+
+
+class UnreadableError(SampleError, RetryableError):
+    """An event file that is missing, damaged, or not readable now. Another attempt may succeed."""
 
 
 class WrongTypeError(TrigemuError, TypeError):
@@ -143,10 +95,6 @@ def module_of_extra(module: str, command: str, extra: str, package: str) -> Any:
         raise MissingExtraError(command, extra, package) from None
 
 
-#: Errors of the operating system that are not about one file: too little memory, space, or numbers of files.
-_OF_THE_MACHINE = {errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
-
-
 def own_cause(error: BaseException) -> TrigemuError | None:
     """Return the error to raise instead if the machine is the cause: too little memory, or a full disk.
 
@@ -161,29 +109,72 @@ def own_cause(error: BaseException) -> TrigemuError | None:
     return None
 
 
-#: Usual names of what menus call otherwise.
-_MEANT = {"et": "pt", "threshold": "above", "cut": "above"}
+def printable(text: str, keep: str = "") -> str:
+    r"""Make a text safe to print: control characters, direction marks and lone surrogates become escapes,
+    such as \x1b. keep: characters that stay as they are."""
+    if text.isprintable():
+        return text
+    plain = {c for c in text if c.isprintable() or c in keep or unicodedata.category(c) == "Zs"}
+    return "".join(c if c in plain else c.encode("unicode_escape").decode() for c in text)
 
 
-#: A rate that is written with its unit.
-_RATE = re.compile(r"\s*(\d+\.?\d*(?:[eE][+-]?\d{1,2})?)\s*([kKmMG]?)[hH][zZ]\s*")
-_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e-3, "M": 1e6, "G": 1e9}
+def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:
+    """Return a text as a message quotes it: a long one as its beginning and its end, with " … " between."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
 
 
-def without_unit(value: object) -> str:
-    """Return the end of a message on a rate that is written with its unit, such as "100kHz": how to write it;
-    else nothing."""
-    found = _RATE.fullmatch(value[:MAX_EXCERPT]) if isinstance(value, str) else None
-    if not found:
-        return ""
-    hz = float(found[1]) * _PREFIXES[found[2]]
-    return f"; rates are numbers in Hz, without the unit: {f'{hz:g}'.replace('e+0', 'e')}"
+def quoted(value: object) -> str:
+    """Return the notation of a value in Python for a message, with at most four times `LONGEST` characters;
+    of a text, at most `LONGEST` are shown."""
+    try:
+        text = repr(value[: 4 * LONGEST] if isinstance(value, str) else value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or thousands of nested lists
+        text = f"a value of type {_name(value)}, too long to show"
+    return excerpt(text, LONGEST if isinstance(value, str) else 4 * LONGEST)
+
+
+def described(value: object) -> str:
+    """Describe a value: a short one by its notation, any other by its type."""
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        return quoted(value)
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    text = _name(value)
+    inner = next(iter(value), None) if isinstance(value, list | tuple | set | frozenset) else None
+    text = text if inner is None else f"{text} of {_name(inner)}"
+    return f"{'an' if text[:1] in 'aeiouAEIOU' else 'a'} {text}"
+
+
+def _name(value: object) -> str:
+    """Return the name of a type as users write it: with its package, unless that is Python or trigemu."""
+    kind = type(value)
+    package = kind.__module__.partition(".")[0]
+    return excerpt(kind.__name__ if package in ("builtins", "trigemu") else f"{package}.{kind.__name__}")
+
+
+def in_brackets(value: object, text: str) -> str:
+    """Return the `repr` of a value on one line: `<Menu 'primary': 2 triggers>`."""
+    return printable(f"<{type(value).__name__} {text}>")
+
+
+def few_of(texts: Sequence[str], most: int) -> str:
+    """Return the first texts of a list, and the number of the others: `a, b and 3 more`."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return f"{', '.join(texts[:most])}{more}"
+
+
+def listed(problems: Sequence[object], longest: int = MAX_PROBLEMS) -> str:
+    """Return one line for each problem, and the number of those left out."""
+    lines = [str(problem) for problem in problems[:longest]]
+    if len(problems) > longest:
+        lines.append(f"… and {len(problems) - longest} more")
+    return "\n".join(lines)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message on an unknown name: the closest known name, and few or the nearest names.
-
-    Up to `LISTED` names are all listed; of more, the three nearest if one is close, else the first.
+    """Return the end of a message on an unknown name: the closest known name, and all names if they are few,
+    else the nearest or the first ones.
 
     Parameters
     ----------
@@ -218,40 +209,27 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"{hint} (known: {', '.join(map(excerpt, names[:LISTED])) or 'none'}{more})"
 
 
-def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:
-    """Return a text as a message quotes it: a long one as its beginning and its end, with " … " between."""
-    half = longest // 2
-    return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
+def without_unit(value: object) -> str:
+    """Return the end of a message on a rate that is written with its unit, such as "100kHz": how to write it;
+    else nothing."""
+    found = _RATE.fullmatch(value[:MAX_EXCERPT]) if isinstance(value, str) else None
+    if not found:
+        return ""
+    hz = float(found[1]) * _PREFIXES[found[2]]
+    return f"; rates are numbers in Hz, without the unit: {f'{hz:g}'.replace('e+0', 'e')}"
 
 
-def chain(names: Sequence[str]) -> str:
-    """Return a chain of names for a message, such as names that depend on each other in a circle."""
-    if len(names) > MAX_PROBLEMS:
-        half = MAX_PROBLEMS // 2
-        names = [*names[:half], f"({len(names) - 2 * half} more)", *names[-half:]]
-    return " → ".join(map(excerpt, names))
+def file_stem(text: str) -> str:
+    """Return a part of a file name made from a text, such as jet_0_pt from jet[0].pt: letters, digits and
+    underscores, bounded in length."""
+    for sign, word in ((">=", " ge "), ("<=", " le "), ("==", " eq "), (">", " gt "), ("<", " lt ")):
+        text = text.replace(sign, word)
+    return bounded_stem(re.sub(r"\W+", "_", text).strip("_"))
 
 
-def few_of(texts: Sequence[str], most: int) -> str:
-    """Return the first texts of a list, and the number of the others: `a, b and 3 more`."""
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return f"{', '.join(texts[:most])}{more}"
-
-
-def listed(problems: Sequence[object], longest: int = MAX_PROBLEMS) -> str:
-    """Return one line for each problem, and the number of those left out."""
-    lines = [str(problem) for problem in problems[:longest]]
-    if len(problems) > longest:
-        lines.append(f"… and {len(problems) - longest} more")
-    return "\n".join(lines)
-
-
-class SampleError(TrigemuError):
-    """A catalogue or an event file that cannot be used."""
-
-
-class UnreadableError(SampleError, RetryableError):
-    """An event file that is missing, damaged, or not readable now. Another attempt may succeed."""
+def bounded_stem(stem: str) -> str:
+    """Return a part of a file name, truncated if it is too long, and never empty."""
+    return stem.encode(errors="replace")[:_STEM].decode(errors="ignore") or "unnamed"
 
 
 def wrong_type(what: str, value: object, expected: str, advice: str = "") -> WrongTypeError:
@@ -286,23 +264,3 @@ def names_of(what: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
         raise wrong_type(what, value, "a name, or a list of names")
     return tuple(value)
-
-
-def described(value: object) -> str:
-    """Describe a value: a short one by its notation, any other by its type."""
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
-        return quoted(value)
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    name = _name(value)
-    shown = f"{'an' if name[:1] in 'aeiouAEIOU' else 'a'} {name}"
-    if not isinstance(value, list | tuple | set | frozenset):
-        return shown
-    return " of ".join([shown, *map(_name, islice(value, 1))])
-
-
-def _name(value: object) -> str:
-    """Return the name of a type as users write it: with its package, unless that is Python or trigemu."""
-    kind = type(value)
-    package = kind.__module__.partition(".")[0]
-    return excerpt(kind.__name__ if package in ("builtins", "trigemu") else f"{package}.{kind.__name__}")

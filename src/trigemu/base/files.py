@@ -22,10 +22,6 @@ from trigemu.base.interruption import undone
 
 #: Largest text file that is read, in bytes: ten times the menus of experiments.
 MAX_TEXT = 50_000_000
-#: Largest card or model that is sent to another process, in bytes.
-MAX_MODEL = 2**28
-#: Largest array of an archive, in bytes.
-MAX_ARRAY = 2**31
 #: Prefix of temporary folders, before the number of the process.
 _TEMPORARY = f".trigemu-{platform.node()}-"
 #: Names of streams of this process.
@@ -54,7 +50,7 @@ def contents_of(digests: Mapping[str, str]) -> dict[str, bytes]:
     contents = {}
     for path, sha256 in digests.items():
         try:
-            contents[path] = read_bounded(Path(path), MAX_MODEL)
+            contents[path] = Path(path).read_bytes()
         except OSError as error:
             raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
         if hashlib.sha256(contents[path]).hexdigest() != sha256:
@@ -62,20 +58,14 @@ def contents_of(digests: Mapping[str, str]) -> dict[str, bytes]:
     return contents
 
 
-def read_arrays(path: Path, names: Iterable[str], most: int = MAX_ARRAY) -> dict[str, Any]:
-    """Return arrays of an npz file, each of at most `most` bytes. Python objects are never loaded."""
+def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Any]:
+    """Return arrays of an npz file. Python objects are never loaded."""
     import numpy as np  # most readers of files need none
 
     check_no_pipe(path)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            read = {}
-            for name in names:
-                size = arrays.zip.getinfo(f"{name}.npy").file_size
-                if size > most + 2**16:  # with its header
-                    raise ValueError(f"{name}.npy has {size} bytes, at most {most} are read")
-                read[name] = arrays[name]
-            return read
+            return {name: arrays[name] for name in names}
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
     except Exception as error:  # zipfile, zlib and NumPy raise a dozen types for damaged files
@@ -161,17 +151,14 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | 
     TrigemuError
         If an output cannot be written, or is the same file as another one under whatever name.
     """
-    written: list[Path] = []
-    read = [Path(name) for name in inputs if name is not None]
+    written: dict[Path, str] = {}
+    read = {Path(name): "which is read, is" for name in inputs if name is not None}
     for output in filter(None, outputs):
-        for other in written:
+        for other, use in (*written.items(), *read.items()):
             if _same(output, other):
-                raise TrigemuError(f"cannot write {output}: {other} is the same file, and is written too")
-        for other in read:
-            if _same(output, other):
-                raise TrigemuError(f"cannot write {output}: {other}, which is read, is the same file")
+                raise TrigemuError(f"cannot write {output}: {other}, {use} the same file")
         check_writable(output)
-        written.append(output)
+        written[output] = "which is written too, is"
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -29,8 +29,8 @@ from trigemu.base.plugins import (
     OWN,
     FoundPlugin,
     digest_of_plugin,
-    files_of_plugin,
     loaded_plugin,
+    sources_in,
 )
 
 ENTRY_POINTS = "trigemu.plugins"
@@ -167,15 +167,9 @@ def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
 
     Raises PluginError if they changed since the plugin was found.
     """
-    folder = plugin.file.parent
-    try:
-        sources = {f.relative_to(folder).as_posix(): f.read_bytes() for f in files_of_plugin(plugin.file)}
-        same = digest_of_plugin(plugin.file) == plugin.sha256
-    except OSError as error:
-        raise PluginError(f"plugin {plugin.name!r}: cannot read {error.filename}: {error.strerror}") from None
-    if not same:
+    if plugin.found() != plugin:
         raise PluginError(f"plugin {plugin.name!r}: {plugin.file} was changed while it was used: start again")
-    return sources
+    return sources_in(plugin.file)
 
 
 def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:

@@ -7,26 +7,26 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
-import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
-from trigemu.base.errors import PluginError, TrigemuError, nearest, own_cause
+import msgspec
+
+from trigemu.base.errors import PluginError, TrigemuError, nearest, own_cause, quoted
 from trigemu.base.files import is_file, read_bounded
 
 #: Prefix of the names of packages that come with trigemu, and of modules of other plugins.
 OWN = "trigemu_"
-#: A place "module:name". A module that begins with a dot is one of the plugin's own.
 _NAME = r"[^\W\d]\w*"
-_PLACE = re.compile(rf"(\.?{_NAME}(\.{_NAME})*)?:{_NAME}")
-Places = Mapping[str, str]
+#: The parts of a kind, by name, each with its place "module:name".
+Places = dict[str, Annotated[str, msgspec.Meta(pattern=rf"^(\.?{_NAME}(\.{_NAME})*)?:{_NAME}\Z")]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,39 +96,26 @@ def declared(source: bytes) -> Plugin:
 def _plugin(value: ast.expr) -> Plugin:
     if not isinstance(value, ast.Call) or value.args:
         raise PluginError("PLUGIN must be Plugin(kinds={…}, …), written with literals")
-    parts = [*PARTS, "uses"]
+    types = dict.fromkeys(PARTS, Places) | {"uses": tuple[str, ...]}
     values: dict[str, Any] = {}
     for keyword in value.keywords:
         part = keyword.arg or "**"
-        if part not in parts:
-            raise PluginError(f"PLUGIN has an unknown part {part!r}{nearest(part, parts)}")
+        if part not in types:
+            raise PluginError(f"PLUGIN has an unknown part {part!r}{nearest(part, types)}")
         try:
-            values[part] = ast.literal_eval(keyword.value)
+            written = ast.literal_eval(keyword.value)
+            values[part] = msgspec.convert(written, types[part])
+        except msgspec.ValidationError:
+            expected = "names of plugins: ('anomaly',)" if part == "uses" else _PLACES
+            raise PluginError(f"{part} of PLUGIN is {quoted(written)}, expected {expected}") from None
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             raise PluginError(
                 f"{part} of PLUGIN must be written with literals: it is read, not run"
             ) from None
-        if part == "uses":
-            _check_uses(values[part])
-        else:
-            _check_places(part, values[part])
     return Plugin(**values)
 
 
-def _check_uses(names: object) -> None:
-    if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
-        raise PluginError(f"uses of PLUGIN is {names!r}, expected names of plugins: ('anomaly',)")
-
-
-def _check_places(part: str, places: object) -> None:
-    if not isinstance(places, dict):
-        raise PluginError(f"{part} of PLUGIN is {places!r}, expected {{'name': '.module:object'}}")
-    for name, place in places.items():
-        if not isinstance(name, str) or not isinstance(place, str) or not _PLACE.fullmatch(place):
-            raise PluginError(
-                f"{part} of PLUGIN has {name!r}: {place!r}, expected 'name': '.module:object' (a place in "
-                "the plugin's own module `module`)"
-            )
+_PLACES = "{'name': '.module:object'}, a place in the plugin's own module `module`"
 
 
 def reason_of(error: BaseException) -> str:
@@ -166,24 +153,12 @@ _loaded: dict[str, FoundPlugin] = {}
 
 @dataclass(frozen=True)
 class FoundPlugin:
-    """A file that may be a plugin.
+    """A file that may be a plugin."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in menus.
-    file : Path
-        The module, or the `__init__.py` of the package.
-    module : str
-        The name under which Python imports it.
-    sha256 : str
-        Digest of its Python files, so that every process loads the same; empty until `found`.
-    """
-
-    name: str
-    file: Path
-    module: str
-    sha256: str = ""
+    name: str  #: Its name in menus
+    file: Path  #: The module, or the `__init__.py` of the package
+    module: str  #: The name under which Python imports it
+    sha256: str = ""  #: Digest of its Python files, so that every process loads the same; empty until `found`
 
     @property
     def comes_with_trigemu(self) -> bool:
@@ -281,16 +256,16 @@ def loaded_plugin(module: str) -> FoundPlugin | None:
     return _loaded.get(module)
 
 
-def files_of_plugin(file: Path) -> list[Path]:
-    """Return the file of a module; for the `__init__.py` of a package, all its Python files."""
-    return sorted(filter(is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
+def sources_in(file: Path) -> dict[str, bytes]:
+    """Return a module, or for the `__init__.py` of a package, all its Python files, by their path in the
+    folder."""
+    files = sorted(filter(is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
+    return {part.relative_to(file.parent).as_posix(): part.read_bytes() for part in files}
 
 
 def digest_of_plugin(file: Path) -> str:
     """Return the digest of a module, or of all Python files of a package."""
-    files = files_of_plugin(file)
-    digest = hashlib.sha256()
-    for part in files:
-        name = part.relative_to(file.parent).as_posix() if len(files) > 1 else ""
-        digest.update(f"{name}\0".encode() + part.read_bytes() + b"\0")
+    digest, sources = hashlib.sha256(), sources_in(file)
+    for name, content in sources.items():
+        digest.update(f"{name if len(sources) > 1 else ''}\0".encode() + content + b"\0")
     return digest.hexdigest()

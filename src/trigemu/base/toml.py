@@ -37,98 +37,88 @@ from trigemu.base.files import read_bounded
 Key = tuple[str | int, ...]
 
 
+_STRING = r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
+_TOKEN = re.compile(rf"{_STRING}|[\w-]+|#[^\n]*|[ \t\r]+|.", re.DOTALL)
+
+
 def lines_of(text: str) -> dict[Key, int]:
-    """Return the line of every key and array element of a text that is valid TOML."""
-    return _Lines(text).found
+    """Return the line of every key and array element of a text that is valid TOML.
 
+    TOML libraries do not keep positions; relying on valid TOML keeps this short.
+    """
+    tokens: list[tuple[str, int]] = []
+    line = 1
+    for match in _TOKEN.finditer(text):
+        if match[0][0] not in "# \t\r":
+            tokens.append((match[0], line))
+        line += match[0].count("\n")
+    tokens = [("\n", line), *reversed(tokens)]  # the next one is the last
+    found: dict[Key, int] = {}
+    arrays: dict[Key, int] = {}  # The number of the latest table of each array
 
-class _Lines:
-    """A scanner. TOML libraries do not keep positions; relying on valid TOML keeps it short."""
-
-    _string = r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
-    _token = re.compile(rf"{_string}|[\w-]+|#[^\n]*|[ \t\r]+|.", re.DOTALL)
-
-    def __init__(self, text: str) -> None:
-        self.found: dict[Key, int] = {}
-        self._arrays: dict[Key, int] = {}
-        self._tokens: list[tuple[str, int]] = []
-        line = 1
-        for match in self._token.finditer(text):
-            if match[0][0] not in "# \t\r":
-                self._tokens.append((match[0], line))
-            line += match[0].count("\n")
-        self._tokens.reverse()  # the next one is the last
-        table: Key = ()
-        while self._tokens:
-            if self._next() == "[":
-                table = self._header()
-            elif self._next() == "\n":
-                self._take()
-            else:
-                self._pair(table)
-
-    def _next(self) -> str:
-        return self._tokens[-1][0] if self._tokens else "\n"
-
-    def _line(self) -> int:
-        return self._tokens[-1][1]
-
-    def _take(self) -> str:
-        return self._tokens.pop()[0]
-
-    def _key(self, end: str) -> Key:
+    def names(end: str) -> Key:
         parts = []
-        while (part := self._take()) != end:
+        while (part := tokens.pop()[0]) != end:
             if part[0] in "\"'":  # parsing a document takes long; only quotes and escapes need it
                 parts.append(next(iter(tomllib.loads(f"{part} = 0"))))
             elif part != ".":
                 parts.append(part)
         return tuple(parts)
 
-    def _header(self) -> Key:
-        line = self._line()
-        self._take()
-        is_array = self._next() == "["
+    def header(line: int) -> Key:
+        tokens.pop()
+        is_array = tokens[-1][0] == "["
         if is_array:
-            self._take()
+            tokens.pop()
         key: Key = ()
-        names = self._key("]")
-        for i, name in enumerate(names):
-            key = (*key, name)
-            self.found.setdefault(key, line)
-            if is_array and i == len(names) - 1:
-                self._arrays[key] = self._arrays.get(key, -1) + 1
-            if key in self._arrays:
-                key = (*key, self._arrays[key])
-            self.found.setdefault(key, line)
+        parts = names("]")
+        for left, part in zip(reversed(range(len(parts))), parts, strict=True):
+            key = (*key, part)
+            found.setdefault(key, line)
+            if is_array and not left:
+                arrays[key] = arrays.get(key, -1) + 1
+            if key in arrays:
+                key = (*key, arrays[key])
+                found.setdefault(key, line)
         if is_array:
-            self._take()
+            tokens.pop()
         return key
 
-    def _pair(self, table: Key) -> None:
-        line = self._line()
-        key = (*table, *self._key("="))
+    def pair(table: Key, line: int) -> None:
+        key = (*table, *names("="))
         for length in range(len(table) + 1, len(key) + 1):
-            self.found.setdefault(key[:length], line)
-        self._value(key)
+            found.setdefault(key[:length], line)
+        value(key)
 
-    def _value(self, key: Key) -> None:
-        first = self._take()
+    def value(key: Key) -> None:
+        first = tokens.pop()[0]
         if first in ("[", "{"):
             index = 0
-            while (token := self._next()) not in ("]", "}"):
+            while tokens[-1][0] not in ("]", "}"):
+                token, line = tokens[-1]
                 if token in (",", "\n"):
                     index += token == ","
-                    self._take()
+                    tokens.pop()
                 elif first == "{":
-                    self._pair(key)
+                    pair(key, line)
                 else:
-                    self.found[(*key, index)] = self._line()
-                    self._value((*key, index))
-            self._take()
+                    found[(*key, index)] = line
+                    value((*key, index))
+            tokens.pop()
         elif first[0] not in "\"'":  # a number or a date may have several tokens
-            while self._next() not in (",", "]", "}", "\n"):
-                self._take()
+            while tokens[-1][0] not in (",", "]", "}", "\n"):
+                tokens.pop()
+
+    table: Key = ()
+    while tokens:
+        token, line = tokens[-1]
+        if token == "\n":
+            tokens.pop()
+        elif token == "[":
+            table = header(line)
+        else:
+            pair(table, line)
+    return found
 
 
 S = TypeVar("S", bound="TomlTable")
@@ -220,6 +210,11 @@ class Document:
         self.problems.append(Problem(*place, excerpt(message, MAX_MESSAGE)))
         if len(self.problems) > MAX_PROBLEMS:
             raise TableError(self.problems[:MAX_PROBLEMS], perhaps_more=True)
+
+    def refuse_unknown(self, *known: str) -> None:
+        """Record the keys of the file that are none of the known ones."""
+        for key in [key for key in self.data if key not in known]:
+            self.problem((key,), "", f"unknown key {quoted(key)}{nearest(key, known)}")
 
     def attempt(self, make: Callable[[], T], key: Key) -> T | None:
         """Return what a function returns; record a mistake at a key if it raises TrigemuError."""

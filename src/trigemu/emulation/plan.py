@@ -21,6 +21,7 @@ from trigemu.base.errors import (
     SampleError,
     TrigemuError,
     excerpt,
+    few_of,
     listed,
     nearest,
     own_cause,
@@ -160,10 +161,9 @@ class Plan:
 
 def _also(triggers: Sequence[Trigger]) -> str:
     """Return the end of a message on a column that further triggers need."""
-    named = [f"{trigger.name!r} ({trigger.place})" for trigger in triggers[:_NAMED]]
-    more = f" and {len(triggers) - _NAMED} more" if len(triggers) > _NAMED else ""
+    named = [f"{trigger.name!r} ({trigger.place})" for trigger in triggers]
     need = "needs" if len(triggers) == 1 else "need"
-    return f"; {', '.join(named)}{more} {need} it too" if triggers else ""
+    return f"; {few_of(named, _NAMED)} {need} it too" if triggers else ""
 
 
 def lacks_neighbours(sample: Sample, compiled: Compiled, called: str = "") -> str | None:

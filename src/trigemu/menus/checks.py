@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
-from trigemu.base.errors import TrigemuError, chain, excerpt, nearest, own_cause
+from trigemu.base.errors import TrigemuError, excerpt, nearest, own_cause
 from trigemu.base.plugins import reason_of
 from trigemu.base.toml import Document, Key, TableError, dotted, fields_of, read_table
 from trigemu.menus.menu import Trigger
@@ -144,7 +144,7 @@ def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]
             circle = error.args[1][:0:-1]  # each reads the next one
             start = circle.index(min(circle, key=place.__getitem__))
             circle = [*circle[start:], *circle[: start + 1]]
-            message = f"depends on itself: {chain(circle)}"
+            message = f"depends on itself: {' → '.join(circle)}"
             document.problem(_key(document, circle[0]), f"trigger {circle[0]!r}", message)
             inputs[circle[0]].remove(circle[1])
 

@@ -51,13 +51,7 @@ class Number(Node):
 
 @dataclass(frozen=True)
 class Constant(Number):
-    """A number that is the same for every event.
-
-    Attributes
-    ----------
-    value : float
-        The number.
-    """
+    """A number that is the same for every event."""
 
     value: float
 
@@ -67,13 +61,7 @@ class Constant(Number):
 
 @dataclass(frozen=True)
 class Scalar(Number):
-    """A column of the sample with one value per event.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    """
+    """A column of the sample with one value per event."""
 
     name: str
 
@@ -86,41 +74,25 @@ class Scalar(Number):
 
 @dataclass(frozen=True)
 class Count(Number):
-    """The number of objects of a collection.
+    """The number of objects of a collection."""
 
-    Attributes
-    ----------
-    of : ObjectSelection
-        The collection.
-    """
-
-    of: ObjectSelection
+    selection: ObjectSelection
 
     def _evaluate(self, work: Workspace) -> FloatArray:
-        return np.diff(work.objects(self.of).offsets).astype(np.float64)
+        return np.diff(work.objects(self.selection).offsets).astype(np.float64)
 
 
 @dataclass(frozen=True)
 class Element(Number):
-    """A column of one object of a collection.
+    """A column of one object of a collection."""
 
-    Attributes
-    ----------
-    of : ObjectSelection
-        The collection.
-    index : int
-        The number of the object, counted from 0 in descending pT.
-    column : Column
-        The column.
-    """
-
-    of: ObjectSelection
-    index: int
-    column: Column
+    selection: ObjectSelection
+    index: int  # The number of the object, counted from 0 in descending pT
+    column: Column  # The column
 
     def _evaluate(self, work: Workspace) -> FloatArray:
-        objects = work.objects(self.of)
-        column = work.base_column(self.of.base, self.column)
+        objects = work.objects(self.selection)
+        column = work.base_column(self.selection.base, self.column)
         n = len(objects.offsets) - 1
         if not objects.offsets[-1]:
             return np.full(n, math.nan)
@@ -129,42 +101,28 @@ class Element(Number):
         return bits.view(np.float64)
 
     def needs(self) -> Iterator[Need]:
-        yield from column_needs(self.of.base, self.column)
+        yield from column_needs(self.selection.base, self.column)
         yield from super().needs()
 
 
 @dataclass(frozen=True)
 class ScalarSum(Number):
-    """The scalar sum of pT over all objects of some collections, in GeV: HT.
+    """The scalar sum of pT over all objects of some collections, in GeV: HT."""
 
-    Attributes
-    ----------
-    of : tuple of ObjectSelection
-        The collections.
-    """
-
-    of: tuple[ObjectSelection, ...]
+    selections: tuple[ObjectSelection, ...]
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         total = np.zeros(len(work.events))
-        for selection in self.of:
+        for selection in self.selections:
             total += work.sums(selection, work.column(selection, "pt"))
         return total
 
 
 @dataclass(frozen=True)
 class Arithmetic(Number):
-    """An operation on one or two numbers; `max` and `min` of all of several numbers that have a value.
+    """An operation on one or two numbers; `max` and `min` of all of several numbers that have a value."""
 
-    Attributes
-    ----------
-    operation : str
-        "+", "-", "*", "/", "negative", "abs", "max" or "min".
-    operands : tuple of Number
-        The numbers.
-    """
-
-    operation: str
+    operation: str  # "+", "-", "*", "/", "negative", "abs", "max" or "min"
     operands: tuple[Number, ...]
 
     def _evaluate(self, work: Workspace) -> FloatArray:
@@ -187,17 +145,9 @@ class Condition(Node):
 
 @dataclass(frozen=True)
 class Relation(Condition):
-    """A comparison of two numbers; false if one of them has no value.
+    """A comparison of two numbers; false if one of them has no value."""
 
-    Attributes
-    ----------
-    operation : str
-        ">", ">=", "<", "<=", "==" or "!=".
-    left, right : Number
-        The numbers.
-    """
-
-    operation: str
+    operation: str  # ">", ">=", "<", "<=", "==" or "!="
     left: Number
     right: Number
 
@@ -211,17 +161,9 @@ class Relation(Condition):
 
 @dataclass(frozen=True)
 class Junction(Condition):
-    """Conditions joined by `and` or `or`, or `not` of one.
+    """Conditions joined by `and` or `or`, or `not` of one."""
 
-    Attributes
-    ----------
-    operation : str
-        "and", "or" or "not".
-    operands : tuple of Condition
-        The conditions.
-    """
-
-    operation: str
+    operation: str  # "and", "or" or "not"
     operands: tuple[Condition, ...]
 
     def _evaluate(self, work: Workspace) -> BoolArray:

@@ -13,10 +13,10 @@ Cuts on pairs of objects with a scale are computed as in the hardware, from the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
@@ -124,6 +124,15 @@ class Digits(TomlTable, frozen=True):
     two_body_trigonometry: _Digits | None = None
 
 
+class IntegerTable(TomlTable, frozen=True):
+    """[integer]: the digits of pairs of objects, such as jet-muon, and the scales of objects."""
+
+    further: ClassVar[str | None] = "scales"
+
+    digits: dict[str, Digits] = msgspec.field(default_factory=dict)
+    scales: dict[str, HardwareScale] = msgspec.field(default_factory=dict)
+
+
 @dataclass(frozen=True)
 class Integers:
     """Scales and digits of an [integer] section."""
@@ -144,41 +153,24 @@ def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers
     """Read the [integer] tables of a menu or a card."""
     if "integer" not in document.data:
         return None
-    tables = document.data["integer"]
-    if not isinstance(tables, dict):
-        document.problem(("integer",), "", "expected tables [integer.NAME] and [integer.digits]")
+    table = read_table(document, document.data["integer"], IntegerTable, ("integer",), "[integer]")
+    if table is None:
         return None
     scales: dict[str, HardwareScale] = {}
     bases: dict[str, str] = {}
-    for name, table in tables.items():
+    for name, scale in table.scales.items():
         key = ("integer", name)
-        if name == "digits":
-            continue
         base = document.attempt(partial(base_of, name), key)
-        scale = read_table(document, table, HardwareScale, key, f"[integer.{name}]")
-        if base and scale:
-            if scales.setdefault(base, scale) != scale:
-                document.problem(key, f"[integer.{name}]", f"{base!r} already has a different scale above")
-            bases[name] = base
-    return Integers(tuple(scales.items()), tuple(_digits(document, tables, bases)))
-
-
-def _digits(
-    document: Document, tables: dict[str, object], bases: dict[str, str]
-) -> Iterator[tuple[frozenset[str], Digits]]:
-    pairs = tables.get("digits", {})
-    if not isinstance(pairs, dict):
-        document.problem(("integer", "digits"), "", "expected [integer.digits] with a table for each pair")
-        return
-    for pair, table in pairs.items():
-        key, where = ("integer", "digits", pair), "[integer.digits]"
-        names = pair.split("-")
+        bases[name] = base or ""
+        if base and scales.setdefault(base, scale) != scale:
+            document.problem(key, f"[integer.{name}]", f"{base!r} already has a different scale above")
+    pairs = {pair: pair.split("-") for pair in table.digits}
+    for pair, names in pairs.items():
+        where = ("integer", "digits", pair), "[integer.digits]"
         if len(names) != 2:
-            document.problem(key, where, f"{pair!r}: expected two objects, as in jet-muon")
+            document.problem(*where, f"{pair!r}: expected two objects, as in jet-muon")
         for name in names:
-            if name not in tables or name == "digits":
-                others = [others for others in tables if others != "digits"]
-                document.problem(key, where, f"{pair}: no [integer.{name}]{nearest(name, others)}")
-        digits = read_table(document, table, Digits, key, where)
-        if digits and all(name in bases for name in names):
-            yield frozenset(bases[name] for name in names), digits
+            if name not in bases:
+                document.problem(*where, f"{pair}: no [integer.{name}]{nearest(name, bases)}")
+    digits = ((frozenset(bases.get(n, "") for n in pairs[pair]), d) for pair, d in table.digits.items())
+    return Integers(tuple(scales.items()), tuple(digits))

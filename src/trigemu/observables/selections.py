@@ -16,7 +16,7 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
-from trigemu.base.errors import chain, nearest
+from trigemu.base.errors import nearest
 from trigemu.base.toml import Document, Key, TomlTable, read_table
 from trigemu.observables.hardware_scales import Integers
 from trigemu.observables.windows import (
@@ -120,30 +120,15 @@ class SumTable(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class ObjectSelection:
-    """A selection of objects of one collection.
+    """A selection of objects of one collection."""
 
-    Attributes
-    ----------
-    base : str
-        The collection of the sample.
-    source : ObjectSelection or None
-        The selection to select from; None: all objects of `base`.
-    windows : Windows
-        Windows on its columns, all of which must hold.
-    overlap : (ObjectSelection, float) or None
-        Objects within this ΔR of objects of another selection are then removed.
-    any_of : tuple of Windows
-        Alternatives, one of which must hold.
-    scaled : tuple of Scaled
-        Additional columns.
-    """
-
-    base: str
-    source: ObjectSelection | None = None
-    windows: Windows = ()
+    base: str  #: The collection of the sample
+    source: ObjectSelection | None = None  #: The selection to select from; None: all objects of `base`
+    windows: Windows = ()  #: Windows on its columns, all of which must hold
+    #: Objects within this ΔR of objects of another selection are then removed
     overlap: tuple[ObjectSelection, float] | None = None
-    any_of: tuple[Windows, ...] = ()
-    scaled: tuple[Scaled, ...] = ()
+    any_of: tuple[Windows, ...] = ()  #: Alternatives, one of which must hold
+    scaled: tuple[Scaled, ...] = ()  #: Additional columns
 
     def column(self, name: str) -> Column:
         """Return the column with a `name`."""
@@ -172,22 +157,12 @@ class ObjectSelection:
 
 @dataclass(frozen=True)
 class Scope:
-    """The meaning of names in a menu or a model card.
+    """The meaning of names in a menu or a model card."""
 
-    Attributes
-    ----------
-    objects : tuple of (str, ObjectSelection)
-        Selected objects, by name.
-    ht, mht : tuple of ObjectSelection
-        The objects that enter HT and MHT.
-    integers : Integers or None
-        Hardware scales, for pairs of objects that are computed in integers.
-    """
-
-    objects: tuple[tuple[str, ObjectSelection], ...]
-    ht: tuple[ObjectSelection, ...]
-    mht: tuple[ObjectSelection, ...]
-    integers: Integers | None = None
+    objects: tuple[tuple[str, ObjectSelection], ...]  #: Selected objects, by name
+    ht: tuple[ObjectSelection, ...]  #: The objects that enter HT and MHT
+    mht: tuple[ObjectSelection, ...]  #: The objects that enter HT and MHT
+    integers: Integers | None = None  #: Hardware scales, for pairs of objects that are computed in integers
 
     def object(self, name: str) -> ObjectSelection:
         """Return the selection with a `name`; a name that is not declared is a collection of the sample."""
@@ -263,7 +238,7 @@ def _order(inputs: dict[str, list[str]], report: Report) -> list[str]:
             return [*TopologicalSorter(inputs).static_order()]
         except CycleError as error:
             circle = error.args[1][::-1]
-            report(("objects", circle[0]), f"depends on itself: {chain(circle)}")
+            report(("objects", circle[0]), f"depends on itself: {' → '.join(circle)}")
             inputs[circle[0]] = []
 
 

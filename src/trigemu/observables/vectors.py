@@ -39,12 +39,12 @@ class Vector(Node):
 class ObjectVector(Vector):
     """The momentum of one object of a collection."""
 
-    of: ObjectSelection  # The collection
+    selection: ObjectSelection
     index: int  # The number of the object, counted from 0 in descending pT
 
     def element(self, column: str) -> Element:
         """Return a `column` of the object, by its name."""
-        return Element(self.of, self.index, self.of.column(column))
+        return Element(self.selection, self.index, self.selection.column(column))
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         pt, eta, phi = (self.element(c).evaluate(work) for c in ("pt", "eta", "phi"))
@@ -59,7 +59,7 @@ class ObjectVector(Vector):
 class VectorSum(Vector):
     """The sum of vectors."""
 
-    parts: tuple[Vector, ...]  # The vectors
+    parts: tuple[Vector, ...]
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         terms = zip(*(part.components(work) for part in self.parts), strict=False)
@@ -74,7 +74,7 @@ class VectorSum(Vector):
 class MissingMomentum(Vector):
     """The negative vector sum of pT over all objects of some collections: MHT."""
 
-    of: tuple[ObjectSelection, ...]  # The collections
+    selections: tuple[ObjectSelection, ...]
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         return self.sums(work, exact=True)
@@ -82,7 +82,7 @@ class MissingMomentum(Vector):
     def sums(self, work: Workspace, exact: bool) -> tuple[FloatArray, FloatArray]:
         """Return px and py, from sines and cosines in float64 or in the precision of the columns."""
         px, py = np.zeros((2, len(work.events)))
-        for selection in self.of:
+        for selection in self.selections:
             pt, phi = (work.column(selection, name) for name in ("pt", "phi"))
             phi = phi.astype(np.float64, copy=False) if exact else phi
             px -= work.sums(selection, pt * np.cos(phi))
@@ -91,7 +91,7 @@ class MissingMomentum(Vector):
 
     def needs(self) -> Iterator[Need]:
         yield from super().needs()
-        yield from ((selection.base, "phi") for selection in self.of)
+        yield from ((selection.base, "phi") for selection in self.selections)
 
     @property
     def transverse(self) -> bool:
@@ -120,7 +120,7 @@ class OfVectors(Number):
     """A number that belongs to one vector or to two."""
 
     function: str  # "pt", "eta", "phi" or "m" of one vector; "dr", "deta", "dphi" or "m" of two
-    vectors: tuple[Vector, ...]  # The vectors
+    vectors: tuple[Vector, ...]
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

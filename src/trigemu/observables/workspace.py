@@ -19,8 +19,6 @@ from trigemu.samples.events import Events, decision_in, event_starts
 
 T = TypeVar("T")
 
-#: Maximum fraction of events for which `part` copies them.
-_PART = 0.25
 #: Distances in (η, φ) this close to ΔR are computed exactly; rounding is a million times smaller.
 _CLOSE_CALL = 1e-9
 
@@ -59,12 +57,6 @@ class Workspace:
     def has(self, key: Hashable) -> bool:
         """Return whether the value of a `key` has been computed."""
         return key in self._values
-
-    def part(self, chosen: BoolArray) -> Workspace | None:
-        """Return a workspace of the `chosen` events, bool[n]; None if there are so many that copying them
-        would cost more than it saves."""
-        rows = np.flatnonzero(chosen)
-        return Workspace(self.events.part(rows)) if len(rows) <= _PART * len(chosen) else None
 
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
         """Return a workspace of the `chosen` events, bool[n], made once for each `key`, which identifies the
@@ -235,12 +227,9 @@ class Workspace:
 
 @kernel
 def _within(column: Array, low: float, high: float, absolute: bool, passing: BoolArray) -> None:
-    if absolute:
-        for i in range(len(column)):
-            passing[i] &= low <= abs(np.float64(column[i])) <= high
-    else:
-        for i in range(len(column)):
-            passing[i] &= low <= np.float64(column[i]) <= high
+    for i in range(len(column)):
+        value = np.float64(column[i])
+        passing[i] &= low <= (abs(value) if absolute else value) <= high
 
 
 def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from trigemu.base.errors import few_of
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.rates.results import LevelRates, Rate
@@ -137,5 +138,4 @@ def count(number: int, what: str) -> str:
 
 def several(names: Sequence[str], most: int) -> str:
     """List names, of which `most` are written, `J100, G30 and 3 more`."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+    return few_of(names, most)

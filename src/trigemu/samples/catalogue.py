@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar, get_args
 
-from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, listed, nearest
+from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, few_of, listed, nearest
 from trigemu.base.shown import Named, Shown
 from trigemu.samples.files import File
 from trigemu.samples.formats.source import Source
@@ -150,11 +150,10 @@ class Catalogue(Shown, Named[Sample]):
         """A sentence about the files that are left out."""
         files = len(self.left_out) + sum(len(sample.sources) for sample in self.samples)
         names = [file.path for file in self.left_out]
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         share = f"{100 * self.share_left_out:.2g} % of the background's events"
         return (
             f"{len(names)} of {files} files cannot be read and are left out, about {share}; samples are "
-            f"normalised to the other files: {', '.join(names[:_NAMED])}{more}"
+            f"normalised to the other files: {few_of(names, _NAMED)}"
         )
 
     @property

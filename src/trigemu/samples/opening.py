@@ -146,9 +146,7 @@ def open_catalogue(
     regular(file)
     document = load_toml(file)
     refuse_other_kinds(document, "catalogue")
-    for key in document.data:
-        if key not in ("catalogue", "sample"):
-            document.problem((key,), "", f"unknown key {key!r}{nearest(key, ('catalogue', 'sample'))}")
+    document.refuse_unknown("catalogue", "sample")
     head = read_table(
         document, document.data.get("catalogue", {}), CatalogueTable, ("catalogue",), "[catalogue]"
     )

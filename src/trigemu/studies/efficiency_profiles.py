@@ -241,9 +241,7 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
     """
     document = load_toml(Path(path))
     refuse_other_kinds(document, "profile")
-    for key in document.data:
-        if key not in _SECTIONS:
-            document.problem((key,), "", f"unknown key {key!r}{nearest(key, _SECTIONS)}")
+    document.refuse_unknown(*_SECTIONS)
     head = read_table(document, document.data.get("profile", {}), ProfileTable, ("profile",), "[profile]")
     observables = _entries(document, "observable", Observable)
     categories = _entries(document, "category", Category)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trigemu.base.errors import PluginError, nearest
 from trigemu.base.plugin_search import CORE, providers
-from trigemu.base.plugins import PARTS, FoundPlugin, Plugin
+from trigemu.base.plugins import FoundPlugin, Plugin
 from trigemu.triggers.base import BitKind, Kind
 
 AnyKind = type[Kind] | type[BitKind]
@@ -31,7 +31,11 @@ class Kinds(Mapping[str, AnyKind]):
     def add(self, plugin: FoundPlugin) -> None:
         """Add the kinds of a plugin that a menu names; raise PluginError if it cannot be loaded, has no
         kinds, or redefines one."""
-        for name, kind in kinds_of(plugin).items():
+        declaration = plugin.declared()
+        if declaration == Plugin():
+            raise _no_kinds(plugin)
+        for name in declaration.kinds:
+            kind = _kind(plugin, name)
             if name in self and self[name] is not kind:
                 raise PluginError(f"plugin {plugin.name!r} redefines the kind {name!r}")
             self._provider[name], self._loaded[name] = plugin, kind
@@ -55,12 +59,10 @@ class Kinds(Mapping[str, AnyKind]):
 
     def __getitem__(self, name: str) -> AnyKind:
         if name not in self._loaded:
-            candidate = self._providers()[name] if name not in self._provider else self._provider[name]
-            if candidate is CORE:
-                self._loaded[name] = kind_of(CORE, name)
-            else:
-                plugin = self._used.setdefault(candidate.name, candidate.found())
-                self._loaded[name] = kind_of(plugin, name)
+            plugin = self._provider.get(name) or self._providers()[name]
+            if plugin is not CORE:
+                plugin = self._used.setdefault(plugin.name, plugin.found())
+            self._loaded[name] = _kind(plugin, name)
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -78,21 +80,10 @@ class Kinds(Mapping[str, AnyKind]):
         return self._provider
 
 
-def kinds_of(plugin: FoundPlugin) -> dict[str, AnyKind]:
-    """Return the kinds of a plugin by name; raise PluginError if it cannot be loaded or has no kinds."""
-    declaration = plugin.declared()
-    table = {} if any(getattr(declaration, part) for part in PARTS) else getattr(plugin.load(), "KINDS", None)
-    if not isinstance(table, dict) or (table == {} and declaration == Plugin()):
-        raise _no_kinds(plugin)
-    return {name: kind_of(plugin, name) for name in (*declaration.kinds, *table)}
-
-
-def kind_of(plugin: FoundPlugin, name: str) -> AnyKind:
+def _kind(plugin: FoundPlugin, name: str) -> AnyKind:
     """Return one kind of a plugin; raise PluginError if it cannot be loaded, or is not a kind."""
-    declared = name in plugin.declared().kinds
-    kind = plugin.part("kinds", name) if declared else getattr(plugin.load(), "KINDS", None)
-    if isinstance(kind, dict):  # the short form
-        kind = kind.get(name)
+    kind = plugin.part("kinds", name)
+    kind = kind[name] if isinstance(kind, dict) else kind  # the short form, a table KINDS
     if not isinstance(kind, type) or not issubclass(kind, Kind | BitKind):
         raise _no_kinds(plugin)
     return kind

@@ -4,8 +4,7 @@
     above = 100.0
     requires = "n_photon >= 1"      # optional: other events never fire
 
-The usual form of a kind: a description made from TOML, and what it compiles to. The shortest one is
-plugins/alpha_t.py.
+A kind is a description made from TOML, and what it compiles to. The shortest one is plugins/alpha_t.py.
 """
 
 from __future__ import annotations
@@ -35,29 +34,18 @@ class Threshold(ScoreKind, frozen=True):
     requires: str | None = None
 
     def compile(self, context: Context) -> CompiledThreshold:
-        requires = None if self.requires is None else context.condition(self.requires)
-        return CompiledThreshold(
-            context.observable(self.observable, self.threshold), requires, self.threshold
-        )
+        requires = context.condition(self.requires) if self.requires is not None else None
+        observable = context.observable(self.observable, self.threshold)
+        return CompiledThreshold(observable, requires, self.threshold)
 
 
 @dataclass(frozen=True)
 class CompiledThreshold(Compiled):
-    """A compiled trigger with a threshold on one number.
+    """A compiled trigger with a threshold on one number."""
 
-    Attributes
-    ----------
-    observable : Number
-        The score.
-    requires : Condition or None
-        The preselection; other events have no score.
-    threshold : float
-        The threshold on the score.
-    """
-
-    observable: Number
-    requires: Condition | None
-    threshold: float
+    observable: Number  #: The score
+    requires: Condition | None  #: The preselection: events that fail it have no score
+    threshold: float  #: The threshold on the score
 
     @property
     def preselection(self) -> Condition | None:
@@ -69,18 +57,8 @@ class CompiledThreshold(Compiled):
         return Junction("and", (self.requires, fired)) if self.requires else fired
 
     def evaluate(self, work: Workspace) -> FloatArray:
-        values = self.observable.evaluate(work)
-        has_score = ~np.isnan(values)
+        score = self.observable.evaluate(work)
+        has_score = ~np.isnan(score)
         if self.requires:
             has_score &= self.requires.evaluate(work)
-        return np.where(has_score, values, -np.inf)
-
-    def score_above(self, work: Workspace, threshold: float) -> FloatArray:
-        """Evaluate the preselection only in events above the threshold, if they are few."""
-        if self.requires:
-            above = self.observable.evaluate(work) > threshold
-            if part := work.part(above):
-                score = np.full(len(above), -np.inf)
-                score[above] = self.evaluate(part)
-                return score
-        return self.evaluate(work)
+        return np.where(has_score, score, -np.inf)

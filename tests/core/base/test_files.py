@@ -244,7 +244,7 @@ def test_two_outputs_that_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     Path("link").symlink_to("x")
     for other in ("x", "./x", "link"):
-        with pytest.raises(TrigemuError, match="x is the same file, and is written too"):
+        with pytest.raises(TrigemuError, match="x, which is written too, is the same file"):
             check_outputs([Path("x"), None, Path(other)])
     check_outputs([Path("/dev/null"), Path("/dev/null"), Path("y")])
     with pytest.raises(TrigemuError, match="there is no folder"):

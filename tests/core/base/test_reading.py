@@ -107,10 +107,8 @@ def test_messages_on_archives(tmp_path: Path) -> None:
     file.touch()
     with pytest.raises(TrigemuError, match="is damaged: "):
         read_arrays(file, ["x"])
-    np.savez_compressed(file, x=np.zeros(100_000), objects=np.array([{}], dtype=object))
-    with pytest.raises(TrigemuError, match=r"x.npy has 800128 bytes, at most 1000 are read"):
-        read_arrays(file, ["x"], most=1000)
-    with pytest.raises(TrigemuError, match=r"no item named 'y.npy'"):
+    np.savez_compressed(file, objects=np.array([{}], dtype=object))
+    with pytest.raises(TrigemuError, match="y is not a file in the archive"):
         read_arrays(file, ["y"])
     with pytest.raises(TrigemuError, match="Object arrays cannot be loaded"):
         read_arrays(file, ["objects"])

@@ -194,7 +194,7 @@ def test_the_list_of_commands_has_the_help_of_a_plugin(
 
 def test_a_menu_alone_runs_no_code(here: Path) -> None:
     """Only code that was installed or put on the path: a menu gives names, and no paths."""
-    source = f"from pathlib import Path\nPath({str(here / 'ran')!r}).touch()\nKINDS = {{}}\n"
+    source = f"from pathlib import Path\nPath({str(here / 'ran')!r}).touch()\nKINDS = {{'x': int}}\n"
     for folder in (here / "elsewhere", here / "elsewhere" / "plugins"):
         write(folder / "evil.py", source)
     trigger = '[[trigger]]\nname = "T"\nkind = "threshold"\nobservable = "met"\nabove = 1\n'

@@ -224,13 +224,8 @@ def test_overlap_where_only_the_distance_in_full_decides(data: st.DataObject) ->
         assert work.objects(clear).offsets[-1] == left
 
 
-def test_a_part_is_of_few_events() -> None:
+def test_values_are_kept() -> None:
     work = Workspace(events_of(EVENTS))
-    few = np.arange(300) % 7 == 0
-    part = work.part(few)
-    assert part is not None
-    assert part.events.id.tolist() == list(range(0, 300, 7))
-    assert work.part(~few) is None
     assert work.has(ObjectSelection("jet")) is False
     work.objects(ObjectSelection("jet"))
     assert work.has(ObjectSelection("jet"))

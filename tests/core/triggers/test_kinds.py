@@ -39,7 +39,6 @@ def test_those_of_the_core_need_no_plugin() -> None:
     [
         "KINDS = {'mine': Mine, 'bits': Bits}",
         "PLUGIN = Plugin(kinds={'mine': ':Mine', 'bits': ':Bits'})",
-        "KINDS = dict(mine=Mine, bits=Bits)",
     ],
 )
 def test_those_of_a_plugin_that_a_menu_names(tmp_path: Path, source: str) -> None:

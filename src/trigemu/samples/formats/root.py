@@ -25,7 +25,7 @@ from uproot.source.chunk import Chunk
 from uproot.source.futures import TrivialFuture
 
 from trigemu.base.arrays import Array, IntArray
-from trigemu.base.errors import SampleError, UnreadableError, excerpt
+from trigemu.base.errors import SampleError, UnreadableError, excerpt, few_of
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.ragged import events_of, flat, schema_of
@@ -199,8 +199,7 @@ def _is_tree(content: Any) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return (", ".join(map(excerpt, names[:_NAMED])) or "nothing") + more
+    return few_of([*map(excerpt, names)], _NAMED) or "nothing"
 
 
 def _in_tree(tree: Any) -> dict[str, bool]:
