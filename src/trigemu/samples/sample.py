@@ -87,8 +87,6 @@ class Sample:
         Rate of a generator weight of 1, in Hz.
     rate_hz : float
         Rate of all generated events, including those that a skim dropped.
-    sha256 : tuple of str or None
-        Digest of each file in the catalogue, which was verified; None without one.
     weighted : bool
         Whether generator weights are used; otherwise every event has weight 1.
     per_interactions : tuple of float
@@ -103,7 +101,6 @@ class Sample:
     sources: tuple[File | Source, ...]
     hz_per_weight: float
     rate_hz: float
-    sha256: tuple[str | None, ...]
     weighted: bool = True
     per_interactions: tuple[float, ...] = ()
     unnormalised: str = ""
@@ -131,14 +128,14 @@ class Sample:
         """The sha256 of each file, computed when it is asked for; None for events that are elsewhere or in
         memory, and whose catalogue has none."""
 
-        def digest(source: File | Source, known: str | None) -> str | None:
-            if known or self.in_memory or isinstance(located(source.path), str):
-                return known
+        def digest(source: File | Source) -> str | None:
+            if source.sha256 or self.in_memory or isinstance(located(source.path), str):
+                return source.sha256
             with naming(self.name, source.path):
                 return _digest_of(source.path, source.identity)
 
         with ThreadPoolExecutor() as threads:
-            return tuple(threads.map(digest, self.sources, self.sha256))
+            return tuple(threads.map(digest, self.sources))
 
     @property
     def identity(self) -> str:

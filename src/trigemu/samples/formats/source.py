@@ -89,6 +89,9 @@ class Source(ABC):
         stream: AbstractContextManager[Any] = opened(part or self.path, compression)
         return stream
 
+    #: Its digest in a catalogue, which was verified.
+    sha256: ClassVar[str | None] = None
+
     #: Whether a pT ≤ 0, |η| > 20 and |φ| > 2π of a reconstructed object are errors.
     physical: ClassVar[bool] = True
 
