@@ -189,39 +189,14 @@ class Sample:
         SampleError
             If the file cannot be read, or there is no such file or entry; the message names sample and file.
         """
-        return self.read_file(self.file(source), start, stop, needs, margin)
-
-    def file(self, number: int) -> File | Source:
-        """Return a file by its `number`, from 0; raise SampleError if there is none."""
-        if not (isinstance(number, Integral) and 0 <= number < len(self.sources)):
-            raise SampleError(f"sample {self.name!r} has files 0 to {len(self.sources) - 1}, not {number!r}")
-        return self.sources[int(number)]
+        if not (isinstance(source, Integral) and 0 <= source < len(self.sources)):
+            raise SampleError(f"sample {self.name!r} has files 0 to {len(self.sources) - 1}, not {source!r}")
+        return self.read_file(self.sources[int(source)], start, stop, needs, margin)
 
     def read_file(
         self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file of this sample, as `read` does.
-
-        Parameters
-        ----------
-        file : File or Source
-            The file.
-        start, stop : int
-            The entries from start to stop − 1.
-        needs : iterable of Need
-            The columns.
-        margin : int, optional
-            The number of neighbouring crossings before and after the range.
-
-        Returns
-        -------
-        Events
-
-        Raises
-        ------
-        SampleError
-            If the file has no such entries.
-        """
+        """Read a range of events of a file of this sample, as `read` does."""
         whole = isinstance(start, Integral) and isinstance(stop, Integral)
         if not (whole and 0 <= start <= stop <= file.entries):
             raise SampleError(
