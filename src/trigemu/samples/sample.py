@@ -14,7 +14,7 @@ import numpy as np
 
 from trigemu.base.errors import SampleError, in_brackets, quoted
 from trigemu.base.fingerprint import fingerprint
-from trigemu.samples.events import Events, Need, decision_in, join_collections, make_events
+from trigemu.samples.events import Events, Need, decision_in, joined, make_events
 from trigemu.samples.files import File
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import digest_of, located, naming
@@ -50,19 +50,7 @@ def entries_with_neighbours(
 
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
     """Concatenate events with the same columns."""
-    first = parts[0]
-    if len(parts) == 1:
-        return replace(first, core=core)
-    return replace(
-        first,
-        sample=" + ".join(dict.fromkeys(part.sample for part in parts)),
-        weight=np.concatenate([part.weight for part in parts]),
-        id=np.concatenate([part.id for part in parts]),
-        parent=np.concatenate([part.parent for part in parts]),
-        collections={n: join_collections([part.collections[n] for part in parts]) for n in first.collections},
-        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
-        core=core,
-    )
+    return replace(joined(parts), sample=" + ".join(dict.fromkeys(part.sample for part in parts)), core=core)
 
 
 #: The format of events in memory.
