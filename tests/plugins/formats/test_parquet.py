@@ -112,7 +112,7 @@ def test_a_large_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.M
 def test_parts_too_large_to_keep_are_read_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "CHUNK_EVENTS", 70)
     monkeypatch.setattr(contract, "WINDOW_BYTES", 1)
-    monkeypatch.setattr(large_parts, "_windows", {})
+    monkeypatch.setattr(large_parts, "_parts", {})
     random = np.random.default_rng(1)
     counts, met = random.integers(0, 4, 1000), random.random(1000)
     pt, eta = (ak.unflatten(random.random(counts.sum()).astype("f4"), counts) for _ in range(2))
