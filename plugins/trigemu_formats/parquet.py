@@ -174,8 +174,13 @@ class Parquet(Source):
         for file in sorted({column.file for column in columns.values()}):
             of_file = {need: column for need, column in columns.items() if column.file == file}
             leaves = tuple(sorted({leaf for column in of_file.values() for leaf in column.leaves}))
-            rows = self._table(file, leaves, start, stop)
-            read |= {need: _numbers(column, rows[column.fields[0]]) for need, column in of_file.items()}
+            table = self._table(file, leaves, start, stop)
+            for field in {column.fields[0] for column in of_file.values()}:
+                # Arrow copies a single chunk too, to combine it with no other.
+                chunks = table[field]
+                rows = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
+                of_field = ((need, column) for need, column in of_file.items() if column.fields[0] == field)
+                read |= {need: _numbers(column, rows) for need, column in of_field}
         return read
 
     def _table(self, file: str, leaves: tuple[str, ...], start: int, stop: int) -> Any:
@@ -198,15 +203,13 @@ class Parquet(Source):
             return Table.from_batches(batches)
 
     def entries_within(self, size: int, needs: Iterable[Need]) -> int:
-        """With 8 bytes per value."""
+        """With 8 bytes per value, as many in all row groups as in the first."""
         leaves = {leaf for need in needs if need in self._columns for leaf in self._columns[need].leaves}
-        values = 0
-        for metadata, _ in self._footers.values():
-            for i in range(metadata.num_row_groups):
-                group = metadata.row_group(i)
-                columns = (group.column(j) for j in range(group.num_columns))
-                values += sum(column.num_values for column in columns if column.path_in_schema in leaves)
-        return max(CHUNK_EVENTS, size * self.entries // (8 * max(values, 1)))
+        groups = [metadata.row_group(0) for metadata, _ in self._footers.values() if metadata.num_row_groups]
+        columns = (group.column(i) for group in groups for i in range(group.num_columns))
+        values = sum(column.num_values for column in columns if column.path_in_schema in leaves)
+        rows = groups[0].num_rows if groups else 0
+        return max(CHUNK_EVENTS, size * rows // (8 * max(values, 1)))
 
 
 def _row_groups(metadata: Any) -> list[int]:
@@ -260,10 +263,8 @@ def _is_struct(type_: Any) -> bool:
     return str(type_).startswith("struct<")
 
 
-def _numbers(column: _ParquetColumn, numbers: Any) -> tuple[IntArray | None, Array]:
+def _numbers(column: _ParquetColumn, array: Any) -> tuple[IntArray | None, Array]:
     """Extract a column from Arrow's top-level column. Raises SampleError if an entry is missing (null)."""
-    # Arrow copies a single chunk too, to combine it with no other.
-    array = numbers.chunk(0) if numbers.num_chunks == 1 else numbers.combine_chunks()
     names, offsets = iter(column.fields[1:]), None
     while True:
         array = getattr(array, "storage", array)

@@ -154,6 +154,7 @@ class Memory:
             dict.fromkeys(COLLECTIONS, frozenset(COLUMNS)), frozenset(("met", "met_phi"))
         )
     )
+    sha256: str | None = None
 
     def __post_init__(self) -> None:
         self.entries = len(self.events)
@@ -242,10 +243,9 @@ def memory_catalogue(
         Sample(
             number,
             table,
-            (Memory(events),),
+            (Memory(events, sha256=sha256),),
             1.0,
             sum(event["weight"] for event in events),
-            (sha256,),
         )
         for number, (table, events) in enumerate(
             zip(tables, [*samples.values(), *(signals or {}).values()], strict=True)

@@ -244,7 +244,7 @@ class _Pass(Work[Portion, R], Generic[R]):
     def content(self) -> bytes:
         """Return what makes this pass in another process, with the content of every file but the samples'."""
         job = self._job
-        samples = tuple(replace(sample, sources=(), sha256=()) for sample in job.catalogue.samples)
+        samples = tuple(replace(sample, sources=()) for sample in job.catalogue.samples)
         heads = replace(job.catalogue, samples=samples, left_out=())
         pickled = pickle.dumps((job.menus, heads, job.further, self._task))
         plugins = {plugin for menu in job.menus for plugin in menu.plugins} | plugins_in(pickled)

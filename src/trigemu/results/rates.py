@@ -226,7 +226,7 @@ def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> d
     """Return what a document says of the program and the files that rates are from."""
     column = {"column": menu.columns.chosen} if menu.columns.chosen else {}
     files = {
-        sample.name: dict(zip((source.path for source in sample.sources), sample.sha256, strict=True))
+        sample.name: {source.path: source.sha256 for source in sample.sources}
         for sample in catalogue.background
     }
     of_interactions = catalogue.table.convention == "luminosity"

@@ -13,8 +13,6 @@ from trigemu.base.shown import Named, Shown
 from trigemu.samples.files import File
 from trigemu.samples.formats.source import Source
 from trigemu.samples.normalisation import (
-    LARGEST_RATE_HZ,
-    SMALLEST_RATE_HZ,
     CatalogueTable,
     Pileup,
     hz_per_unit_weight,
@@ -26,6 +24,8 @@ Errors = Literal["interactions", "events"]
 T = TypeVar("T")
 #: Files that are named in a sentence.
 _NAMED = 10
+#: Relative difference of two sums of weights that comes from rounding.
+_ROUNDED = 1e-3
 
 
 class BadFilesError(UnreadableError):
@@ -124,15 +124,11 @@ class Catalogue(Shown, Named[Sample]):
         samples, left_out = [], list(self.left_out)
         for sample in self.samples:
             bad = {path: reason for (name, path), reason in reasons.items() if name == sample.name}
-            files = [*zip(sample.sources, sample.sha256, strict=True)]
-            out = (file for file, _ in files if file.path in bad)
+            out = (file for file in sample.sources if file.path in bad)
             left_out += [LeftOut(sample.name, file.path, bad[file.path], file.entries) for file in out]
             if bad:
-                if not (files := [(file, digest) for file, digest in files if file.path not in bad]):
-                    raise SampleError(f"sample {sample.name!r}: none of its files can be read")
-                sources, digests = zip(*files, strict=True)
-                remaining = replace(sample, sources=sources, sha256=digests)
-                sample = normalised(self.table, remaining, lacks_files=True)
+                sources = tuple(file for file in sample.sources if file.path not in bad)
+                sample = normalised(self.table, replace(sample, sources=sources), lacks_files=True)
             samples.append(sample)
         return replace(self, samples=tuple(samples), left_out=tuple(left_out))
 
@@ -202,30 +198,34 @@ class Catalogue(Shown, Named[Sample]):
         raise SampleError(f"unknown sample {name!r}{nearest(name, (s.name for s in self.samples))}")
 
 
-def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool) -> Sample:
-    """Return a sample with weights in Hz; relative weights for a signal without a sum of weights."""
-    table = sample.table
+def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool = False) -> Sample:
+    """Return a sample with weights in Hz; relative weights for a signal without a sum of weights.
+
+    crossing: rate_hz / Σw; luminosity: σ ε k L / Σw, with Σw over all generated events. Raises SampleError if
+    the files have more events than the sum over all generated events in the catalogue.
+    """
+    table, where, files = sample.table, f"sample {sample.name!r}", sample.sources
+    if not files:
+        raise SampleError(f"{where}: none of its files can be read")
     if table.sum_of_weights and lacks_files:
         raise SampleError(
-            f"sample {table.name!r}: sum_of_weights in its catalogue includes all its files, and some "
-            f"cannot be read: list only the others, and give their sum"
+            f"{where}: sum_of_weights in its catalogue includes all its files, and some cannot be read: list "
+            f"only the others, and give their sum"
         )
-    total = table.sum_of_weights or 0.0
-    try:
-        for file in () if table.sum_of_weights else sample.sources:  # sum() differs between Python versions
-            total += file.sum_of_weights if sample.weighted else file.entries
-    except SampleError as error:
-        if table.role != "signal":
-            raise
-        reason = str(error) if table.cross_section_pb else ""
-        return replace(sample, hz_per_weight=1.0, rate_hz=math.nan, unnormalised=reason)
-    hz = hz_per_unit_weight(head, table, total)
-    if not SMALLEST_RATE_HZ <= hz * total <= LARGEST_RATE_HZ:
+    no_sum = next((f"{f.path}: {f.no_sum}" for f in files if isinstance(f, File) and f.no_sum), "")
+    if no_sum and not table.sum_of_weights:
+        unnormalised = no_sum if table.cross_section_pb else ""
+        return replace(sample, hz_per_weight=1.0, rate_hz=math.nan, unnormalised=unnormalised)
+    sums = [file.sum_of_weights if sample.weighted else file.entries for file in files]
+    in_files = math.fsum(weights for weights in sums if weights is not None)
+    if table.sum_of_weights and in_files * (1 - _ROUNDED) > table.sum_of_weights:
         raise SampleError(
-            f"sample {table.name!r}: its events add up to {hz * total:g} Hz (a weight of 1 is {hz:g} Hz, "
-            f"their sum is {total:g}), expected {SMALLEST_RATE_HZ:g} to {LARGEST_RATE_HZ:g} Hz: check its "
-            f"normalisation"
+            f"{where}: sum_of_weights = {table.sum_of_weights:.10g} in its catalogue, but the weights of its "
+            f"files add up to {in_files:.10g}, and a sum over all generated events is at least that: give "
+            f"this sum, or leave the key out if the files store it"
         )
+    total = table.sum_of_weights or in_files
+    hz = hz_per_unit_weight(head, table, total)
     return replace(sample, hz_per_weight=hz, rate_hz=hz * total)
 
 

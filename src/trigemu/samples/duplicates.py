@@ -12,18 +12,18 @@ first event of run 1. They are the same only if their objects are the same, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from filecmp import cmp
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from trigemu.base.arrays import Array
 from trigemu.base.errors import SampleError, listed
 from trigemu.base.files import is_there
-from trigemu.samples.files import ALL, File, Hashes, Numbering, hashed, numbers_of
-from trigemu.samples.formats.source import Source
+from trigemu.samples.events import Need
+from trigemu.samples.files import File
 from trigemu.samples.locations import located, naming, parts
+from trigemu.samples.numbers import ALL, Hashes, Numbers, numbering
 from trigemu.samples.sample import Sample
 
 #: Columns of two events that are compared, of each kind, and pairs of events.
@@ -38,9 +38,9 @@ def check_files(samples: Sequence[Sample]) -> None:
     problems = []
     for sample in samples:
         among = "" if sample.table.role == "background" else sample.name
-        for file, sha256 in zip(sample.sources, sample.sha256, strict=True):
+        for file in sample.sources:
             sizes = _sizes(file.path)
-            known_by = sizes or sha256 or located(file.path)
+            known_by = sizes or file.sha256 or located(file.path)
             others = alike.setdefault((among, file.tree_name, file.entries, known_by), [])
             before = next(
                 (other for other in others if not sizes or _same_content(file.path, other[1])), None
@@ -70,84 +70,69 @@ def _twice(sample: Sample, path: str, other: Sample, before: str) -> str:
     return f"sample {sample.name!r}: {path} {what}: its events would count twice, name it once"
 
 
-@dataclass(frozen=True)
-class _Numbered:
-    """A file with the numbers of its events."""
-
-    sample: Sample
-    source: File | Source
-    numbers: Numbering
-
-    def positions(self, hashes: Hashes) -> Iterator[tuple[int, int, list[int]]]:
-        """Yield the hash, the entry, and run, section and number of the events with these hashes."""
-        with naming(self.sample.name, self.source.path):
-            for start, numbers, rows in hashed(self.source, numbers_of(self.source)):
-                for row in np.flatnonzero(np.isin(rows, hashes)).tolist():
-                    yield int(rows[row]), start + row, [int(column[row]) for column in numbers]
-
-
-def repeated_events(
-    samples: Sequence[Sample], numberings: Sequence[Sequence[Numbering | None]]
-) -> Iterator[str]:
-    """Yield a sentence for samples with events that are in their files twice.
-
-    numberings: of the files of each sample. Recorded events are compared in the whole background, simulated
-    ones within their sample.
-    """
-    groups: dict[str, list[_Numbered]] = {}
-    for sample, of_files in zip(samples, numberings, strict=True):
-        for file, numbers in zip(sample.sources, of_files, strict=True):
-            if numbers is not None:
+def repeated_events(samples: Sequence[Sample], files_of: Sequence[Sequence[File]]) -> Iterator[str]:
+    """Yield a sentence for samples with events that are in their files twice. Recorded events are compared in
+    the whole background, simulated ones within their sample."""
+    groups: dict[str, list[tuple[Sample, File, Numbers]]] = {}
+    for sample, sources in zip(samples, files_of, strict=True):
+        for file in sources:
+            if numbers := file.numbers:
                 recorded = sample.table.role == "background" and not numbers.simulated
-                groups.setdefault("" if recorded else sample.name, []).append(
-                    _Numbered(sample, file, numbers)
-                )
+                groups.setdefault("" if recorded else sample.name, []).append((sample, file, numbers))
     for group in groups.values():
-        yield from _repeated(group)
-
-
-def _repeated(files: Sequence[_Numbered]) -> Iterator[str]:
-    """Yield a sentence with the first event that some files have twice, if there is one. A few pairs are
-    compared: events of the first file that has some, and those of the first that has them again, which may be
-    the same file."""
-    limit = min(file.numbers.limit for file in files)
-    hashes = np.sort(np.concatenate([file.numbers.hashes for file in files]))
-    again = hashes[1:][(hashes[1:] == hashes[:-1]) & (hashes[1:] <= np.uint64(limit))]
-    if not len(again):
-        return
-    one = next(file for file in files if np.isin(file.numbers.hashes, again).any())
-    first: dict[int, tuple[int, list[int]]] = {}
-    for key, entry, numbers in islice(one.positions(again), _PAIRS):
-        first.setdefault(key, (entry, numbers))
-    keys = np.array(list(first), np.uint64)
-    others = (file for file in files if file is not one and np.isin(keys, file.numbers.hashes).any())
-    other = next(others, one)
-    for key, other_entry, numbers in other.positions(keys):
-        entry, same_numbers = first[key]
-        if numbers != same_numbers or (other is one and entry == other_entry):
+        limit = min(numbers.limit for *_, numbers in group)
+        hashes = np.concatenate([numbers.hashes for *_, numbers in group])
+        ordered = np.sort(hashes)
+        again = ordered[1:][(ordered[1:] == ordered[:-1]) & (ordered[1:] <= np.uint64(limit))]
+        if not len(again):
             continue
-        if one.numbers.simulated and not _same(one, entry, other, other_entry):
-            continue
-        names = " and ".join(dict.fromkeys(repr(file.sample.name) for file in (one, other)))
-        total = f"{'about ' * (limit < ALL)}{len(again) * (ALL / limit):.0f}"
-        yield (
-            f"{total} events of {names} are there twice, by run, section and number: the first, "
-            f"{', '.join(map(str, numbers))}, is entry {entry} of {one.source.path} and entry {other_entry} "
-            f"of {other.source.path}; errors are too small, up to a factor of √2: leave one of the two out"
-        )
-        return
+        ends = np.cumsum([len(numbers.hashes) for *_, numbers in group])
+        for pair in _pairs(hashes, again):
+            files = [int(np.searchsorted(ends, row, side="right")) for row in pair]
+            (one, file, numbers), (other, other_file, _) = (group[number] for number in files)
+            entries = [int(group[n][2].entries[row - ends[n]]) for n, row in zip(files, pair, strict=True)]
+            common = _common(file, other_file) if numbers.simulated else []
+            event, same = (
+                _values(one, file, entries[0], common),
+                _values(other, other_file, entries[1], common),
+            )
+            if all(map(np.array_equal, event, same)):
+                total = f"{'about ' * (limit < ALL)}{len(again) * (ALL / limit):.0f}"
+                names = " and ".join(dict.fromkeys(repr(sample.name) for sample in (one, other)))
+                yield (
+                    f"{total} events of {names} are there twice, by run, section and number: the first, "
+                    f"{', '.join(str(int(number[0])) for number in event[:3])}, is entry {entries[0]} of "
+                    f"{file.path} and entry {entries[1]} of {other_file.path}; errors are too small, up to a "
+                    f"factor of √2: leave one of the two out"
+                )
+                break
 
 
-def _same(one: _Numbered, entry: int, other: _Numbered, other_entry: int) -> bool:
-    """Whether two events have the same objects and numbers, of those that both files have."""
-    schemas = [file.source.schema for file in (one, other)]
-    with_pt = [{name for name, columns in s.collections.items() if "pt" in columns} for s in schemas]
-    needs = [(name, "pt") for name in sorted(with_pt[0] & with_pt[1])[:_COMPARED]]
-    needs += [("", name) for name in sorted(schemas[0].numbers & schemas[1].numbers)[:_COMPARED]]
-    values = []
-    for file, row in ((one, entry), (other, other_entry)):
-        with naming(file.sample.name, file.source.path):
-            read = file.source.columns(row, row + 1, needs)
-        columns = [read.collections[n].columns[c] if n else read.scalars[c] for n, c in needs]
-        values.append([*columns, np.asarray(read.weight)])
-    return all(map(np.array_equal, *values))
+def _pairs(hashes: Hashes, again: Hashes) -> list[list[int]]:
+    """Return the first rows, in pairs, that have the same hash, of those that are there `again`."""
+    rows = np.flatnonzero(np.isin(hashes, again))
+    rows = rows[np.argsort(hashes[rows], kind="stable")]
+    pairs = np.column_stack([rows[:-1], rows[1:]])[hashes[rows[:-1]] == hashes[rows[1:]]]
+    first: list[list[int]] = pairs[np.argsort(pairs[:, 0], kind="stable")][:_PAIRS].tolist()
+    return first
+
+
+def _common(one: File, other: File) -> list[Need]:
+    """Return some columns that both files have: pT of objects, and numbers."""
+    with_pt = [{n for n, columns in f.schema.collections.items() if "pt" in columns} for f in (one, other)]
+    numbers = one.schema.numbers & other.schema.numbers
+    return [
+        *((name, "pt") for name in sorted(with_pt[0] & with_pt[1])[:_COMPARED]),
+        *(("", name) for name in sorted(numbers)[:_COMPARED]),
+    ]
+
+
+def _values(sample: Sample, file: File, entry: int, common: Sequence[Need]) -> list[Array]:
+    """Return run, section and number of an event, the `common` columns, and its weight."""
+    needs = [*numbering(file.schema), *common]
+    with naming(sample.name, file.path):
+        read = file.columns(entry, entry + 1, needs)
+    return [
+        *(read.collections[name].columns[column] if name else read.scalars[column] for name, column in needs),
+        np.asarray(read.weight),
+    ]

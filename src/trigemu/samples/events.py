@@ -174,20 +174,6 @@ class ReadEvents:
         return sum(array.nbytes for array in (self.weight, *self.scalars.values(), *columns))
 
 
-def join_read(parts: Sequence[ReadEvents]) -> ReadEvents:
-    """Concatenate events with the same columns."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    return ReadEvents(
-        np.concatenate([part.weight for part in parts]),
-        np.concatenate([part.id for part in parts]),
-        np.concatenate([part.parent for part in parts]),
-        collections={n: join_collections([part.collections[n] for part in parts]) for n in first.collections},
-        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
-    )
-
-
 def join_collections(parts: Sequence[Collection]) -> Collection:
     """Concatenate collections with the same columns."""
     trimmed = [part.trimmed() for part in parts]
@@ -310,6 +296,24 @@ class Events:
             scalars=_Taken(self.scalars, lambda column: column[rows]),
             core=slice(None),
         )
+
+
+E = TypeVar("E", ReadEvents, Events)
+
+
+def joined(parts: Sequence[E]) -> E:
+    """Concatenate events with the same columns."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return replace(
+        first,
+        weight=np.concatenate([part.weight for part in parts]),
+        id=np.concatenate([part.id for part in parts]),
+        parent=np.concatenate([part.parent for part in parts]),
+        collections={n: join_collections([part.collections[n] for part in parts]) for n in first.collections},
+        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
+    )
 
 
 def _place(name: str) -> tuple[int, str]:

@@ -1,10 +1,10 @@
-"""Files of events: their format from their content, their properties, found once for many files in parallel,
-and the numbers of their events."""
+"""Files of events: their format from their content, and their properties, found once for many files in
+parallel."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -14,19 +14,18 @@ from typing import Any, Literal
 
 import fsspec
 import numpy as np
-import numpy.typing as npt
 
-from trigemu.base.arrays import Array, BoolArray
+from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, quoted
 from trigemu.base.files import is_folder
-from trigemu.base.mapping import CHUNK_EVENTS, Engine
-from trigemu.base.splitmix import splitmix64
+from trigemu.base.mapping import Engine
 from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root
 from trigemu.samples.formats.source import Beginning, Schema, Source
 from trigemu.samples.locations import digest_of, located, naming, opened, parts, timeouts
 from trigemu.samples.normalisation import SampleTable
+from trigemu.samples.numbers import Numbers, numbers_of
 
 #: Bytes from the beginning of a file that identify its format, and characters of them in messages.
 _START, _SHOWN = 512, 60
@@ -91,6 +90,7 @@ class File:
     path: str
     format: str
     tree: str
+    sha256: str | None  # In the catalogue; it was verified
     tree_name: str
     entries: int
     boundaries: tuple[int, ...]
@@ -102,19 +102,14 @@ class File:
     identity: str
     # Identifies the opening of the catalogue: files may change until the next.
     opening: str = field(compare=False)
-    known_sum: float | None  # None: it was not requested, or there is none
-    no_sum: str = ""  # Why a signal has no sum of weights
+    sum_of_weights: float | None  # None: it was not requested, or there is none
+    no_sum: str  # Why a signal has no sum of weights
+    # The numbers of its events, while a catalogue is opened.
+    numbers: Numbers | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the few properties that are needed to read events, which are sent with every task."""
         return {**self.__dict__, "boundaries": (), "schema": Schema({}, frozenset()), "stored": ()}
-
-    @property
-    def sum_of_weights(self) -> float:
-        if self.no_sum:
-            raise SampleError(f"{self.path}: {self.no_sum}")
-        assert self.known_sum is not None, "it was not requested"
-        return self.known_sum
 
     @property
     def opened(self) -> Source:
@@ -144,59 +139,6 @@ class File:
 def opened_source(format: str, path: str, opening: str, tree: str) -> Source:
     """Return a file, which is opened when it is first used. opening: as in `File`."""
     return format_named(format)(path, tree=tree)
-
-
-#: Hashes that are kept of all files together, and at least of each.
-MOST_HASHES, LEAST_HASHES = 2**23, 2**10
-#: The columns of run, section and number of an event.
-_COLUMNS = (
-    ("run", "luminosityBlock", "event"),
-    ("run", "luminosityBlock", "id"),
-    ("runNumber", "lumiBlock", "eventNumber"),
-)
-#: The largest hash.
-ALL = 2**64 - 1
-
-Hashes = npt.NDArray[np.uint64]
-
-
-@dataclass(frozen=True)
-class Numbering:
-    """The numbers of the events of a file."""
-
-    hashes: Hashes  # uint64[k]: Hashes of run, section and number of its events, up to `limit`
-    limit: int  # The largest hash that is kept
-    simulated: bool  # Whether other events may have the same numbers
-
-
-def numbering_of(source: Source, most: int) -> Numbering | None:
-    """Return the numbers of the events of a file; None if it has none. most: how many hashes are kept,
-    about."""
-    if not (columns := numbers_of(source)):
-        return None
-    limit = min(ALL, ALL * most // max(source.entries, 1))
-    kept, simulated = [np.empty(0, np.uint64)], bool(source.weight_column)
-    for _, (run, _, _), hashes in hashed(source, columns):
-        simulated |= bool(np.less_equal(run, 1).any())
-        kept.append(hashes[hashes <= np.uint64(limit)])
-    return Numbering(np.concatenate(kept), limit, simulated)
-
-
-def numbers_of(source: File | Source) -> list[Need]:
-    """Return the columns of run, section and number of the events; none if the file lacks one of them."""
-    names = next((names for names in _COLUMNS if {*names} <= source.schema.scalars), ())
-    return [("", name) for name in names]
-
-
-def hashed(source: File | Source, columns: Sequence[Need]) -> Iterator[tuple[int, list[Array], Hashes]]:
-    """Yield ranges of a file: the first entry; runs, sections and numbers of its events; and their hashes."""
-    for start in range(0, source.entries, CHUNK_EVENTS):
-        stop = min(start + CHUNK_EVENTS, source.entries)
-        scalars = source.columns(start, stop, columns).scalars
-        hashes = np.zeros(stop - start, np.uint64)
-        for _, name in columns:
-            hashes = splitmix64(hashes ^ scalars[name].astype(np.uint64))
-        yield start, [scalars[name] for _, name in columns], hashes
 
 
 #: Properties of a file on a server that change with it.
@@ -241,11 +183,9 @@ _FACTS = (
     *("tree_name", "entries", "boundaries", "schema"),
     *("neighbours", "has_parents", "stored", "physical"),
 )
-#: The fields of `File`, which leaves some out when it is sent, and the numbers of the events.
-Facts = tuple[dict[str, Any], Numbering | None]
 
 
-def open_files(files: Sequence[ToOpen], engine: Engine) -> list[tuple[File, Numbering | None] | Problem]:
+def open_files(files: Sequence[ToOpen], engine: Engine) -> list[File | Problem]:
     """Open files, on the workers of an engine if there are many. A problem is a result, so that all are
     reported at once."""
     here = partial(_tried, engine.retries)
@@ -256,20 +196,23 @@ def open_files(files: Sequence[ToOpen], engine: Engine) -> list[tuple[File, Numb
             futures = [engine.executor.submit(_tried, engine.retries, file) for file in files]
             opened = [*threads.map(here, files, futures)]
     schemas: dict[object, Schema] = {}  # those of one sample are equal: keep one
-    result: list[tuple[File, Numbering | None] | Problem] = []
+    result: list[File | Problem] = []
     for facts in opened:
         if isinstance(facts, Problem):
             result.append(facts)
         else:
-            schema = facts[0]["schema"]
+            schema = facts["schema"]
             content = frozenset(schema.collections.items()), schema.scalars
-            result.append((File(**facts[0] | {"schema": schemas.setdefault(content, schema)}), facts[1]))
+            result.append(File(**facts | {"schema": schemas.setdefault(content, schema)}))
     return result
 
 
-def _tried(retries: int, file: ToOpen, elsewhere: Future[Facts | Problem] | None = None) -> Facts | Problem:
-    """Open a file, if it is remote several times: its server may answer later. elsewhere: the future of a
-    worker, which may be lost, or may not see the file."""
+def _tried(
+    retries: int, file: ToOpen, elsewhere: Future[dict[str, Any] | Problem] | None = None
+) -> dict[str, Any] | Problem:
+    """Return the fields of a `File`, which leaves some out when it is sent. A remote file is opened several
+    times: its server may answer later. elsewhere: the future of a worker, which may be lost, or may not see
+    the file."""
     with suppress(Exception):
         if elsewhere is not None and not isinstance(facts := elsewhere.result(), Problem):
             return facts
@@ -282,8 +225,8 @@ def _tried(retries: int, file: ToOpen, elsewhere: Future[Facts | Problem] | None
     return facts
 
 
-def facts_of(file: ToOpen) -> Facts | Problem:
-    """Return the properties of a file, or the reason why it cannot be used."""
+def facts_of(file: ToOpen) -> dict[str, Any] | Problem:
+    """Return the fields of a `File`, or the reason why it cannot be used."""
     table = file.table
     if file.missing:
         return Problem(f"sample {table.name!r}: {file.missing}", True, True)
@@ -298,16 +241,17 @@ def facts_of(file: ToOpen) -> Facts | Problem:
             source = opened_source(table.format, file.path, file.opening, tree)
             _check_format(source, table.format)
             total, no_sum = _sum_of_weights(source, file)
-            facts = {name: getattr(source, name) for name in _FACTS} | {
+            return {name: getattr(source, name) for name in _FACTS} | {
                 "path": file.path,
                 "format": table.format,
                 "tree": tree,
+                "sha256": file.sha256,
                 "identity": file.sha256 or _tag(file),
                 "opening": file.opening,
-                "known_sum": total,
+                "sum_of_weights": total,
                 "no_sum": no_sum,
+                "numbers": numbers_of(source, file.hashes) if file.hashes else None,
             }
-            return facts, numbering_of(source, file.hashes) if file.hashes else None
     except SampleError as error:
         settled = file.is_remote and isinstance(error.__cause__, FileNotFoundError)
         return Problem(str(error), isinstance(error, UnreadableError), settled)

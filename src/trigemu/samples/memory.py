@@ -62,6 +62,10 @@ class Memory(Source):
         return ReadEvents(part.weight, part.id, part.parent, collections, scalars)
 
     @property
+    def sum_of_weights(self) -> float:
+        return float(self.events.weight.sum())
+
+    @property
     def has_parents(self) -> bool:
         return self.shared
 
@@ -89,7 +93,7 @@ def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
             f"sample {events.sample!r}: its weights add up to {total:g} Hz, expected a rate above 0"
         )
     head = CatalogueTable(name=events.sample, convention="crossing")
-    sample = normalised(head, sample_in_memory(events, None if equal else total), False)
+    sample = normalised(head, sample_in_memory(events, None if equal else total))
     return Catalogue(head, (sample,), Path(events.sample), "")
 
 
@@ -116,7 +120,7 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
         part = replace(part, collections={name: c.trimmed() for name, c in part.collections.items()})
         rows = "" if len(part) == len(events) else f"[{start}:{start + len(part)}]"
         sources.append(Memory(f"{events.sample}{rows}", events=part, shared=shared))
-    return Sample(0, table, tuple(sources), 1.0, rate, (None,) * len(sources), weighted=not equal)
+    return Sample(0, table, tuple(sources), 1.0, rate, weighted=not equal)
 
 
 def digest_of_events(events: Events) -> str:

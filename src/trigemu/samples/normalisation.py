@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -22,21 +22,6 @@ CROSSING_RATE_HZ = 40e6
 #: Rates beyond which sums of squared weights would lose digits.
 SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
 Positive = Annotated[float, msgspec.Meta(gt=0)]
-
-
-class Rounding(TomlTable, frozen=True):
-    """Rounding of a stored pT.
-
-    Attributes
-    ----------
-    bits : int
-        Bits of the mantissa, 1 to 22.
-    centred : bool
-        Whether stored values are in the middle between two such numbers.
-    """
-
-    bits: Annotated[int, msgspec.Meta(ge=1, le=22)]
-    centred: bool = False
 
 
 class CatalogueTable(TomlTable, frozen=True):
@@ -59,8 +44,8 @@ class CatalogueTable(TomlTable, frozen=True):
         The program that generated the events.
     note : str or None
         A remark about the sample, shown by `trigemu samples`.
-    rounding : dict of str to Rounding
-        Rounding of the stored pT, by collection, and of `met`.
+    rounding : dict
+        Rounding of the stored pT, by collection, and of `met`: bits of its mantissa. A note for readers.
     """
 
     name: str
@@ -70,7 +55,7 @@ class CatalogueTable(TomlTable, frozen=True):
     mean_interactions: Positive | None = None
     generated_by: str | None = None
     note: str | None = None
-    rounding: dict[str, Rounding] = msgspec.field(default_factory=dict)
+    rounding: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         yield from rate_mistakes("crossing_rate_hz", self.crossing_rate_hz)
@@ -166,34 +151,34 @@ class Pileup:
 
 
 def hz_per_unit_weight(catalogue: CatalogueTable, sample: SampleTable, sum_of_weights: float) -> float:
-    """Return the rate in Hz of a generator weight of 1; 1 for a signal without a cross-section.
-
-    crossing: rate_hz / Σw; luminosity: σ ε k L / Σw, with Σw over all generated events.
-    """
+    """Return the rate in Hz of a generator weight of 1; 1 for a signal without a cross-section."""
+    where = f"sample {sample.name!r}"
     if not sum_of_weights > 0:
         raise SampleError(
-            f"sample {sample.name!r}: the sum of its generator weights is {sum_of_weights:g}, "
-            f"expected a positive number"
+            f"{where}: the sum of its generator weights is {sum_of_weights:g}, expected a positive number"
         )
-    if catalogue.convention == "crossing" and sample.role == "background":
-        if sample.rate_hz is None:
-            raise _missing(sample, "rate_hz", "crossing")
-        return sample.rate_hz / sum_of_weights
-    if sample.cross_section_pb is None:
+    crossings = catalogue.convention == "crossing" and sample.role == "background"
+    rate = sample.rate_hz if crossings else sample.cross_section_pb
+    if rate is None:
         if sample.role == "signal":
             return 1.0
-        raise _missing(sample, "cross_section_pb", "luminosity")
-    if catalogue.luminosity_cm2s is None:
+        key = "rate_hz" if crossings else "cross_section_pb"
         raise SampleError(
-            f"sample {sample.name!r} has a cross-section, but its catalogue has no luminosity_cm2s: give it "
-            f"under [catalogue], in cm⁻² s⁻¹"
+            f"{where} needs {key} in its catalogue entry: it is a background of the convention "
+            f"{catalogue.convention!r}"
         )
-    effective = sample.cross_section_pb * sample.filter_efficiency * sample.k_factor
-    return effective * CM2_PER_PB * catalogue.luminosity_cm2s / sum_of_weights
-
-
-def _missing(sample: SampleTable, key: str, convention: str) -> SampleError:
-    return SampleError(
-        f"sample {sample.name!r} needs {key} in its catalogue entry: it is a background of the "
-        f"convention {convention!r}"
-    )
+    if not crossings:
+        if catalogue.luminosity_cm2s is None:
+            raise SampleError(
+                f"{where} has a cross-section, but its catalogue has no luminosity_cm2s: give it under "
+                f"[catalogue], in cm⁻² s⁻¹"
+            )
+        rate = rate * sample.filter_efficiency * sample.k_factor * CM2_PER_PB * catalogue.luminosity_cm2s
+    hz = rate / sum_of_weights
+    if not SMALLEST_RATE_HZ <= hz * sum_of_weights <= LARGEST_RATE_HZ:
+        raise SampleError(
+            f"{where}: its events add up to {hz * sum_of_weights:g} Hz (a weight of 1 is {hz:g} Hz, their "
+            f"sum is {sum_of_weights:g}), expected {SMALLEST_RATE_HZ:g} to {LARGEST_RATE_HZ:g} Hz: check "
+            f"its normalisation"
+        )
+    return hz

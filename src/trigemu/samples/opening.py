@@ -3,7 +3,6 @@ of events."""
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 from collections.abc import Sequence
@@ -32,10 +31,7 @@ from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.duplicates import check_files, repeated_events
 from trigemu.samples.files import (
-    LEAST_HASHES,
-    MOST_HASHES,
     File,
-    Numbering,
     Problem,
     ToOpen,
     format_of,
@@ -44,6 +40,7 @@ from trigemu.samples.files import (
 from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
 from trigemu.samples.normalisation import CatalogueTable, SampleTable
+from trigemu.samples.numbers import LEAST_HASHES, MOST_HASHES
 from trigemu.samples.sample import Sample
 
 #: Key in the catalogue → field in atlasopenmagic.
@@ -77,10 +74,6 @@ def completed(entry: dict[str, Any]) -> dict[str, Any]:
             f"{where}: atlasopenmagic does not have {', '.join(lacking)}; write it in the entry"
         )
     return {"format": "physlite", **additions, **entry}
-
-
-#: Relative difference of two sums of weights that comes from rounding.
-ROUNDED = 1e-3
 
 
 def embedded_catalogue() -> Path:
@@ -287,36 +280,30 @@ def _opened(
     }
     opened = iter(open_files([replace(file, **options) for group in files for file in group], engine))
     left_out: list[LeftOut] = []
-    good: list[list[tuple[ToOpen, File, Numbering | None]]] = []
+    good: list[list[File]] = []
     for group in files:
         good.append([])
-        for file, result in [(file, next(opened)) for file in group]:
+        for file in group:
+            result = next(opened)
             if isinstance(result, Problem):
                 problems.append(result)
                 left_out.append(LeftOut(file.table.name, file.path, result.message, None))
             else:
-                good[-1].append((file, *result))
+                good[-1].append(result)
     unreadable = all(problem.unreadable for problem in problems)
     if problems and not (skip and unreadable):
         kind = UnreadableError if unreadable else SampleError
         raise kind(listed([problem.message for problem in problems]))
     samples = []
-    for number, (table, remaining) in enumerate(zip(tables, good, strict=True)):
-        sources = tuple(file for _, file, _ in remaining)
-        _check_files(table, sources, weighted)
-        digests = tuple(request.sha256 for request, *_ in remaining)
-        sample = Sample(number, table, sources, 1.0, 1.0, digests, weighted)
-        samples.append(normalised(head, sample, lacks_files=len(remaining) < len(files[number])))
+    for number, (table, sources) in enumerate(zip(tables, good, strict=True)):
+        _check_files(table, sources)
+        kept = tuple(replace(file, numbers=None) for file in sources)
+        sample = Sample(number, table, kept, 1.0, 1.0, weighted)
+        samples.append(normalised(head, sample, lacks_files=len(sources) < len(files[number])))
     check_files(samples)
-    repeated = repeated_events(samples, [[numbering for *_, numbering in remaining] for remaining in good])
+    repeated = tuple(repeated_events(samples, good))
     return Catalogue(
-        head,
-        tuple(samples),
-        path,
-        "",
-        skips_bad_files=skip,
-        left_out=tuple(left_out),
-        repeated=tuple(repeated),
+        head, tuple(samples), path, "", skips_bad_files=skip, left_out=tuple(left_out), repeated=repeated
     )
 
 
@@ -342,27 +329,15 @@ def _files(table: SampleTable, folder: Path) -> list[ToOpen]:
     ]
 
 
-def _check_files(table: SampleTable, files: Sequence[File], weighted: bool) -> None:
-    """Raise SampleError if files cannot be one sample, or have more events than the sum over all generated
-    events in the catalogue."""
-    where = f"sample {table.name!r}"
-    if not files:
-        raise SampleError(f"{where}: none of its files can be read")
-    first = files[0]
+def _check_files(table: SampleTable, files: Sequence[File]) -> None:
+    """Raise SampleError if files cannot be one sample."""
     for file in files:
+        where, first = f"sample {table.name!r}", files[0]
         # Stored decisions change with the menu.
         differing = (file.schema.scalars ^ first.schema.scalars) - {*file.stored, *first.stored}
         if differing or file.schema.collections != first.schema.collections:
             raise SampleError(f"{where}: {file.path} has different branches from {first.path}")
-    if not (first.schema.collections or first.schema.scalars or first.stored):
-        raise SampleError(f"{where}: {first.path} has no numbers that menus can use")
-    if len(files) == 1 and not first.entries:
-        raise SampleError(f"{where}: {first.path} has no events")
-    sums = [file.known_sum if weighted else file.entries for file in files]
-    in_files = math.fsum(in_file for in_file in sums if in_file is not None)
-    if table.sum_of_weights and in_files * (1 - ROUNDED) > table.sum_of_weights:
-        raise SampleError(
-            f"{where}: sum_of_weights = {table.sum_of_weights:.10g} in its catalogue, but the "
-            f"weights of its files add up to {in_files:.10g}, and a sum over all generated events is at "
-            f"least that: give this sum, or leave the key out if the files store it"
-        )
+        if not (first.schema.collections or first.schema.scalars or first.stored):
+            raise SampleError(f"{where}: {first.path} has no numbers that menus can use")
+        if len(files) == 1 and not first.entries:
+            raise SampleError(f"{where}: {first.path} has no events")

@@ -14,7 +14,7 @@ import numpy as np
 
 from trigemu.base.errors import SampleError, in_brackets, quoted
 from trigemu.base.fingerprint import fingerprint
-from trigemu.samples.events import Events, Need, decision_in, join_collections, make_events
+from trigemu.samples.events import Events, Need, decision_in, joined, make_events
 from trigemu.samples.files import File
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import digest_of, located, naming
@@ -50,19 +50,7 @@ def entries_with_neighbours(
 
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
     """Concatenate events with the same columns."""
-    first = parts[0]
-    if len(parts) == 1:
-        return replace(first, core=core)
-    return replace(
-        first,
-        sample=" + ".join(dict.fromkeys(part.sample for part in parts)),
-        weight=np.concatenate([part.weight for part in parts]),
-        id=np.concatenate([part.id for part in parts]),
-        parent=np.concatenate([part.parent for part in parts]),
-        collections={n: join_collections([part.collections[n] for part in parts]) for n in first.collections},
-        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
-        core=core,
-    )
+    return replace(joined(parts), sample=" + ".join(dict.fromkeys(part.sample for part in parts)), core=core)
 
 
 #: The format of events in memory.
@@ -87,8 +75,6 @@ class Sample:
         Rate of a generator weight of 1, in Hz.
     rate_hz : float
         Rate of all generated events, including those that a skim dropped.
-    sha256 : tuple of str or None
-        Digest of each file in the catalogue, which was verified; None without one.
     weighted : bool
         Whether generator weights are used; otherwise every event has weight 1.
     per_interactions : tuple of float
@@ -103,7 +89,6 @@ class Sample:
     sources: tuple[File | Source, ...]
     hz_per_weight: float
     rate_hz: float
-    sha256: tuple[str | None, ...]
     weighted: bool = True
     per_interactions: tuple[float, ...] = ()
     unnormalised: str = ""
@@ -131,14 +116,14 @@ class Sample:
         """The sha256 of each file, computed when it is asked for; None for events that are elsewhere or in
         memory, and whose catalogue has none."""
 
-        def digest(source: File | Source, known: str | None) -> str | None:
-            if known or self.in_memory or isinstance(located(source.path), str):
-                return known
+        def digest(source: File | Source) -> str | None:
+            if source.sha256 or self.in_memory or isinstance(located(source.path), str):
+                return source.sha256
             with naming(self.name, source.path):
                 return _digest_of(source.path, source.identity)
 
         with ThreadPoolExecutor() as threads:
-            return tuple(threads.map(digest, self.sources, self.sha256))
+            return tuple(threads.map(digest, self.sources))
 
     @property
     def identity(self) -> str:
@@ -192,39 +177,14 @@ class Sample:
         SampleError
             If the file cannot be read, or there is no such file or entry; the message names sample and file.
         """
-        return self.read_file(self.file(source), start, stop, needs, margin)
-
-    def file(self, number: int) -> File | Source:
-        """Return a file by its `number`, from 0; raise SampleError if there is none."""
-        if not (isinstance(number, Integral) and 0 <= number < len(self.sources)):
-            raise SampleError(f"sample {self.name!r} has files 0 to {len(self.sources) - 1}, not {number!r}")
-        return self.sources[int(number)]
+        if not (isinstance(source, Integral) and 0 <= source < len(self.sources)):
+            raise SampleError(f"sample {self.name!r} has files 0 to {len(self.sources) - 1}, not {source!r}")
+        return self.read_file(self.sources[int(source)], start, stop, needs, margin)
 
     def read_file(
         self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file of this sample, as `read` does.
-
-        Parameters
-        ----------
-        file : File or Source
-            The file.
-        start, stop : int
-            The entries from start to stop − 1.
-        needs : iterable of Need
-            The columns.
-        margin : int, optional
-            The number of neighbouring crossings before and after the range.
-
-        Returns
-        -------
-        Events
-
-        Raises
-        ------
-        SampleError
-            If the file has no such entries.
-        """
+        """Read a range of events of a file of this sample, as `read` does."""
         whole = isinstance(start, Integral) and isinstance(stop, Integral)
         if not (whole and 0 <= start <= stop <= file.entries):
             raise SampleError(

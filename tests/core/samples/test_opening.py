@@ -64,9 +64,9 @@ def test_files_are_read_over_http(tmp_path: Path, file: Path) -> None:
         needs = [("jet", "eta")]
         remote, here = (c.samples[0].read(0, 0, 50, needs) for c in (opened, local))
         assert (remote.weight == here.weight).all()
-        assert opened.samples[0].sha256 == (None,)
+        assert opened.samples[0].sources[0].sha256 is None
         verified = catalogue(tmp_path, f'files = ["{url}/a.root"]\nsha256 = ["{digest}"]')
-        assert verified.samples[0].sha256 == (digest,)
+        assert verified.samples[0].sources[0].sha256 == digest
         one = catalogue_of(f"{url}/a.root")
         assert (one.samples[0].table.format, one.samples[0].entries) == ("nanoaod", 50)
         with pytest.raises(TrigemuError, match=rf"sample 'a': {url}/none\.root cannot be read"):
@@ -82,7 +82,7 @@ def test_a_protocol_without_its_package_says_so(tmp_path: Path) -> None:
 def test_sha256_is_verified(tmp_path: Path, file: Path) -> None:
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     opened = catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest.upper()}"]')
-    assert opened.samples[0].sha256 == (digest,)
+    assert opened.samples[0].sources[0].sha256 == digest
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
@@ -216,7 +216,7 @@ def test_one_file_is_a_background_of_crossings_that_weigh_the_same(tmp_path: Pat
     assert sample.read(0, 10, 50, [("jet", "pt")]).weight == pytest.approx([40e6 / 50] * 40)
     assert open_catalogue(tmp_path / "one.v2.root") == opened
     digest = hashlib.sha256((tmp_path / "one.v2.root").read_bytes()).hexdigest()
-    assert (opened.sha256, sample.sha256, sample.digests) == ("", (None,), (digest,))
+    assert (opened.sha256, sample.sources[0].sha256, sample.digests) == ("", None, (digest,))
 
 
 KNOWN = r"which none of the formats recognises \(known: nanoaod"

@@ -17,13 +17,13 @@ from toys import CATALOGUE, toy_events, write_root
 from trigemu import open_catalogue, worker_pool
 from trigemu.base.mapping import Engine
 from trigemu.samples import files, locations, sample
-from trigemu.samples.files import File, Numbering, Problem, ToOpen, open_files
+from trigemu.samples.files import File, Problem, ToOpen, open_files
 from trigemu.samples.normalisation import SampleTable
 
 TABLE = SampleTable(name="a", role="background", files=())
 
 
-def learned(path: object, **more: Any) -> tuple[File, Numbering | None] | Problem:
+def learned(path: object, **more: Any) -> File | Problem:
     (result,) = open_files([ToOpen(TABLE, str(path), **more)], Engine(retries=0))
     return result
 
@@ -31,7 +31,7 @@ def learned(path: object, **more: Any) -> tuple[File, Numbering | None] | Proble
 def file_of(path: object, **more: Any) -> File:
     result = learned(path, **more)
     assert not isinstance(result, Problem), result
-    return result[0]
+    return result
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_what_is_learned_of_a_file(file: Path) -> None:
     found = file_of(file)
     assert (found.entries, found.boundaries, found.sum_of_weights) == (50, (0, 20, 40, 50), 123.0)
     assert found.schema.collections["jet"] >= {"pt", "eta", "phi"}
-    assert file_of(file, weighted=False).known_sum is None
+    assert file_of(file, weighted=False).sum_of_weights is None
 
 
 def test_a_file_is_identified_without_reading_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_a_file_is_identified_without_reading_it(file: Path, monkeypatch: pytest
     read: list[str] = []
     monkeypatch.setattr(sample, "digest_of", lambda path: read.append(path) or locations.digest_of(path))
     before = open_catalogue(file.parent / "catalogue.toml").samples[0]
-    assert (before.sha256, read) == ((None,), [])
+    assert (before.sources[0].sha256, read) == (None, [])
     for _ in range(2):
         assert replace(before).digests == (hashlib.sha256(file.read_bytes()).hexdigest(),)
     assert read == [str(file)]
@@ -82,7 +82,7 @@ def test_equal_schemas_are_kept_once(file: Path, tmp_path: Path) -> None:
     assert not isinstance(first, Problem)
     assert not isinstance(second, Problem)
     assert isinstance(problem, Problem)
-    assert first[0].schema is second[0].schema
+    assert first.schema is second.schema
 
 
 class _Lost:
@@ -98,7 +98,7 @@ def test_files_of_lost_workers_are_opened_here(file: Path, monkeypatch: pytest.M
     monkeypatch.setattr(files, "OPEN_FILES", 0)
     (result,) = open_files([ToOpen(TABLE, str(file))], Engine(_Lost()))
     assert not isinstance(result, Problem)
-    assert result[0].entries == 50
+    assert result.entries == 50
 
 
 def test_every_engine_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

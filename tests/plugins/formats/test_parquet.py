@@ -19,9 +19,9 @@ from trigemu_formats.parquet import Parquet
 from trigemu import catalogue_of, open_catalogue
 from trigemu.api import SampleError
 from trigemu.samples.events import make_events
-from trigemu.samples.files import numbering_of
 from trigemu.samples.formats import format_named, parts as large_parts, source as contract
 from trigemu.samples.formats.parts import cached_bytes
+from trigemu.samples.numbers import numbers_of
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100
@@ -112,7 +112,7 @@ def test_a_large_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.M
 def test_parts_too_large_to_keep_are_read_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet, "CHUNK_EVENTS", 70)
     monkeypatch.setattr(contract, "WINDOW_BYTES", 1)
-    monkeypatch.setattr(large_parts, "_windows", {})
+    monkeypatch.setattr(large_parts, "_parts", {})
     random = np.random.default_rng(1)
     counts, met = random.integers(0, 4, 1000), random.random(1000)
     pt, eta = (ak.unflatten(random.random(counts.sum()).astype("f4"), counts) for _ in range(2))
@@ -296,7 +296,7 @@ def test_events_twice_are_known_by_run_section_and_number(tmp_path: Path) -> Non
 
 def test_physlite_files_have_run_section_and_number() -> None:
     source = format_named("physlite")(str(real_file("root", "PHYSLITE_example.root")))
-    numbering = numbering_of(source, 2**20)
+    numbering = numbers_of(source, 2**20)
     assert numbering
     assert (len({*numbering.hashes.tolist()}), numbering.simulated) == (source.entries, True)
 

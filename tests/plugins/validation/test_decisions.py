@@ -139,7 +139,7 @@ def catalogue_of(*files: Recorded) -> Catalogue:
     """A sample for each file, with its name."""
     tables = [SampleTable(name=f.path, role="background", files=(f.path,), rate_hz=1.0) for f in files]
     samples = [
-        Sample(number, table, (file,), 1.0, float(file.entries), (None,))
+        Sample(number, table, (file,), 1.0, float(file.entries))
         for number, (table, file) in enumerate(zip(tables, files, strict=True))
     ]
     return Catalogue(CatalogueTable(name="c", convention="crossing"), tuple(samples), Path("c.toml"), "")

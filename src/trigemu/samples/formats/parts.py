@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import Future
 from threading import Lock
 
 from trigemu.samples.events import ReadEvents
@@ -50,18 +49,21 @@ def _window(edges: Sequence[int], entry: int, most: int) -> tuple[int, int]:
     return first, last
 
 
-class _Window:
-    """Entries that are decoded or being decoded."""
+class _Part:
+    """Entries that are decoded by the first thread that needs them, for all that do."""
 
     def __init__(self, entries: int, decode: object) -> None:
-        self.left = entries  # The number of entries that were not read yet
+        self.lock, self.left = Lock(), entries  # The number of entries that were not read yet
         self.decode = decode  # Refers to the file, whose number no other gets meanwhile
-        self.size = 0
-        self.result: Future[ReadEvents] = Future()
+        self.events: ReadEvents | None = None
+
+    @property
+    def size(self) -> int:
+        return self.events.nbytes if self.events else 0
 
 
-#: The windows of this process by their file, columns and range, the oldest first.
-_windows: dict[Hashable, _Window] = {}
+#: The parts of this process by their file, columns and range, the oldest first.
+_parts: dict[Hashable, _Part] = {}
 _lock = Lock()
 
 
@@ -69,34 +71,23 @@ def decoded_once(
     columns: Hashable, first: int, last: int, rows: slice, decode: Callable[[int, int], ReadEvents]
 ) -> ReadEvents:
     """Return some rows of the entries from first to last − 1, which stay in memory until all were read.
-    Threads that request them at once share the work. `columns` identify the file and the columns."""
+    `columns` identify the file and the columns."""
     key = columns, first, last
     with _lock:
-        existing = _windows.get(key)
-        window = existing or _windows.setdefault(key, _Window(last - first, decode))
-    if existing is None:
-        try:
-            decoded = decode(first, last)
-        except BaseException as error:
-            with _lock:
-                _windows.pop(key, None)
-            window.result.set_exception(error)
-            raise
-        with _lock:
-            window.size = decoded.nbytes
-            excess = cached_bytes() - CACHED_BYTES
-            for old in [old for old in _windows if old != key]:
-                if excess > 0:
-                    excess -= _windows.pop(old).size
-        window.result.set_result(decoded)
-    read = window.result.result()[rows]
+        part = _parts.setdefault(key, _Part(last - first, decode))
+    with part.lock:
+        part.events = part.events or decode(first, last)
+        read = part.events[rows]
+        part.left -= len(read.weight)
     with _lock:
-        window.left -= len(read.weight)
-        if window.left <= 0 and _windows.get(key) is window:
-            del _windows[key]
+        others = [other for other in _parts if other != key]
+        if part.left <= 0:
+            _parts.pop(key, None)
+        while others and cached_bytes() > CACHED_BYTES:
+            _parts.pop(others.pop(0), None)
     return read
 
 
 def cached_bytes() -> int:
     """Return the size of the cache of this process."""
-    return sum(window.size for window in [*_windows.values()])
+    return sum(part.size for part in [*_parts.values()])

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from trigemu.base.arrays import BoolArray
 from trigemu.base.fingerprint import fingerprint
-from trigemu.samples.events import Need, ReadEvents, join_read
+from trigemu.samples.events import Need, ReadEvents, joined
 from trigemu.samples.formats.parts import WINDOW_BYTES, decoded_once, pieces
 from trigemu.samples.locations import opened
 
@@ -89,6 +89,9 @@ class Source(ABC):
         stream: AbstractContextManager[Any] = opened(part or self.path, compression)
         return stream
 
+    #: Its digest in a catalogue, which was verified.
+    sha256: ClassVar[str | None] = None
+
     #: Whether a pT ≤ 0, |η| > 20 and |φ| > 2π of a reconstructed object are errors.
     physical: ClassVar[bool] = True
 
@@ -145,19 +148,7 @@ class Source(ABC):
 
     def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Return a range of entries as `read` does, with a column of the objects in place of a number of
-        objects, such as n_jet, that is no column of the file. Large parts of the file are decoded once.
-
-        Parameters
-        ----------
-        start, stop : int
-            The entries from start to stop − 1.
-        needs : iterable of Need
-            The columns.
-
-        Returns
-        -------
-        ReadEvents
-        """
+        objects, such as n_jet, that is no column of the file. Large parts of the file are decoded once."""
         schema = self.schema
         counts = {
             ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
@@ -176,7 +167,7 @@ class Source(ABC):
             rows = slice(max(start - first, 0), stop - first)
             columns = id(self), in_file
             parts.append(decoded_once(columns, first, last, rows, decode) if cached else decode(first, last))
-        return join_read(parts)
+        return joined(parts)
 
     @property
     def identity(self) -> str:

@@ -26,9 +26,9 @@ NEEDS = [("jet", "pt"), ("jet", "eta"), ("", "met")]
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> Iterator[None]:
-    parts._windows.clear()  # of other tests
+    parts._parts.clear()  # of other tests
     yield
-    parts._windows.clear()
+    parts._parts.clear()
 
 
 @given(
