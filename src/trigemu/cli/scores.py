@@ -55,7 +55,7 @@ def scores(
     read = session.menus(*menus)
 
     def written(good: Catalogue, **how: Any) -> tuple[Scores, int]:
-        collected = score_pass(read, good, vary=vary, signals=signals, **how)
+        collected = score_pass(read, good, vary, signals, **how)
         return collected, write_scores(output, collected, __version__)
 
     def read_samples(good: Catalogue) -> list[Sample]:
