@@ -220,7 +220,7 @@ class ProfileSet:
         turnons = (replace(turnon, title=titles.get(turnon.category, "")) for turnon in result.turnons)
         return replace(result, turnons=tuple(turnons))
 
-    def of(self, menu: str) -> tuple[Reference, ...]:
+    def references_to(self, menu: str) -> tuple[Reference, ...]:
         """Return the published numbers of the menu with the name `menu`."""
         return tuple(reference for reference in self.references if reference.menu == menu)
 

@@ -82,9 +82,9 @@ def test_it_says_what_is_wanted(folder: Path) -> None:
     assert found.labels == {
         "hard[0].pt": "leading pT", "met": "met", "n_hard == 1": "one", "n_hard > 1": "n_hard > 1"
     }  # fmt: skip
-    (rate,) = found.of("first")
+    (rate,) = found.references_to("first")
     assert rate == Reference(menu="first", quantity="rate_hz", value=20e3, source="a paper")
-    assert found.of("second") == ()
+    assert found.references_to("second") == ()
     assert found.scope is None
     assert len(found.sha256) == 64
     assert read(folder, FULL.replace('name = "mine"\n', "")).name == "profiles"  # as its file

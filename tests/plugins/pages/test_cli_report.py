@@ -116,6 +116,7 @@ def test_two_menus(menus: Any, trigemu: Run) -> None:
         (("one.toml", "--scan", "J30"), "expected TRIGGER=FIRST:LAST:STEP"),
         (("one.toml", "--scan", "MU=1:2:1"), "has no threshold to scan"),
         (("one.toml", "--efficiency", "menu.toml"), "menu.toml:"),
+        (("one.toml", "--signal", "signals"), "unknown sample 'signals'; did you mean 'signal'"),
         (("one.toml", "--figures", "all.root/figures"), "cannot make"),
         (("one.toml", "-o", "absent/r.html"), "there is no folder absent"),
     ],
@@ -153,14 +154,19 @@ def with_plugin(menus: Any, source: str) -> None:
 
 
 def test_a_plugin_adds_a_section_and_a_link_leads_to_the_explorer(menus: Any, trigemu: Run) -> None:
-    """And a profile that is asked for is shown."""
+    """A profile and a signal that are asked for are shown."""
     with_plugin(menus, SECTION)
     (menus.folder / "out").mkdir()
-    arguments = ("report", "one.toml", *ON_TOYS, "--efficiency", "profile.toml", "-o", "out/report.html")
+    arguments = (
+        "report", "one.toml", *ON_TOYS, "--efficiency", "profile.toml", "--signal", "signal",
+        "-o", "out/report.html",
+    )  # fmt: skip
     status, text = trigemu(*arguments, "--explorer", "a page.html")
     assert status == 0, text
     page, explorer = ((menus.folder / name).read_text() for name in ("out/report.html", "a page.html"))
-    for word in ('<a href="../a%20page.html">', "A section of my own", "no muon"):
+    for word in (
+        '<a href="../a%20page.html">', "A section of my own", "no muon", "Efficiencies for signal",
+    ):  # fmt: skip
         assert word in page
     assert "Differences" not in page
     assert "Content-Security-Policy" in explorer
