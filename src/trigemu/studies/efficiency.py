@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, numbers_of, wrong_type
+from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, wrong_type
 from trigemu.base.shown import Named, WithCorrection, WithHistograms, view_of
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
@@ -35,6 +34,7 @@ from trigemu.studies.intervals import (
     Profile,
     Sums,
     accepted,
+    edges_of,
     shifts_of_gains,
     with_moved,
 )
@@ -225,14 +225,14 @@ def efficiencies(
     categories = names_of("the categories", categories)
     catalogue = samples_of(catalogue, executor=executor)
     measured = [catalogue.sample(name) for name in dict.fromkeys(samples)]
-    _check(menus, measured, profiles, categories, triggers)
+    _check(menus, measured, bool(profiles), categories, triggers)
     require = measured[0].table.require if require is None else require
     context = Context(scope or menus[0].scope)
-    task = _CountProfiles(
+    task = CountProfiles(
         tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
+        catalogue.with_parents,
         tuple(context.condition(category) for category in categories),
         context.condition(require) if require else None,
-        catalogue.with_parents,
     )
     plan = make_plan(menus)
     for sample in measured:
@@ -277,7 +277,7 @@ def _plain(profiles: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
     listed = [profiles] if isinstance(profiles, Profile) else profiles
     if not isinstance(listed, list | tuple) or not all(isinstance(profile, Profile) for profile in listed):
         raise wrong_type("the profiles", profiles, "Profile(observable, edges), or a list of these")
-    return tuple(replace(p, edges=numbers_of(f"the bin edges of {p.observable!r}", p.edges)) for p in listed)
+    return tuple(replace(p, edges=edges_of(repr(p.observable), p.edges)) for p in listed)
 
 
 def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[str]:
@@ -296,7 +296,7 @@ def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[s
 def _check(
     menus: Sequence[Menu],
     samples: Sequence[Sample],
-    profiles: Sequence[Profile],
+    profiles: bool,
     categories: Sequence[str],
     triggers: Sequence[str],
 ) -> None:
@@ -311,9 +311,6 @@ def _check(
             )
     if len(categories) > MAX_CATEGORIES:
         raise TrigemuError(f"{len(categories)} categories: at most {MAX_CATEGORIES} are possible")
-    for profile in profiles:
-        if len(profile.edges) < 2 or any(high <= low for low, high in pairwise(profile.edges)):
-            raise TrigemuError(f"{profile.observable!r}: expected at least two ascending bin edges")
     names = [trigger.name for menu in menus for trigger in menu.enabled]
     for trigger in triggers:
         if trigger not in names:
@@ -321,15 +318,15 @@ def _check(
 
 
 @dataclass(frozen=True)
-class _CountProfiles:
+class CountProfiles:
     """The task that makes a pattern table for each profile. The last word of the patterns contains a bit for
     each category, and another bit for negative weights; the last bin is for values outside of the bins.
     halved: the samples of which only the unseen half is counted, because something was fitted to them."""
 
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
-    categories: tuple[Condition, ...]
-    require: Condition | None
     with_parents: frozenset[int]
+    categories: tuple[Condition, ...] = ()
+    require: Condition | None = None
     unseen: int | None = None
     halved: frozenset[int] = frozenset()
 
