@@ -46,8 +46,44 @@ MAX_CATEGORIES = 16
 _NAMED_SAMPLES = 3
 
 
+class _WithScaleFactors(WithCorrection):
+    """Efficiencies that can be divided by those of one of their menus or triggers."""
+
+    def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
+        """Return the efficiencies, or their ratios to one of them, as a correctionlib.schemav2.Correction;
+        those of several turn-ons as a CorrectionSet.
+
+        Inputs of a correction are the observable, `menu`, `trigger` ("" for the whole menu) and `variation`:
+        "nominal", or "up" and "down", the ends of the interval at 68 %. Bins without events give NaN. Its
+        name is the observable, followed by the category and the sample if there are any, separated by commas:
+        "jet[0].pt, n_jet == 1"; that of scale factors ends with " / " and the reference.
+        `model_dump_json()` is the text of its file.
+
+        Parameters
+        ----------
+        over : str or tuple of str, optional
+            The name of a menu, or of a menu and a trigger: the reference of scale factors; by default the
+            correction has efficiencies.
+        flow : {"error", "clamp"}
+            Whether a value outside of the bins is an error, or has the efficiency of the nearest bin.
+
+        Raises
+        ------
+        MissingExtraError
+            If correctionlib is not installed.
+
+        Notes
+        -----
+        Errors of scale factors are upper bounds, because the curves use the same events and the result has no
+        covariances. Relative to the first menu, or its trigger of the same name, the bound is σ(g)/ε₀ + |g|
+        σ(ε₀)/ε₀² with the gain g and its error, which includes the correlation; otherwise the relative errors
+        of both efficiencies are added.
+        """
+        return view_of(self).correction(self, over=over, flow=flow)
+
+
 @dataclass(frozen=True, repr=False)
-class Turnon(WithHistograms, WithCorrection, Named[Curve]):
+class Turnon(WithHistograms, _WithScaleFactors, Named[Curve]):
     """The efficiency curves as functions of one observable in one category; result["primary"] is the curve of
     a menu, result["primary", "J100"] that of one of its triggers."""
 
@@ -80,41 +116,12 @@ class Turnon(WithHistograms, WithCorrection, Named[Curve]):
         samples_text = f"{len(self.samples)} samples" if many else " + ".join(self.samples)
         return ", ".join(filter(None, (samples_text, "" if self.name == "all" else self.name)))
 
-    def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
-        """Return the efficiencies, or their ratios to one of them, as a correctionlib.schemav2.Correction.
-
-        Its inputs are the observable, `menu`, `trigger` ("" for the whole menu) and `variation`: "nominal",
-        or "up" and "down", the ends of the interval at 68 %. Bins without events give NaN.
-        `model_dump_json()` of the correction is the text of its file.
-
-        Parameters
-        ----------
-        over : str or tuple of str, optional
-            The name of a menu, or of a menu and a trigger: the reference of scale factors; by default the
-            correction has efficiencies.
-        flow : {"error", "clamp"}
-            Whether a value outside of the bins is an error, or has the efficiency of the nearest bin.
-
-        Raises
-        ------
-        MissingExtraError
-            If correctionlib is not installed.
-
-        Notes
-        -----
-        Errors of scale factors are upper bounds, because the curves use the same events and the result has no
-        covariances. Relative to the first menu, or its trigger of the same name, the bound is σ(g)/ε₀ + |g|
-        σ(ε₀)/ε₀² with the gain g and its error, which includes the correlation; otherwise the relative errors
-        of both efficiencies are added.
-        """
-        return view_of(self).correction(self, over=over, flow=flow)
-
     def _named(self) -> tuple[str, Mapping[Any, Curve]]:
         return "curve", {(c.menu, c.trigger) if c.trigger else c.menu: c for c in self.curves}
 
 
 @dataclass(frozen=True, repr=False)
-class Efficiencies(WithCorrection, Named[Turnon]):
+class Efficiencies(_WithScaleFactors, Named[Turnon]):
     """Efficiencies of menus and triggers on samples; result["jet[0].pt", "n_jet == 1"] is the curves as
     functions of an observable in a category. If there is only one category, it can be left out. If samples
     were measured separately, the name of the sample follows.
@@ -131,24 +138,6 @@ class Efficiencies(WithCorrection, Named[Turnon]):
     halved: tuple[str, ...]
     turnons: tuple[Turnon, ...]  #: The curves, for each observable and category
     warnings: tuple[str, ...] = ()  #: Warnings about the numbers
-
-    def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
-        """Return the corrections of all curves as a correctionlib.schemav2.CorrectionSet.
-
-        The name of a correction is its observable, followed by the category and the sample if there are any,
-        separated by commas: "jet[0].pt, n_jet == 1"; that of scale factors ends with " / " and the reference.
-
-        Parameters
-        ----------
-        over, flow
-            As in `Turnon.to_correction`.
-
-        Raises
-        ------
-        MissingExtraError
-            If correctionlib is not installed.
-        """
-        return view_of(self).correction(self, over=over, flow=flow)
 
     def _named(self) -> tuple[str, Mapping[Any, Turnon]]:
         categories = {turnon.category for turnon in self.turnons}
