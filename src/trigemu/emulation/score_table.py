@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,8 +108,9 @@ class ScoreTable:
         """Return the pattern table of all events. words: uint64[n, v]; keys: The further keys, int64[n]
         each."""
         tables = [rest]
-        for sample in np.unique(self["sample"]).tolist():
-            rows = np.flatnonzero(self["sample"] == sample)
+        bounds = np.flatnonzero(np.diff(self["sample"], prepend=-1, append=-1)).tolist()
+        for rows in starmap(slice, pairwise(bounds)):  # events of one sample follow each other
+            sample = int(self["sample"][rows.start])
             made_from = (self["parent"][rows], self["id"][rows]) if sample in shared else None
             counted = (words[rows], self["weight"][rows], keys.take(rows))
             tables.append(
