@@ -89,7 +89,16 @@ def write_scores(path: Path, scores: Scores, version: str) -> int:
             yield table.columns
 
     def metadata() -> dict[bytes, bytes]:
-        text = msgspec.json.encode(_about(scores, rest))
+        about = _About(
+            FORMAT,
+            {sample.name: _content(sample) for sample in scores.catalogue.background},
+            {name: _content(scores.catalogue.sample(name)) for name in scores.signal_names},
+            dict(scores.threshold_ranges),
+            [*scores.columns[len(PLAIN_COLUMNS) :]],
+            sorted(scores.made_with),
+            {name: getattr(rest, name).tolist() for name in COLUMNS if name != "words"},
+        )
+        text = msgspec.json.encode(about)
         return {KEY: text, DIGEST: hashlib.sha256(text).hexdigest().encode()}
 
     about = {"version": version, "menus": [menu.name for menu in scores.menus]}
@@ -267,18 +276,6 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
     columns: list[EventColumn]  # Scores, then decisions
     made_with: list[str]
     rest: dict[str, list[float]]  # The columns of the pattern table of the other events, but their patterns
-
-
-def _about(scores: Scores, rest: PatternTable) -> _About:
-    return _About(
-        FORMAT,
-        {sample.name: _content(sample) for sample in scores.catalogue.background},
-        {name: _content(scores.catalogue.sample(name)) for name in scores.signal_names},
-        dict(scores.threshold_ranges),
-        [*scores.columns[len(PLAIN_COLUMNS) :]],
-        sorted(scores.made_with),
-        {name: getattr(rest, name).tolist() for name in COLUMNS if name != "words"},
-    )
 
 
 def _read_about(path: Path, metadata: Mapping[bytes, bytes], catalogue: Catalogue) -> _About:
