@@ -608,16 +608,12 @@ class _Collect:
     signals: frozenset[int]  # The samples of which all events are kept
     stratum_of: tuple[int, ...]
 
-    @property
-    def strata(self) -> int:
-        return max(self.stratum_of, default=0) + 1
-
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScoreTable:
         work, core = Workspace(events), events.core
         words = decide(events, plan, work)[core]
         columns = event_columns(chunk, events)
         columns["stratum"] = np.zeros(len(words), np.int16)
-        if self.strata > 1:
+        if any(self.stratum_of):
             last = len(self.stratum_of) - 1  # a signal may have more interactions than the background
             stratum = np.array(self.stratum_of)[np.minimum(events.scalars[INTERACTIONS[1]][core], last)]
             columns["stratum"] = stratum.astype(np.int16)
