@@ -15,6 +15,7 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar, steps_bar
 from trigemu.cli.session import Session, session
+from trigemu.emulation.table_files import read_scores
 from trigemu.samples.catalogue import without_bad_files
 
 from .goals import Effort, read_goals
@@ -33,6 +34,7 @@ def _number(name: str, least: int, most: int, text: str) -> Callable[[Any], Any]
 @options.menu
 @click.argument("goals", type=click.Path(path_type=Path))
 @options.output("The best menu (TOML).")
+@options.scores_file
 @session
 @_number("seed", 0, 2**32, "Seed.")
 @_number("starts", 1, 10_000, "Random starts of the search.")
@@ -47,6 +49,7 @@ def optimise(
     menu: Path,
     goals: Path,
     output: Path,
+    scores: Path | None,
     session: Session,
     time_limit: float | None,
     figures: Path | None,
@@ -69,8 +72,11 @@ def optimise(
 
     with session.opened(session.catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
-        with events_bar(samples_read(read, wanted, samples), engine) as advance:
-            setup = without_bad_files(samples, lambda good: make_setup(read, wanted, good, engine, advance))
+        table = read_scores(scores, read, samples) if scores else None
+        with events_bar(samples_read(read, wanted, table or samples), engine) as advance:
+            setup = without_bad_files(
+                samples, lambda good: make_setup(read, wanted, table or good, engine, advance)
+            )
         with steps_bar(effort.steps(len(wanted.channels))) as begin:
             result = optimised(setup, effort, engine, begin)
     summary = write_menu(result.written, result.menu, result.summary, output)

@@ -6,7 +6,7 @@ If a model of the menu was trained on half of the background, only the other hal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,7 @@ from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.sample import Sample
-from trigemu.triggers.base import Context, ScoreKind
+from trigemu.triggers.base import BitKind, Context, ScoreKind
 
 from .goals import ChannelTable, Goals, Span
 from .problem import Problem
@@ -180,17 +180,25 @@ class Setup:
 
 
 def make_setup(
-    menu: Menu, goals: Goals, catalogue: Catalogue, executor: Any = None, progress: Progress | None = None
+    menu: Menu,
+    goals: Goals,
+    samples: Catalogue | Scores,
+    executor: Any = None,
+    progress: Progress | None = None,
 ) -> Setup:
-    """Read the events, in the passes that `samples_read` lists."""
-    menu = at_own_column(menu)
+    """Read the events, in the passes that `samples_read` lists; or take them from a score table."""
+    menu, given = at_own_column(menu), samples if isinstance(samples, Scores) else None
+    catalogue = samples.catalogue if isinstance(samples, Scores) else samples
     check_goals(menu, goals, catalogue)
     bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)
-    (written,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
+    how: dict[str, Any] = {"executor": executor, "progress": progress}
+    (written,) = given.solve_budgets(menu) if given else solve_budgets([menu], catalogue, **how)
     base = _all_switched_on(written, goals)
-    samples = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
+    signals = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
     ranges = _known_ranges(base, goals)
-    scores = score_table(base, catalogue, vary=ranges, signals=samples, executor=executor, progress=progress)
+    if given:
+        _check_table(given, base, ranges, signals)
+    scores = given or score_table(base, catalogue, vary=ranges, signals=signals, **how)
     if scores.catalogue.pileup:
         raise TrigemuError("a menu cannot be optimised on reweighted pile-up: use the catalogue as it is")
     for name, table in (("the background", scores.table), *scores.signals.items()):
@@ -201,11 +209,11 @@ def make_setup(
             )
     variables, fixed = variables_of(base, goals, scores.threshold_ranges, written)
     base = menu_at(base, fixed, [0] * len(fixed))
-    tables = (scores.table, *(scores.signals[name] for name in samples))
+    tables = (scores.table, *(scores.signals[name] for name in signals))
     decisions = Decisions(base, scores, tables)
     prepared = prepare(base, decisions, variables, sets)
     channels = [
-        (c.label, 1 + samples.index(c.sample), selected(base, catalogue, c, executor, progress))
+        (c.label, 1 + signals.index(c.sample), selected(base, catalogue, c, executor, progress))
         for c in goals.channels
     ]
     every = base, scores.catalogue, prepared, tables, channels
@@ -228,12 +236,30 @@ def make_setup(
     return Setup(written, base, goals, scores, decisions, variables, fixed, halves, fitted, unseen, problem)
 
 
-def samples_read(menu: Menu, goals: Goals, catalogue: Catalogue) -> list[Sample]:
+def _check_table(
+    table: Scores, menu: Menu, ranges: Mapping[str, tuple[float, float]], signals: Sequence[str]
+) -> None:
+    """Raise TrigemuError if a score table lacks a signal, or scores at the lowest thresholds."""
+    for signal in signals:
+        if signal not in table.signal_names:
+            raise TrigemuError(f"the score table was made without --signal {signal}: make it again")
+    for trigger in menu.used:
+        kind = trigger.description
+        if isinstance(kind, ScoreKind) and trigger.name in ranges:
+            trigger = replace(trigger, description=kind.at(ranges[trigger.name][0]))
+        if not isinstance(kind, BitKind):
+            table.column_of(menu, trigger)
+
+
+def samples_read(menu: Menu, goals: Goals, samples: Catalogue | Scores) -> list[Sample]:
     """Return the samples that `make_setup` reads, each repeated for every pass."""
+    catalogue = samples.catalogue if isinstance(samples, Scores) else samples
     free = any(vary.above == "free" for vary in goals.vary)
     trained = unseen_half(_all_switched_on(menu, goals), catalogue) is not None
-    passes = 1 + free + bool(menu.budgeted) + trained
     names = dict.fromkeys(channel.sample for channel in goals.channels)
+    passes = trained + 1 + free + bool(menu.budgeted)
+    if isinstance(samples, Scores):
+        names, passes = {}, int(trained)
     names_of_conditions = [channel.sample for channel in goals.channels if channel.require]
     signals = [catalogue.sample(name) for name in (*names, *names_of_conditions)]
     return [*catalogue.background] * passes + signals

@@ -102,6 +102,12 @@ def write_explorer(file: Path, page: Explorer) -> None:
     "these menus, else the leading objects of a signal].",
 )
 @click.option(
+    "--signal",
+    "signals",
+    multiple=True,
+    help="Sample whose efficiencies are measured as functions of its leading objects; repeatable.",
+)
+@click.option(
     "--scan",
     "scans",
     multiple=True,
@@ -124,6 +130,7 @@ def report(
     session: Session,
     output: Path,
     profiles: tuple[Path, ...],
+    signals: tuple[str, ...],
     scans: tuple[str, ...],
     figures: Path | None,
     explorer_file: Path | None,
@@ -148,7 +155,7 @@ def report(
             contents = without_bad_files(
                 samples,
                 lambda good: collect_contents(
-                    read, good, sets, steps, command=command, executor=engine, progress=advance
+                    read, good, sets, steps, signals, command=command, executor=engine, progress=advance
                 ),
             )
         page = _explorer(read, contents, engine) if explorer_file else None

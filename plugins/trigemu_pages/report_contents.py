@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from trigemu.menus.menu import Menu, named_apart
 from trigemu.rates.menu_rates import rates_of
 from trigemu.results.section import Contents, Profiles
 from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.sample import Sample
 from trigemu.studies.comparison import compare
 from trigemu.studies.efficiency import efficiencies
 from trigemu.studies.efficiency_profiles import Observable, ProfileSet, read_profiles
@@ -42,19 +43,22 @@ def collect_contents(
     catalogue: Catalogue,
     profiles: Sequence[ProfileSet] = (),
     scans: Sequence[Steps] = (),
+    signals: Sequence[str] = (),
     *,
     command: str = "",
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Contents:
     """Compute the contents of a report on menus. Without `scans`, thresholds from rate budgets are scanned.
-    Without `profiles`, turn-ons of leading objects are measured on the first signal sample that has such
-    objects, if the menus can be run on it. TrigemuError if a request cannot be met."""
+    Turn-ons of leading objects are measured on `signals`; without these and `profiles`, on the first signal
+    sample that has such objects, if the menus can be run on it. TrigemuError if a request cannot be met."""
     menus = named_apart(menus)
     names = {trigger.name for menu in menus for trigger in menu.enabled}
     for step in scans:
         if step.trigger not in names:
             raise TrigemuError(f"scan: unknown trigger {step.trigger!r}{nearest(step.trigger, names)}")
+    for signal in signals:
+        catalogue.sample(signal)  # before the passes over the events
     emulation = emulate(menus, catalogue, executor=executor, progress=progress)
     emulation = with_warnings(emulation, executor)
     comparison = compare(emulation) if len(menus) > 1 else None
@@ -71,7 +75,7 @@ def collect_contents(
             for step in (_of_menu(scans, menu) if scans else _around_solutions(menu))
         ),
         profiles=tuple(profiles),
-        turnons=tuple(_turnons(emulation, profiles, executor)),
+        turnons=tuple(_turnons(emulation, profiles, signals, executor)),
         command=command,
     )
 
@@ -129,33 +133,39 @@ def _around_solutions(menu: Menu) -> Iterator[Steps]:
             yield Steps(trigger.name, tuple(trigger.solution.threshold + width * i for i in offsets))
 
 
-def _turnons(emulation: Emulation, requested: Sequence[ProfileSet], executor: Any) -> Iterator[Profiles]:
+def _turnons(
+    emulation: Emulation, requested: Sequence[ProfileSet], signals: Sequence[str], executor: Any
+) -> Iterator[Profiles]:
+    menus, catalogue = emulation.menus, emulation.catalogue
     for profiles in requested:
-        result = profiles.measure(emulation.menus, emulation.catalogue, executor=executor)
+        result = profiles.measure(menus, catalogue, executor=executor)
         yield Profiles(profiles.observables, result, profiles)
-    if requested:
-        return
-    observables: tuple[Observable, ...] = ()
-    for sample in emulation.catalogue.samples:
-        if sample.table.role == "signal" and not observables:
-            observables, signal = _leading_objects(emulation, sample.schema.collections), sample.name
+    for signal in signals:
+        yield _leading_objects(emulation, catalogue.sample(signal), executor)
+    if not (requested or signals):
+        with suppress(TrigemuError):  # nobody requested these turn-ons, so a failure is not an error
+            known = (sample for sample in catalogue.samples if sample.table.role == "signal")
+            if sample := next((sample for sample in known if _observables(emulation, sample)), None):
+                yield _leading_objects(emulation, sample, executor)
+
+
+def _leading_objects(emulation: Emulation, signal: Sample, executor: Any) -> Profiles:
+    """Measure the turn-ons of leading objects on a signal. TrigemuError if it has none that menus read."""
+    if not (observables := _observables(emulation, signal)):
+        known = ", ".join(OBJECTS)
+        raise TrigemuError(f"sample {signal.name!r} has no collection that the menus read, of {known}")
     edges = [observable.profile for observable in observables]
-    # nobody requested these turn-ons, so a failure is not an error
-    with suppress(TrigemuError):
-        if edges:
-            result = efficiencies(emulation.menus, emulation.catalogue, [signal], edges, executor=executor)
-            yield Profiles(observables, result, None)
+    result = efficiencies(emulation.menus, emulation.catalogue, [signal.name], edges, executor=executor)
+    return Profiles(observables, result, None)
 
 
-def _leading_objects(
-    emulation: Emulation, collections: Mapping[str, frozenset[str]]
-) -> tuple[Observable, ...]:
+def _observables(emulation: Emulation, signal: Sample) -> tuple[Observable, ...]:
     """Return the leading pT of each object that is read by the menus and present in the signal."""
     read = {collection for collection, _ in make_plan(emulation.menus).needs}
     return tuple(
         Observable(expression=f"{name}[0].pt", bins=bins, label=f"leading {name} pT", unit="GeV")
         for name, bins in OBJECTS.items()
-        if name in read and name in collections
+        if name in read and name in signal.schema.collections
     )
 
 

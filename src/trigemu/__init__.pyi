@@ -4,8 +4,7 @@ from .base.errors import TrigemuError as TrigemuError
 from .base.mapping import Engine as Engine
 from .base.processes import worker_pool as worker_pool
 from .emulation.budgets import solve_budgets as solve_budgets
-from .emulation.decisions import decisions as decisions
-from .emulation.event_table import event_table as event_table
+from .emulation.event_table import decisions as decisions, event_table as event_table
 from .emulation.loop import emulate as emulate
 from .emulation.plan import decide as decide, make_plan as make_plan
 from .emulation.reweight import at_luminosity as at_luminosity, at_pileup as at_pileup

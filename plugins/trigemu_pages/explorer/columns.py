@@ -11,7 +11,6 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.counting.patterns import PatternTable
 from trigemu.emulation import scaling
 from trigemu.emulation.event_table import EventColumn
 from trigemu.emulation.plan import make_plan
@@ -38,11 +37,6 @@ class Unseen:
         return np.where(half == self.half, self.scales[sample], 1.0 if self.half is None else 0.0)
 
 
-def sums_of(scores: Scores) -> PatternTable:
-    """Return the sums of the weights of all events of the background by sample and half."""
-    return scores.table.by_half()
-
-
 def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
     """Return the half for the triggers of menus, disabled ones too. TrigemuError if they were fitted to
     different halves."""
@@ -64,7 +58,7 @@ def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
         )
     half = halves.pop() if halves else None
     none = np.ones(len(scores.catalogue.samples))
-    scales = none if half is None else scaling.half_scales(sums_of(scores), half, scores.catalogue)
+    scales = none if half is None else scaling.half_scales(scores.table.by_half(), half, scores.catalogue)
     return Unseen(half, tuple(fitted), scales)
 
 

@@ -177,20 +177,35 @@ def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, A
     menu, catalogue = contents.menus[number], contents.scores.catalogue
     fitted = contents.unseen.fitted[number]
     constant = scaling.constant_in(menu) - fitted
+    triggers = [
+        _trigger_entry(columns, number, menu, trigger)
+        | {"fitted": trigger.name in fitted, "constant": trigger.name in constant}
+        for trigger in menu.triggers
+    ]
     return {
         "name": menu.name,
         "file": menu.path.name,
         "scale": scaling.crossing_scale(menu, catalogue),
         "levels": list(menu.levels),
         "order": list(menu.order),
-        "triggers": [
-            _trigger_entry(columns, number, menu, trigger)
-            | {"fitted": trigger.name in fitted, "constant": trigger.name in constant}
-            for trigger in menu.triggers
-        ],
+        "triggers": triggers,
+        "pick": _pick(contents, number, triggers),
         "text": pieces_of(contents.texts[number], menu, catalogue.table.name),
         "warnings": list(contents.rates[number].warnings),
     }
+
+
+def _pick(contents: Contents, number: int, triggers: Sequence[Mapping[str, Any]]) -> str:
+    """Return the trigger that a page shows first: one that the first menu does not have, whose threshold can
+    be moved, with the largest share."""
+    shares = {rates.name: rates.share.hz for rates in contents.rates[number].triggers}
+    known = {trigger.name for trigger in contents.menus[0].enabled} if number else set()
+
+    def matters(trigger: Mapping[str, Any]) -> tuple[bool, bool, float]:
+        name = trigger["name"]
+        return trigger["fixed"] is None and name in shares, name not in known, shares.get(name, 0.0)
+
+    return str(max(triggers, key=matters)["name"])
 
 
 def _trigger_entry(columns: Columns, number: int, menu: Menu, trigger: Trigger) -> dict[str, Any]:

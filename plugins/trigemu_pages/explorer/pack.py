@@ -23,7 +23,7 @@ from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples import split
 from trigemu.triggers.base import BitKind
 
-from .columns import Columns, Contents, sums_of
+from .columns import Columns, Contents
 from .menu_data import ALWAYS, Reach, as_json, decision_of, menu_entry, reach_of
 
 #: Fewer events than this need less space individually than merged.
@@ -242,7 +242,7 @@ def background_rows(contents: Contents, columns: Columns) -> Rows:
 def _factors(contents: Contents) -> FloatArray:
     """Return the distinct factors on the contribution of fitted triggers, ascending; there are few
     samples."""
-    sums = sums_of(contents.scores)
+    sums = contents.scores.table.by_half()
     factors = np.unique(contents.unseen.factor(sums.sample, sums.half))
     if len(factors) > _MOST_FACTORS:
         raise TrigemuError(
@@ -252,7 +252,7 @@ def _factors(contents: Contents) -> FloatArray:
 
 
 def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[str, Any]:
-    sums, unseen = sums_of(contents.scores), contents.unseen
+    sums, unseen = contents.scores.table.by_half(), contents.unseen
     of_fitted = sums.largest * unseen.factor(sums.sample, sums.half)
     events, begins, cells, _ = ordered(background_rows(contents, columns), with_cells=True)
     return _table(arrays, events, begins, cells) | {

@@ -228,11 +228,12 @@ def _efficiencies(profiles: Profiles) -> Iterator[Section]:
             parts.append(Section(observable.name, pictures=drawn))
     if not parts:
         return
+    title = "Efficiencies" if profiles.profile_set else f"Efficiencies for {efficiencies.samples[0]}"
     if all(len(part.pictures) == 1 for part in parts):
         alone = tuple(picture for part in parts for picture in part.pictures)
-        yield Section("Efficiencies", tuple(_text(profiles)), pictures=alone)
+        yield Section(title, tuple(_text(profiles)), pictures=alone)
     else:
-        yield Section("Efficiencies", tuple(_text(profiles)), parts=tuple(parts))
+        yield Section(title, tuple(_text(profiles)), parts=tuple(parts))
 
 
 def _text(profiles: Profiles) -> Iterator[str]:

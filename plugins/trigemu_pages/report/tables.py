@@ -42,7 +42,9 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
     by_construction = 0
     for variant in contents.variants:
         values = _values(variant, made)
-        for reference in (r for profiles in contents.profiles for r in profiles.of(variant.menu.name)):
+        for reference in (
+            r for profiles in contents.profiles for r in profiles.references_to(variant.menu.name)
+        ):
             what = f"{reference.trigger or ''} {NAMES.get(reference.quantity, reference.quantity)}".lstrip()
             value = values.get((reference.trigger, reference.quantity))
             here, published, ratio = _compared(reference, value)

@@ -47,15 +47,15 @@ def scores(
     """Write the scores of the events that MENUs may accept, for rates at any thresholds.
 
     The file has the events that a trigger accepts at its loosest threshold: sample, id, parent, half, weight
-    (Hz), each score (score_NAME) and each decision without a score (fired_NAME). With it, scan, calibrate
-    and explore read no events of the background (--scores).
+    (Hz), each score (score_NAME) and each decision without a score (fired_NAME). With it, scan, calibrate,
+    explore and optimise read no events of the background (--scores).
     """
     if output.suffix != ".parquet":
         raise TrigemuError(f"{output} should end in .parquet")
     read = session.menus(*menus)
 
     def written(good: Catalogue, **how: Any) -> tuple[Scores, int]:
-        collected = score_pass(read, good, vary=vary, signals=signals, **how)
+        collected = score_pass(read, good, vary, signals, **how)
         return collected, write_scores(output, collected, __version__)
 
     def read_samples(good: Catalogue) -> list[Sample]:

@@ -1,17 +1,17 @@
-"""Event tables: decisions, scores and acceptances of the triggers of a menu event by event."""
+"""Decisions, scores and acceptances of the triggers of a menu, event by event."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray
-from trigemu.base.errors import TrigemuError, nearest
-from trigemu.base.mapping import engine_of
+from trigemu.base.errors import SampleError, TrigemuError, nearest
+from trigemu.base.mapping import CHUNK_EVENTS, engine_of
 from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
 from trigemu.emulation.budgets import solve_budgets
@@ -29,9 +29,10 @@ from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.workspace import Workspace
+from trigemu.samples.awkward import events_from_awkward, is_awkward
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.memory import SamplesLike, sample_in_memory, samples_of
 from trigemu.samples.sample import Sample
 from trigemu.samples.split import HALF_NAMES, half_of
 from trigemu.triggers.logic import Expression, parse_expression
@@ -74,9 +75,102 @@ def event_columns(chunk: Chunk, events: Events) -> dict[str, npt.NDArray[Any]]:
     return {"sample": sample, "id": events.id[core], "parent": parent, "half": half, "weight": weight}
 
 
-def join_columns(parts: Sequence[Columns]) -> Columns:
+def join_columns(parts: Sequence[Columns]) -> dict[str, npt.NDArray[Any]]:
     """Return the columns of consecutive events as one."""
+    if len(parts) == 1:
+        return dict(parts[0])
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:
+    """Return the decisions of the triggers of a menu, event by event.
+
+    Decisions are before prescales: whether the trigger would accept the event if no trigger of the menu had a
+    prescale. They include the seed, and through it earlier levels. A `random` trigger fires in every event,
+    because its rate is a prescale.
+
+    Parameters
+    ----------
+    menu : path or Menu
+        The menu. Thresholds from rate budgets must be known, as in `run(menu).menu` and `solve_budgets`.
+    events : Events, ak.Array, path, list of paths, or Catalogue
+        The events, as samples in `emulate`; their weights do not matter.
+    sample : str, optional
+        The name of a sample, if there are several.
+
+    Returns
+    -------
+    dict of str to ndarray
+        bool[n] for each enabled trigger, in the order of the menu, over the n events in their order.
+
+    Raises
+    ------
+    TrigemuError
+        If a threshold is unknown, or if there are several samples and none is named.
+    SampleError
+        If the events lack a column that a trigger needs.
+
+    Examples
+    --------
+    >>> import awkward as ak
+    >>> import trigemu
+    >>> jets = [[{"pt": pt, "eta": 0.0, "phi": 0.0}] for pt in (120.0, 80.0)]
+    >>> events = ak.Array({"jet": jets, "photon": ak.Array([[{"pt": 40.0, "eta": 1.0, "phi": 2.0}], []])})
+    >>> trigemu.decisions("menus/primary.toml", events)
+    {'J100': array([ True, False]), 'G30': array([ True, False])}
+    """
+    input_menu = menu_of(menu)
+    task = _Decide(input_menu.part([trigger.name for trigger in input_menu.enabled]))
+    for trigger in task.menu.triggers:
+        if trigger.budget and not trigger.solution:
+            raise TrigemuError(
+                f"{trigger.place}: trigger {trigger.name!r}: its threshold follows from "
+                f"{trigger.budget.key} = {trigger.budget.hz:g}, which needs the full background: give the "
+                f"menu of a run, run(menu, samples).menu, or that of solve_budgets(menu, samples)"
+            )
+    if is_awkward(events):
+        events = events_from_awkward(events)
+    if not isinstance(events, Events):
+        return task.of_sample(samples_of(events), sample)
+    plan, parts = make_plan(task.menu), [events]
+    if events.core == slice(None):  # otherwise they include their neighbouring crossings
+        if len(events):
+            plan.check(sample_in_memory(events))
+        starts = range(0, max(len(events), 1), CHUNK_EVENTS)
+        parts = [events[start : start + CHUNK_EVENTS] for start in starts]
+    return task.merge([task(plan, None, part) for part in parts])
+
+
+def fired_in(menu: Menu, catalogue: Catalogue, trigger: str, sample: str | None) -> BoolArray:
+    """Return the decisions of one trigger of a solved menu on a sample of a catalogue; see `decisions`."""
+    part = menu.part([trigger])
+    on = (replace(other, enabled=other.enabled or other.name == trigger) for other in part.triggers)
+    part = replace(part, triggers=tuple(on))  # a disabled trigger would not be compiled
+    return _Decide(part).of_sample(catalogue, sample)[trigger]
+
+
+@dataclass(frozen=True)
+class _Decide:
+    """The task that returns the raw decisions of the enabled triggers of a menu."""
+
+    menu: Menu
+
+    def __call__(self, plan: Plan, chunk: Chunk | None, events: Events) -> dict[str, BoolArray]:
+        raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
+        return {trigger.name: raw[trigger.name] for trigger in self.menu.enabled}
+
+    def merge(self, parts: Sequence[dict[str, BoolArray]]) -> dict[str, BoolArray]:
+        return join_columns(parts)
+
+    def of_sample(self, catalogue: Catalogue, name: str | None) -> dict[str, BoolArray]:
+        """Return the decisions on a sample, which need not be named if there is only one."""
+        if name is None and len(catalogue.samples) > 1:
+            known = ", ".join(repr(sample.name) for sample in catalogue.samples)
+            raise SampleError(f"{catalogue.path} has several samples: name one as sample=… ({known})")
+        sample = catalogue.samples[0] if name is None else catalogue.sample(name)
+        plan = make_plan(self.menu)
+        plan.check(sample)
+        return self.merge([*over_samples([sample], Job((self.menu,), plan, catalogue), self)])
 
 
 @dataclass(frozen=True)

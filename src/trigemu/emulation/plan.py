@@ -129,17 +129,19 @@ class Plan:
         the name of the first sample, and the number of others."""
         lacking: dict[str, list[Sample]] = {}
         for sample in samples:
-            for problem in self._problems(sample):
-                lacking.setdefault(problem, []).append(sample)
-        for problem, (first, *others) in lacking.items():
-            more = f" (and {len(others)} other{'s' * (len(others) > 1)})" if others else ""
-            yield problem.replace(_SAMPLE, f"{_named(first)}{more}")
+            for _, (first, *others), problem in self.lacking(sample):
+                text = f"{first.place}: trigger {first.name!r}: {problem}{_also(others)}"
+                lacking.setdefault(text, []).append(sample)
+        for text, (sample, *further) in lacking.items():
+            more = f" (and {len(further)} other{'s' * (len(further) > 1)})" if further else ""
+            yield text.replace(_SAMPLE, f"{_named(sample)}{more}")
 
-    def _problems(self, sample: Sample) -> Iterator[str]:
-        """Yield the same of one sample, whose name is left to be filled in."""
+    def lacking(self, sample: Sample) -> Iterator[tuple[str, Sequence[Trigger], str]]:
+        """Yield what a sample lacks: its name, the triggers that need it, and a message in which the name of
+        the sample is left to be filled in."""
         for slot in self.slots:
             if problem := lacks_neighbours(sample, slot.compiled, _SAMPLE):
-                yield f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {problem}"
+                yield "neighbouring crossings", [slot.trigger], problem
         needed: dict[Need, tuple[Need, dict[tuple[str, str], Trigger]]] = {}
         for need, triggers in self.needs.items():
             known = not need[0] or need[0] in sample.schema.collections
@@ -147,8 +149,12 @@ class Plan:
             needed.setdefault(same, (need, {}))[1].update({(t.place, t.name): t for t in triggers})
         for need, needing in needed.values():
             if problem := lacks(sample, need, _SAMPLE, self.objects):
-                first, *others = needing.values()
-                yield f"{first.place}: trigger {first.name!r}: {problem}{_also(others)}"
+                collection, column = need
+                known = collection in sample.schema.collections
+                name = f"{collection}.{column}" if known else collection or column
+                if (decision := decision_in(need)) is not None:
+                    name = f"stored decision {decision}"
+                yield name, [*needing.values()], problem
 
     def check_background(self, catalogue: Catalogue) -> None:
         """Raise SampleError if the `catalogue` has no background, or if it lacks columns that the triggers

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from trigemu.base.errors import SampleError
-from trigemu.emulation.plan import lacks, lacks_neighbours, make_plan
+from trigemu.emulation.plan import make_plan
 from trigemu.menus.menu import LeftOut, Menu
 from trigemu.menus.read import MenuLike, menu_of
-from trigemu.samples.events import Need, decision_in
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.samples.sample import Sample
 
 
 def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
@@ -48,7 +46,15 @@ def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
     (LeftOut(name='L1_MET90', missing='met'), LeftOut(name='L1_E20', missing='electron'))
     """
     menu, catalogue = menu_of(menu), samples_of(samples)
-    missing = _missing(menu, catalogue.background)
+    plan = make_plan(menu)
+    missing: dict[str, str] = {}
+    for sample in catalogue.background:
+        for lacked, triggers, _ in plan.lacking(sample):
+            for trigger in triggers:
+                missing.setdefault(trigger.name, lacked)
+    for name, bit in plan.bits[0].items():  # equal triggers lack the same
+        if (first := plan.slots[bit].trigger.name) in missing:
+            missing.setdefault(name, missing[first])
     for name in menu.order:  # each follows those that it reads
         read = next((other for other in menu.trigger(name).inputs() if other in missing), None)
         if read is not None:
@@ -65,25 +71,3 @@ def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
     if not fed.enabled:
         raise SampleError(f"{menu.path}: the samples can feed none of its triggers: {fed.left_out_text}")
     return fed
-
-
-def _missing(menu: Menu, samples: tuple[Sample, ...]) -> dict[str, str]:
-    """Return what the samples lack for triggers that read events, by the names of these."""
-    plan = make_plan(menu)
-    missing: dict[str, str] = {}
-    for need, triggers in plan.needs.items():
-        lacking = next((sample for sample in samples if lacks(sample, need)), None)
-        if lacking:
-            missing |= {t.name: _name(need, lacking) for t in triggers if t.name not in missing}
-    for name, bit in plan.bits[0].items():
-        if any(lacks_neighbours(sample, plan.slots[bit].compiled) for sample in samples):
-            missing.setdefault(name, "neighbouring crossings")
-    return missing
-
-
-def _name(need: Need, sample: Sample) -> str:
-    """Return the name of what a sample lacks."""
-    if (decision := decision_in(need)) is not None:
-        return f"stored decision {decision}"
-    collection, column = need
-    return f"{collection}.{column}" if collection in sample.schema.collections else collection or column

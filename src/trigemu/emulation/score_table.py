@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +42,6 @@ from trigemu.emulation.event_table import (
     Columns,
     EventColumn,
     event_columns,
-    join_columns,
 )
 from trigemu.emulation.loop import Emulation, counts_rejected
 from trigemu.emulation.plan import Plan, ThresholdLadder, bit_of_words, decide, make_plan, pack
@@ -66,11 +67,10 @@ PLAIN_COLUMNS = (
 FACTOR = 10
 #: Rates that differ by this fraction are the same in the search for default ranges.
 _SAME = 1e-9
-#: The leading bits that make a bin: sign, exponent, and a step of at most 0.4 %.
-_BITS = 20
-_REST = 64 - _BITS
+#: The number of bits of a score that its bin drops; 20 remain: sign, exponent, and a step of at most 0.4 %.
+_DROPPED = 44
 #: The bin of scores from 0.
-_ZERO = 2 ** (_BITS - 1)
+_ZERO = 2**19
 
 
 class ThresholdRange(NamedTuple):
@@ -108,8 +108,9 @@ class ScoreTable:
         """Return the pattern table of all events. words: uint64[n, v]; keys: The further keys, int64[n]
         each."""
         tables = [rest]
-        for sample in np.unique(self["sample"]).tolist():
-            rows = np.flatnonzero(self["sample"] == sample)
+        bounds = np.flatnonzero(np.diff(self["sample"], prepend=-1, append=-1)).tolist()
+        for rows in starmap(slice, pairwise(bounds)):  # events of one sample follow each other
+            sample = int(self["sample"][rows.start])
             made_from = (self["parent"][rows], self["id"][rows]) if sample in shared else None
             counted = (words[rows], self["weight"][rows], keys.take(rows))
             tables.append(
@@ -118,10 +119,20 @@ class ScoreTable:
         return complete_table(tables)
 
 
-def merge_score_tables(tables: Sequence[ScoreTable]) -> ScoreTable:
-    """Return the sum of one or more tables, with their events concatenated."""
-    rest = merge_tables([table.rest for table in tables])
-    return ScoreTable(join_columns([table.columns for table in tables]), rest)
+def merge_score_tables(tables: Iterable[ScoreTable]) -> ScoreTable:
+    """Return the sum of one or more tables, with their events concatenated. Tables from an iterator are in
+    memory only once."""
+    columns: defaultdict[str, list[npt.NDArray[Any]]] = defaultdict(list)
+    rests = []
+    for table in tables:
+        rests.append(table.rest)
+        for name, values in table.columns.items():
+            columns[name].append(values)
+    joined = {}
+    for name in [*columns]:
+        first, *others = columns.pop(name)
+        joined[name] = np.concatenate([first, *others]) if others else first
+    return ScoreTable(joined, merge_tables(rests))
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,7 +159,7 @@ class Scores:
 
     @cached_property
     def _tables(self) -> dict[str, ScoreTable]:
-        table = merge_score_tables([*self._pass()])
+        table = merge_score_tables(self._pass())
         if not self.signal_names:
             return {"": table}
         numbers = {name: self.catalogue.sample(name).number for name in self.signal_names}
@@ -210,22 +221,8 @@ class Scores:
         return Emulation(input_menus, solved, self.catalogue, plan, counted, half, fitted)
 
     def solve_budgets(self, menus: MenusLike) -> tuple[Menu, ...]:
-        """Return menus with their rate budgets solved, as the function `solve_budgets` does.
-
-        Parameters
-        ----------
-        menus : path, Menu, or list of these
-            Menus of triggers in the table.
-
-        Returns
-        -------
-        tuple of Menu
-
-        Raises
-        ------
-        TrigemuError
-            If a budget cannot be met, or not with the scores in the table.
-        """
+        """Return menus of triggers in the table with their rate budgets solved, as the function
+        `solve_budgets` does. TrigemuError if a budget cannot be met with the scores in the table."""
         menus = tuple(map(at_own_column, menus_of(menus)))
         if not any(menu.budgeted for menu in menus):
             return menus
@@ -257,25 +254,8 @@ class Scores:
         )
 
     def score(self, trigger: str, menu: MenuLike | None = None) -> FloatArray:
-        """Return the score of a trigger for each event of the background.
-
-        Parameters
-        ----------
-        trigger : str
-            The name of a trigger with a threshold.
-        menu : path or Menu, optional
-            Its menu; by default the first one that the table was made for.
-
-        Returns
-        -------
-        float64[n]
-            The scores; −∞ if they are not above the lowest threshold.
-
-        Raises
-        ------
-        TrigemuError
-            If the table has no such score.
-        """
+        """Return the score of a trigger for each event of the background, float64[n]; −∞ if it is not above
+        the lowest threshold. menu: its menu; by default the first one that the table was made for."""
         scored_menu = self.menus[0] if menu is None else menu_of(menu)
         column = self.column_of(scored_menu, scored_menu.trigger(trigger))
         if column.above is None:
@@ -283,24 +263,8 @@ class Scores:
         return np.asarray(self.table[column.name])
 
     def column_of(self, menu: Menu, trigger: Trigger) -> EventColumn:
-        """Return the score or decision of a trigger.
-
-        Parameters
-        ----------
-        menu : Menu
-            One of the menus.
-        trigger : Trigger
-            One of its triggers.
-
-        Returns
-        -------
-        EventColumn
-
-        Raises
-        ------
-        TrigemuError
-            If it is missing, or its scores are unknown.
-        """
+        """Return the score or decision of a trigger of a menu. TrigemuError if the table lacks it, or scores
+        just above its threshold."""
         column = self.stored.get(definition(menu, trigger))
         where = f"{trigger.place}: trigger {trigger.name!r}"
         if column is None:
@@ -400,19 +364,18 @@ def score_table(
     >>> f"{trigemu.rates_of(emulation).rate.hz / 1e3:.2f} kHz"
     '21.41 kHz'
     """
-    scores = score_pass(menus, catalogue, vary=vary, signals=signals, executor=executor, progress=progress)
+    scores = score_pass(menus, catalogue, vary, signals, executor, progress)
     _ = scores.table  # the pass over the events
     return scores
 
 
 def score_pass(
     menus: MenusLike,
-    catalogue: SamplesLike = None,
-    *,
-    vary: Mapping[str, tuple[float, float]] | None = None,
-    signals: str | Sequence[str] = (),
-    executor: Any = None,
-    progress: Progress | None = None,
+    catalogue: SamplesLike,
+    vary: Mapping[str, tuple[float, float]] | None,
+    signals: str | Sequence[str],
+    executor: Any,
+    progress: Progress | None,
 ) -> Scores:
     """Find the ranges of thresholds, and prepare a table whose events are read when they are asked for; the
     arguments are those of `score_table`."""
@@ -534,17 +497,18 @@ class _Bin(TableTask):
 
 def _bin_of(score: FloatArray) -> IntArray:
     """Return the bin of each score, int64[n] ≥ 0, ascending with the score."""
-    bits = score.view(np.int64) >> _REST
-    bins: IntArray = np.where(bits < 0, _ZERO - 1 - (bits & (_ZERO - 1)), _ZERO + bits)
-    return bins
+    return (_ordered(score.view(np.int64)) >> _DROPPED) + _ZERO
 
 
 def _below(bin_: int) -> float:
     """Return the largest number below all scores of a bin, or the lowest float."""
-    positive = bin_ >= _ZERO
-    size = (bin_ - _ZERO) << _REST if positive else ((_ZERO - bin_) << _REST) - 1
-    edge = float(np.array([size], np.int64).view(np.float64)[0])
-    return max(math.nextafter(edge if positive else -edge, -math.inf), -sys.float_info.max)
+    edge = _ordered(np.array([(bin_ - _ZERO) << _DROPPED])).view(np.float64)
+    return max(math.nextafter(float(edge[0]), -math.inf), -sys.float_info.max)
+
+
+def _ordered(bits: IntArray) -> IntArray:
+    """Return the bits of floats as integers that ascend with them, and these as the bits of floats."""
+    return bits ^ (bits >> 63 & np.iinfo(np.int64).max)
 
 
 def _range(binned: PatternTable, slot: int, threshold: float) -> tuple[float, float]:
@@ -644,16 +608,12 @@ class _Collect:
     signals: frozenset[int]  # The samples of which all events are kept
     stratum_of: tuple[int, ...]
 
-    @property
-    def strata(self) -> int:
-        return max(self.stratum_of, default=0) + 1
-
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScoreTable:
         work, core = Workspace(events), events.core
         words = decide(events, plan, work)[core]
         columns = event_columns(chunk, events)
         columns["stratum"] = np.zeros(len(words), np.int16)
-        if self.strata > 1:
+        if any(self.stratum_of):
             last = len(self.stratum_of) - 1  # a signal may have more interactions than the background
             stratum = np.array(self.stratum_of)[np.minimum(events.scalars[INTERACTIONS[1]][core], last)]
             columns["stratum"] = stratum.astype(np.int16)

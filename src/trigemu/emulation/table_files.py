@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from trigemu.base.arrays import IntArray
 from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import check_no_pipe, new_file, without_clock
 from trigemu.base.fingerprint import fingerprint
@@ -88,7 +89,16 @@ def write_scores(path: Path, scores: Scores, version: str) -> int:
             yield table.columns
 
     def metadata() -> dict[bytes, bytes]:
-        text = msgspec.json.encode(_about(scores, rest))
+        about = _About(
+            FORMAT,
+            {sample.name: _content(sample) for sample in scores.catalogue.background},
+            {name: _content(scores.catalogue.sample(name)) for name in scores.signal_names},
+            dict(scores.threshold_ranges),
+            [*scores.columns[len(PLAIN_COLUMNS) :]],
+            sorted(scores.made_with),
+            {name: getattr(rest, name).tolist() for name in COLUMNS if name != "words"},
+        )
+        text = msgspec.json.encode(about)
         return {KEY: text, DIGEST: hashlib.sha256(text).hexdigest().encode()}
 
     about = {"version": version, "menus": [menu.name for menu in scores.menus]}
@@ -216,18 +226,15 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
         ):
             about = _read_about(path, file.metadata.metadata or {}, catalogue)
             columns = (*PLAIN_COLUMNS, *about.columns)
-            read = file.read(columns=[column.name for column in columns])
+            arrays = {column.name: np.empty(file.metadata.num_rows, column.dtype) for column in columns}
+            start = 0
+            for group in range(file.num_row_groups):
+                read = file.read_row_group(group, [*arrays])
+                rows = slice(start, start := start + len(read))
+                for name, values in arrays.items():
+                    values[rows] = _numbers(read[name], catalogue) if name == "sample" else read[name]
     except (OSError, pyarrow.ArrowException) as error:
         raise TrigemuError(f"{path}: cannot be read as a score table: {error}") from error
-    numbers = {sample.name: sample.number for sample in catalogue.samples}
-    arrays: dict[str, Any] = {}
-    for column in columns:
-        if column.name == "sample":
-            named = read["sample"].combine_chunks()
-            number = np.array([numbers[name] for name in named.dictionary.to_pylist()], np.int32)
-            arrays["sample"] = number[named.indices.to_numpy()]
-        else:
-            arrays[column.name] = read[column.name].to_numpy()
     sums: dict[str, Any] = {
         name: np.array(values, np.float64 if name in _FLOATS else np.int64)
         for name, values in about.rest.items()
@@ -251,6 +258,14 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     )
 
 
+def _numbers(names: Any, catalogue: Catalogue) -> IntArray:
+    """Return the number of each sample of a column of their names, int64[n]."""
+    named = names.combine_chunks()
+    numbers = [catalogue.sample(name).number for name in named.dictionary.to_pylist()]
+    of_events: IntArray = np.array(numbers, np.int64)[named.indices.to_numpy()]
+    return of_events
+
+
 class _About(msgspec.Struct, forbid_unknown_fields=True):
     """The metadata of a score table."""
 
@@ -261,18 +276,6 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
     columns: list[EventColumn]  # Scores, then decisions
     made_with: list[str]
     rest: dict[str, list[float]]  # The columns of the pattern table of the other events, but their patterns
-
-
-def _about(scores: Scores, rest: PatternTable) -> _About:
-    return _About(
-        FORMAT,
-        {sample.name: _content(sample) for sample in scores.catalogue.background},
-        {name: _content(scores.catalogue.sample(name)) for name in scores.signal_names},
-        dict(scores.threshold_ranges),
-        [*scores.columns[len(PLAIN_COLUMNS) :]],
-        sorted(scores.made_with),
-        {name: getattr(rest, name).tolist() for name in COLUMNS if name != "words"},
-    )
 
 
 def _read_about(path: Path, metadata: Mapping[bytes, bytes], catalogue: Catalogue) -> _About:

@@ -63,8 +63,6 @@ def _accepts(wide: Trigger, narrow: Trigger) -> bool:
     """Whether a trigger accepts all events that another one on the same score accepts."""
     shared = wide.coherent is not None and wide.coherent == narrow.coherent
     counts = wide.prescale == 1.0 or (shared and wide.prescale <= narrow.prescale)
-    return counts and wide.seed in (None, narrow.seed) and _threshold(wide) <= _threshold(narrow)
-
-
-def _threshold(trigger: Trigger) -> float:
-    return trigger.description.threshold if isinstance(trigger.description, ScoreKind) else 0.0
+    kinds = wide.description, narrow.description
+    low, high = (kind.threshold if isinstance(kind, ScoreKind) else 0.0 for kind in kinds)
+    return counts and wide.seed in (None, narrow.seed) and low <= high

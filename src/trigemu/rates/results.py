@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError, wrong_type
 from trigemu.base.shown import Named, Shown, part_of
-from trigemu.emulation.decisions import fired_in
+from trigemu.emulation.event_table import fired_in
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 

@@ -16,20 +16,13 @@ import numpy as np
 from scipy import sparse
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
-from trigemu.base.errors import SampleError, TrigemuError, numbers_of
+from trigemu.base.errors import SampleError
 from trigemu.base.shown import Named, WithHistograms, histogram_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import (
-    Keys,
-    PatternTable,
-    complete_table,
-    count_patterns,
-    empty_table,
-    merge_tables,
-)
+from trigemu.counting.patterns import complete_table, empty_table
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.sums import RateSums
-from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
+from trigemu.emulation.engine import Job, Progress, over_samples
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import Plan, check_needs, make_plan
 from trigemu.menus.menu import Menu
@@ -40,9 +33,10 @@ from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, Rate, TriggerRates
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need
+from trigemu.samples.events import Need
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.studies.efficiency import binned
+from trigemu.studies.efficiency import CountProfiles, binned
+from trigemu.studies.intervals import edges_of
 from trigemu.triggers.base import Context
 
 
@@ -136,9 +130,7 @@ def binned_rates(
     >>> [f"{part.menu_if_all.hz / 1e3:.1f} kHz" for part in result.bins]
     ['8.0 kHz', '10.0 kHz']
     """
-    menu, edges = menu_of(menu), numbers_of("the bin edges", edges)
-    if len(edges) < 2 or any(high <= low for low, high in pairwise(edges)):
-        raise TrigemuError(f"{observable!r}: expected at least two ascending bin edges")
+    menu, edges = menu_of(menu), edges_of(repr(observable), edges)
     axis = _Bins(Context(menu.scope).observable(observable), edges)
     catalogue = samples_of(catalogue, executor=executor)
     check_needs(catalogue.background, axis.number.needs(), f"{observable!r} needs")
@@ -281,24 +273,21 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
         The spectra of the quantities that at least one sample has.
     """
     context = Context(make_scope({}, {}, lambda key, message: None))
-    observables = {
-        number: None if quantity.name == "weight" else context.observable(quantity.name)
-        for number, quantity in enumerate(QUANTITIES)
-    }
+    observables = [_Weight() if q.name == "weight" else context.observable(q.name) for q in QUANTITIES]
     filled: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
     for sample in catalogue.samples:
         columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
         columns |= {("", scalar) for scalar in sample.schema.scalars}
-        available = {q: o for q, o in observables.items() if o is None or set(o.needs()) <= columns}
-        needs = frozenset(need for o in available.values() if o for need in o.needs())
-        task = _CountSpectra(tuple(available.items()), sample.number in catalogue.with_parents)
-        job = Job((), make_plan(()), catalogue, needs)
+        available = {q: o for q, o in enumerate(observables) if set(o.needs()) <= columns}
+        profiles = tuple((o, (*QUANTITIES[q].edges[:-1].tolist(), np.inf)) for q, o in available.items())
+        needs = frozenset(need for o in available.values() for need in o.needs())
+        job, task = Job((), make_plan(()), catalogue, needs), CountProfiles(profiles, catalogue.with_parents)
         parts = [*over_samples([sample], job, task, progress=progress)]
         merged = zip(*parts, strict=True) if parts else [[empty_table(1)]] * len(available)
         for q, tables in zip(available, merged, strict=True):
-            table, n = complete_table(tables), len(QUANTITIES[q].edges) - 1
+            table, n = complete_table(tables), len(QUANTITIES[q].edges)
             rows = np.arange(len(table))
-            bins = sparse.csr_array((np.ones(len(table)), (rows, table.bin)), (len(table), n))
+            bins = sparse.csr_array((np.ones(len(table)), (rows, table.bin)), (len(table), n))[:, :-1]
             shared = table.interactions.variance(rows, bins) if table.interactions else 0.0
             filled[q][0][sample.name] = bins.T @ table.weight
             filled[q][1][sample.name] = bins.T @ table.square + shared
@@ -307,31 +296,8 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
 
 
 @dataclass(frozen=True)
-class _CountSpectra:
-    """The task that sums the weights of a chunk in the bins of each quantity; the last bin includes higher
-    values, and values below the first one are left out."""
+class _Weight(Number):
+    """The size of the weight of an event."""
 
-    quantities: tuple[tuple[int, Number | None], ...]  # The positions, each with its observable
-    with_parents: bool
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[PatternTable, ...]:
-        work, core = Workspace(events), events.core
-        tables = []
-        for number, observable in self.quantities:
-            edges = QUANTITIES[number].edges
-            values = (observable.evaluate(work) if observable else np.abs(events.weight))[core]
-            rows = np.flatnonzero(values >= edges[0])  # not NaN
-            bins = np.minimum(np.searchsorted(edges, values[rows], "right") - 1, len(edges) - 2)
-            made_from = events.parent[core][rows], events.id[core][rows]
-            table = count_patterns(
-                chunk.sample,
-                np.zeros((len(rows), 1), np.uint64),
-                events.weight[core][rows],
-                Keys(bin=bins),
-                made_from=made_from if self.with_parents else None,
-            )
-            tables.append(table)
-        return tuple(tables)
-
-    def merge(self, parts: Sequence[tuple[PatternTable, ...]]) -> tuple[PatternTable, ...]:
-        return tuple(merge_tables(tables) for tables in zip(*parts, strict=True))
+    def _evaluate(self, work: Workspace) -> FloatArray:
+        return np.abs(work.events.weight)

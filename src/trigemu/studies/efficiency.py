@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, numbers_of, wrong_type
+from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, wrong_type
 from trigemu.base.shown import Named, WithCorrection, WithHistograms, view_of
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
@@ -35,6 +34,7 @@ from trigemu.studies.intervals import (
     Profile,
     Sums,
     accepted,
+    edges_of,
     shifts_of_gains,
     with_moved,
 )
@@ -46,8 +46,44 @@ MAX_CATEGORIES = 16
 _NAMED_SAMPLES = 3
 
 
+class _WithScaleFactors(WithCorrection):
+    """Efficiencies that can be divided by those of one of their menus or triggers."""
+
+    def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
+        """Return the efficiencies, or their ratios to one of them, as a correctionlib.schemav2.Correction;
+        those of several turn-ons as a CorrectionSet.
+
+        Inputs of a correction are the observable, `menu`, `trigger` ("" for the whole menu) and `variation`:
+        "nominal", or "up" and "down", the ends of the interval at 68 %. Bins without events give NaN. Its
+        name is the observable, followed by the category and the sample if there are any, separated by commas:
+        "jet[0].pt, n_jet == 1"; that of scale factors ends with " / " and the reference.
+        `model_dump_json()` is the text of its file.
+
+        Parameters
+        ----------
+        over : str or tuple of str, optional
+            The name of a menu, or of a menu and a trigger: the reference of scale factors; by default the
+            correction has efficiencies.
+        flow : {"error", "clamp"}
+            Whether a value outside of the bins is an error, or has the efficiency of the nearest bin.
+
+        Raises
+        ------
+        MissingExtraError
+            If correctionlib is not installed.
+
+        Notes
+        -----
+        Errors of scale factors are upper bounds, because the curves use the same events and the result has no
+        covariances. Relative to the first menu, or its trigger of the same name, the bound is σ(g)/ε₀ + |g|
+        σ(ε₀)/ε₀² with the gain g and its error, which includes the correlation; otherwise the relative errors
+        of both efficiencies are added.
+        """
+        return view_of(self).correction(self, over=over, flow=flow)
+
+
 @dataclass(frozen=True, repr=False)
-class Turnon(WithHistograms, WithCorrection, Named[Curve]):
+class Turnon(WithHistograms, _WithScaleFactors, Named[Curve]):
     """The efficiency curves as functions of one observable in one category; result["primary"] is the curve of
     a menu, result["primary", "J100"] that of one of its triggers."""
 
@@ -80,41 +116,12 @@ class Turnon(WithHistograms, WithCorrection, Named[Curve]):
         samples_text = f"{len(self.samples)} samples" if many else " + ".join(self.samples)
         return ", ".join(filter(None, (samples_text, "" if self.name == "all" else self.name)))
 
-    def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
-        """Return the efficiencies, or their ratios to one of them, as a correctionlib.schemav2.Correction.
-
-        Its inputs are the observable, `menu`, `trigger` ("" for the whole menu) and `variation`: "nominal",
-        or "up" and "down", the ends of the interval at 68 %. Bins without events give NaN.
-        `model_dump_json()` of the correction is the text of its file.
-
-        Parameters
-        ----------
-        over : str or tuple of str, optional
-            The name of a menu, or of a menu and a trigger: the reference of scale factors; by default the
-            correction has efficiencies.
-        flow : {"error", "clamp"}
-            Whether a value outside of the bins is an error, or has the efficiency of the nearest bin.
-
-        Raises
-        ------
-        MissingExtraError
-            If correctionlib is not installed.
-
-        Notes
-        -----
-        Errors of scale factors are upper bounds, because the curves use the same events and the result has no
-        covariances. Relative to the first menu, or its trigger of the same name, the bound is σ(g)/ε₀ + |g|
-        σ(ε₀)/ε₀² with the gain g and its error, which includes the correlation; otherwise the relative errors
-        of both efficiencies are added.
-        """
-        return view_of(self).correction(self, over=over, flow=flow)
-
     def _named(self) -> tuple[str, Mapping[Any, Curve]]:
         return "curve", {(c.menu, c.trigger) if c.trigger else c.menu: c for c in self.curves}
 
 
 @dataclass(frozen=True, repr=False)
-class Efficiencies(WithCorrection, Named[Turnon]):
+class Efficiencies(_WithScaleFactors, Named[Turnon]):
     """Efficiencies of menus and triggers on samples; result["jet[0].pt", "n_jet == 1"] is the curves as
     functions of an observable in a category. If there is only one category, it can be left out. If samples
     were measured separately, the name of the sample follows.
@@ -131,24 +138,6 @@ class Efficiencies(WithCorrection, Named[Turnon]):
     halved: tuple[str, ...]
     turnons: tuple[Turnon, ...]  #: The curves, for each observable and category
     warnings: tuple[str, ...] = ()  #: Warnings about the numbers
-
-    def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
-        """Return the corrections of all curves as a correctionlib.schemav2.CorrectionSet.
-
-        The name of a correction is its observable, followed by the category and the sample if there are any,
-        separated by commas: "jet[0].pt, n_jet == 1"; that of scale factors ends with " / " and the reference.
-
-        Parameters
-        ----------
-        over, flow
-            As in `Turnon.to_correction`.
-
-        Raises
-        ------
-        MissingExtraError
-            If correctionlib is not installed.
-        """
-        return view_of(self).correction(self, over=over, flow=flow)
 
     def _named(self) -> tuple[str, Mapping[Any, Turnon]]:
         categories = {turnon.category for turnon in self.turnons}
@@ -225,14 +214,14 @@ def efficiencies(
     categories = names_of("the categories", categories)
     catalogue = samples_of(catalogue, executor=executor)
     measured = [catalogue.sample(name) for name in dict.fromkeys(samples)]
-    _check(menus, measured, profiles, categories, triggers)
+    _check(menus, measured, bool(profiles), categories, triggers)
     require = measured[0].table.require if require is None else require
     context = Context(scope or menus[0].scope)
-    task = _CountProfiles(
+    task = CountProfiles(
         tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
+        catalogue.with_parents,
         tuple(context.condition(category) for category in categories),
         context.condition(require) if require else None,
-        catalogue.with_parents,
     )
     plan = make_plan(menus)
     for sample in measured:
@@ -277,7 +266,7 @@ def _plain(profiles: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
     listed = [profiles] if isinstance(profiles, Profile) else profiles
     if not isinstance(listed, list | tuple) or not all(isinstance(profile, Profile) for profile in listed):
         raise wrong_type("the profiles", profiles, "Profile(observable, edges), or a list of these")
-    return tuple(replace(p, edges=numbers_of(f"the bin edges of {p.observable!r}", p.edges)) for p in listed)
+    return tuple(replace(p, edges=edges_of(repr(p.observable), p.edges)) for p in listed)
 
 
 def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[str]:
@@ -296,7 +285,7 @@ def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[s
 def _check(
     menus: Sequence[Menu],
     samples: Sequence[Sample],
-    profiles: Sequence[Profile],
+    profiles: bool,
     categories: Sequence[str],
     triggers: Sequence[str],
 ) -> None:
@@ -311,9 +300,6 @@ def _check(
             )
     if len(categories) > MAX_CATEGORIES:
         raise TrigemuError(f"{len(categories)} categories: at most {MAX_CATEGORIES} are possible")
-    for profile in profiles:
-        if len(profile.edges) < 2 or any(high <= low for low, high in pairwise(profile.edges)):
-            raise TrigemuError(f"{profile.observable!r}: expected at least two ascending bin edges")
     names = [trigger.name for menu in menus for trigger in menu.enabled]
     for trigger in triggers:
         if trigger not in names:
@@ -321,15 +307,15 @@ def _check(
 
 
 @dataclass(frozen=True)
-class _CountProfiles:
+class CountProfiles:
     """The task that makes a pattern table for each profile. The last word of the patterns contains a bit for
     each category, and another bit for negative weights; the last bin is for values outside of the bins.
     halved: the samples of which only the unseen half is counted, because something was fitted to them."""
 
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
-    categories: tuple[Condition, ...]
-    require: Condition | None
     with_parents: frozenset[int]
+    categories: tuple[Condition, ...] = ()
+    require: Condition | None = None
     unseen: int | None = None
     halved: frozenset[int] = frozenset()
 

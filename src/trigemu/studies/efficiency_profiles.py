@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -44,7 +43,7 @@ from trigemu.observables.selections import Scope, read_scope
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 from trigemu.studies.efficiency import Efficiencies, efficiencies
-from trigemu.studies.intervals import Profile
+from trigemu.studies.intervals import Profile, edges_of
 from trigemu.studies.scan import parse_values
 
 _SECTIONS = ("profile", "objects", "sums", "observable", "category", "reference")
@@ -220,17 +219,14 @@ class ProfileSet:
         turnons = (replace(turnon, title=titles.get(turnon.category, "")) for turnon in result.turnons)
         return replace(result, turnons=tuple(turnons))
 
-    def of(self, menu: str) -> tuple[Reference, ...]:
+    def references_to(self, menu: str) -> tuple[Reference, ...]:
         """Return the published numbers of the menu with the name `menu`."""
         return tuple(reference for reference in self.references if reference.menu == menu)
 
 
 def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
     """Return the bin edges that `0:100:5` or a list describes. TrigemuError if they are not ascending."""
-    edges = parse_values(bins) if isinstance(bins, str) else bins
-    if len(edges) < 2 or any(high <= low for low, high in pairwise(edges)):
-        raise TrigemuError(f"bins {bins!r}: expected at least two ascending edges")
-    return edges
+    return edges_of(f"bins {bins!r}", parse_values(bins) if isinstance(bins, str) else bins)
 
 
 def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSet:

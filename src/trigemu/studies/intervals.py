@@ -12,19 +12,28 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import pairwise, product
 from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.errors import TrigemuError, numbers_of
 from trigemu.base.shown import WithCorrection, WithHistogram
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Solution
+
+
+def edges_of(what: str, edges: object) -> tuple[float, ...]:
+    """Return the edges of bins as a tuple of numbers. TrigemuError if they are not ascending."""
+    numbers = numbers_of(f"the bin edges of {what}", edges)
+    if len(numbers) < 2 or any(high <= low for low, high in pairwise(numbers)):
+        raise TrigemuError(f"{what}: expected at least two ascending bin edges")
+    return numbers
 
 
 @dataclass(frozen=True)

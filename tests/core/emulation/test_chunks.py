@@ -19,12 +19,17 @@ from trigemu import (
     Catalogue,
     Checkpoint,
     Menu,
+    Profile,
+    Steps,
+    binned_rates,
+    efficiencies,
     emulate,
     event_table,
     events_from_awkward,
     open_catalogue,
     rates_of,
     run,
+    scan,
     score_table,
     solve_budgets,
 )
@@ -143,6 +148,14 @@ def warnings(have: Given, executor: Engine | None) -> Any:
     return found
 
 
+def of_signal(have: Given, executor: Engine | None) -> Any:
+    menus, profile = [have.plain, have.budgets], Profile("met", EDGES)
+    found = efficiencies(menus, have.related, "s", profile, executor=executor)
+    assert found.turnons[0].curves[1].overall.gain_threshold_error > 0
+    return found.to_dict()
+
+
+STEPS, EDGES = [Steps("HT", (30.0, 60.0)), Steps("LEG", (20.0, 30.0))], (0.0, 20.0, 60.0)
 #: Everything that passes over events, and whether the order of chunks is that of what it gives.
 WAYS: dict[str, tuple[Callable[[Given, Engine | None], Any], bool]] = {
     "rates, parents": (
@@ -160,6 +173,12 @@ WAYS: dict[str, tuple[Callable[[Given, Engine | None], Any], bool]] = {
     "scores": (scores, True),
     "events": (of_events, True),
     "warnings": (warnings, False),
+    "scan": (lambda have, e: scan(have.fitted, STEPS, have.related, executor=e).to_dict(), False),
+    "bins": (
+        lambda have, e: binned_rates(have.fitted, "met", EDGES, have.related, executor=e).to_dict(),
+        False,
+    ),
+    "efficiencies": (of_signal, False),
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, fed_menu, run
+from trigemu.menus.menu import LeftOut
 from trigemu.samples.catalogue import Catalogue
 
 GOOD = """
@@ -138,3 +139,10 @@ def test_a_menu_of_which_nothing_remains(tmp_path: Path, samples: Catalogue) -> 
         TrigemuError, match=r"menu\.toml: .* none of its triggers: TAU \(tau\), ISO \(photon\."
     ):
         fed_menu(bad, samples)
+
+
+def test_equal_triggers_that_read_neighbouring_crossings(tmp_path: Path, samples: Catalogue) -> None:
+    legs = 'kind = "combination"\nlegs = [{ object = "jet" }, { object = "jet", crossing = -1 }]\n'
+    before = "".join(f'[[trigger]]\nname = "{name}"\n{legs}' for name in ("B1", "B2"))
+    fed = fed_menu(menu_from(tmp_path, before + GOOD), samples)
+    assert fed.left_out == tuple(LeftOut(name, "neighbouring crossings") for name in ("B1", "B2"))

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 from likeness import alike
-from toy_menus import EVENT_KINDS, as_toml, constant_parts, fitted_in, judged, menus, pt
+from toy_menus import as_toml, constant_parts, fitted_in, judged, menus, pt
 from toys import (
-    engine,
     evaluation_half,
     even_events,
     factors,
@@ -162,22 +161,6 @@ def test_a_half_stands_for_all_of_each_sample(tmp_path: Path) -> None:
 
 def original(event: dict[str, Any], events: list[dict[str, Any]]) -> float:
     return next(e["weight"] for e in events if e["met"] == event["met"])  # type: ignore[no-any-return]
-
-
-@pytest.mark.parametrize(("size", "workers"), [(1, 1), (40, 2)])
-def test_chunks_and_workers_change_no_bit_of_a_half(tmp_path: Path, size: int, workers: int) -> None:
-    """With scales that are no powers of two, and weights that vary by orders of magnitude."""
-    text = "".join(
-        f'[[trigger]]\nname = "T{i}"\nprescale = {1 + i / 3}\n{kind}\ngroup = "{"xy"[i % 2]}"\n'
-        + ('fitted_on = "toy"\n' if i == 2 else "")
-        for i, (kind, _) in enumerate(EVENT_KINDS)
-    )
-    catalogue = memory_catalogue({"a": toy_events(1, 90), "b": toy_events(2, 60)})
-    menu = menu_from(tmp_path, text)
-    reference = rates_of(emulate([menu], catalogue)).to_dict()
-    assert reference["half"]["name"] == "evaluation"
-    used = engine(size, workers)
-    assert alike(rates_of(emulate([menu], catalogue, executor=used)).to_dict(), reference)
 
 
 def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:

@@ -82,9 +82,9 @@ def test_it_says_what_is_wanted(folder: Path) -> None:
     assert found.labels == {
         "hard[0].pt": "leading pT", "met": "met", "n_hard == 1": "one", "n_hard > 1": "n_hard > 1"
     }  # fmt: skip
-    (rate,) = found.of("first")
+    (rate,) = found.references_to("first")
     assert rate == Reference(menu="first", quantity="rate_hz", value=20e3, source="a paper")
-    assert found.of("second") == ()
+    assert found.references_to("second") == ()
     assert found.scope is None
     assert len(found.sha256) == 64
     assert read(folder, FULL.replace('name = "mine"\n', "")).name == "profiles"  # as its file
@@ -111,9 +111,9 @@ def test_its_own_objects_say_what_names_mean(folder: Path) -> None:
         ('"n_hard >= 1"', '"n_hard >="', 5, "'n_hard >=': "),
         ('"hard[0].pt"', '"n_hard > 1"', 9, "'n_hard > 1': "),
         ("0:100:50", "0:100", 12, "values '0:100': expected FIRST:LAST:STEP"),
-        ("0:100:50", "0:40:50", 12, "bins '0:40:50': expected at least two ascending edges"),
-        ("[0, 20.5, 100]", "[0, 20.5, 20.5]", 16, "expected at least two ascending edges"),
-        ("[0, 20.5, 100]", "[1]", 16, "expected at least two ascending edges"),
+        ("0:100:50", "0:40:50", 12, "bins '0:40:50': expected at least two ascending bin edges"),
+        ("[0, 20.5, 100]", "[0, 20.5, 20.5]", 16, "expected at least two ascending bin edges"),
+        ("[0, 20.5, 100]", "[1]", 16, "expected at least two ascending bin edges"),
         ("[0, 20.5, 100]", "{ a = 1 }", 16, "bins = {'a': 1}: expected "),
         ("[0, 20.5, 100]", '[0, "a"]', 16, "bins = [0, 'a']: expected "),
         ('"n_hard > 1"', '"n_hard"', 23, "'n_hard': "),

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from likeness import alike
-from toys import engine, memory_catalogue, toy_events
+from toys import memory_catalogue, toy_events
 
 from trigemu import Menu, Profile, efficiencies, read_menu
 from trigemu.studies.intervals import Curve
@@ -101,18 +100,6 @@ def test_a_menu_with_a_budget_gains_nothing_over_itself(
     catalogue = memory_catalogue({"soft": background}, signals={"yy": toy_events(3, 100)})
     for curve in measured([write(tmp_path, n, MET + JET) for n in "ab"], catalogue).values():
         assert (curve.overall.gain, curve.overall.gain_error) == (0.0, 0.0)
-
-
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, background: list[dict[str, Any]]) -> None:
-    catalogue = memory_catalogue({"soft": background}, signals={"yy": toy_events(3, 200)})
-    menus = [write(tmp_path, "a", MUON), write(tmp_path, "b", MUON + MET + JET)]
-
-    def document(executor: Any = None) -> str:
-        result = efficiencies(menus, catalogue, "yy", PROFILE, executor=executor)
-        assert result.turnons[0].curves[1].overall.gain_threshold_error > 0
-        return result.to_dict()
-
-    assert alike(document(engine(30, 2)), document())
 
 
 def test_they_are_the_spread_over_toys(tmp_path: Path) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from likeness import alike
 from pileup_toys import crossing_catalogue, crossings
 from toy_menus import as_toml, judged, menus, pt
-from toys import engine, factors, memory_catalogue, menu_from, toy_events
+from toys import factors, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, emulate, rates_of
 from trigemu.api import Rate
@@ -95,13 +94,6 @@ def test_bins_add_up_and_one_bin_is_the_run(triggers: list[dict[str, Any]], seed
     several = binned_rates(menu, "n_jet", (0.0, 1.0, 2.0, 3.0, 10.0), catalogue)
     summed = math.fsum(part.rates.rate.hz for part in several.bins if part.rates)
     assert summed == pytest.approx(plain.rate.hz, rel=1e-9)
-
-
-def test_chunks_and_workers_change_no_bit(tmp_path: Path) -> None:
-    menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
-    catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
-    asked = (menu, "n_interaction", (0.0, 2.0, 6.0), catalogue)
-    assert alike(binned_rates(*asked, executor=engine(40, 2)).to_dict(), binned_rates(*asked).to_dict())
 
 
 def test_thresholds_from_budgets_are_found_on_all_bins(tmp_path: Path) -> None:

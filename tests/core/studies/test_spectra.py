@@ -40,12 +40,6 @@ def test_spectra_equal_a_brute_force(found: dict[str, Spectrum]) -> None:
                 assert found[name].variance[sample][i] == pytest.approx(squares, rel=1e-9, abs=1e-9)
 
 
-def test_counts_add_up_to_the_rate(found: dict[str, Spectrum]) -> None:
-    for sample, events in SAMPLES.items():
-        rate = math.fsum(e["weight"] for e in events)
-        assert found["n_jet"].sum_w[sample].sum() == pytest.approx(rate)
-
-
 def test_events_of_one_interaction_fluctuate_together() -> None:
     """The variance of a bin is that of the sums over its events of one parent."""
     events = [event | {"parent": number % 40} for number, event in enumerate(SAMPLES["a"])]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from likeness import alike
 from plugin_toys import write_card
-from toys import engine, memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
 from trigemu.api import MenuRates
@@ -224,11 +224,6 @@ def test_any_scan_equals_separate_runs(
 ) -> None:
     samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
     check(tmp_path_factory.mktemp("scan"), values, memory_catalogue(samples), keys)
-
-
-def test_workers_change_no_bit(tmp_path: Path, catalogue: Catalogue) -> None:
-    check(tmp_path, {"s": PATHS["s"][2]}, catalogue, 'fitted_on = "toy"', engine(80, 2))
-    check(tmp_path, {"lead": (10.0, 30.0), "photon": (8.0, 20.0)}, catalogue, executor=engine(40, 2))
 
 
 def test_values_that_are_scores(tmp_path: Path) -> None:

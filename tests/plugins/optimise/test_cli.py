@@ -137,6 +137,23 @@ def test_the_same_bytes_for_any_workers_and_from_a_checkpoint(files: Place, trig
     assert rates.rate.unseen_hz >= 0
 
 
+def test_from_a_score_table(files: Place, trigemu: Run) -> None:
+    """The same as from the events; a table that lacks some is refused."""
+    table = ("scores", "toy.toml", "--samples", "catalogue.toml", "-o", "t.parquet", "--vary", "J15=10:80")
+    ranges = (*table, "--vary", "MET40=20:90", "--vary")
+    assert optimised(trigemu)[0] == trigemu(*ranges, "J30=10:80", "--signal", "s")[0] == 0
+    expected = (files.folder / "new.toml").read_bytes()
+    status, text = optimised(trigemu, "--scores", "t.parquet")
+    assert status == 0, text
+    assert (files.folder / "new.toml").read_bytes() == expected
+    assert trigemu(*ranges, "J30=10:80")[0] == 0
+    status, text = optimised(trigemu, "--scores", "t.parquet")
+    assert (status, "made without --signal s" in text) == (2, True)
+    assert trigemu(*ranges, "J30=20:80", "--signal", "s")[0] == 0
+    status, text = optimised(trigemu, "--scores", "t.parquet")
+    assert (status, "threshold 10 is below 20" in text) == (2, True)
+
+
 def test_a_time_limit_ends_the_search(files: Place, trigemu: Run) -> None:
     status, text = optimised(trigemu, "--time-limit", "1e-9")
     assert status == 0, text

@@ -8,14 +8,12 @@ import {
   SLOTS,
   changedTriggers,
   firstPage,
-  firstPick,
   isMovable,
   nearestStep,
   prescaleOf,
   slotOf,
   thresholdAt,
   withHold,
-  withSlot,
   withTrigger,
 } from "./state.js";
 
@@ -79,19 +77,19 @@ function escaped(name) {
 export function decode(text, data, written, budget) {
   const fields = new Map(text.split("&").map((part) => halves(part, "=")));
   let page = firstPage(data, written, budget);
-  const a = slotFrom(fields.get("A"), data, written) ?? page.slots.A;
-  const b = slotFrom(fields.get("B"), data, written) ?? a;
-  page = withSlot(withSlot(page, "A", a), "B", b);
-  const two = fields.has("two");
-  const shown = two && SLOTS.includes(fields.get("show")) ? fields.get("show") : "A";
-  const slot = page.slots[shown];
+  const a = slotFrom(fields.get("A"), data, written);
+  if (a) {
+    const b = slotFrom(fields.get("B"), data, written) ?? a;
+    const two = fields.has("two");
+    const shown = two && SLOTS.includes(fields.get("show")) ? fields.get("show") : "A";
+    page = { ...page, slots: { A: a, B: b }, two, shown };
+  }
+  const slot = page.slots[page.shown];
   const pick = unescaped(fields.get("pick") ?? "");
   const asked = number(fields.get("budget"));
   return {
     ...page,
-    two,
-    shown,
-    pick: slot.triggers.has(pick) ? pick : firstPick(data.menus[slot.menu]),
+    pick: slot.triggers.has(pick) ? pick : data.menus[slot.menu].pick,
     budget: asked > 0 ? asked : budget,
   };
 }

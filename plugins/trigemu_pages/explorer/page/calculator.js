@@ -10,6 +10,7 @@ export class Calculator {
   #rates = new Map();
   #changes = new Map();
   #asWritten = new Map();
+  #between = null;
 
   constructor(data, written) {
     this.#data = data;
@@ -42,7 +43,9 @@ export class Calculator {
 
   /** Differences of two slots, a − b. */
   between(a, b) {
-    return this.engine("A").differences(a, b);
+    if (this.#between?.a !== a || this.#between.b !== b)
+      this.#between = { a, b, found: this.engine("A").differences(a, b) };
+    return this.#between.found;
   }
 
   scan(place, slot, trigger) {

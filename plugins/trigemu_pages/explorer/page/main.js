@@ -10,7 +10,7 @@ import { numbersOf } from "./everything.js";
 import { History } from "./history.js";
 import { Scheduler } from "./scheduler.js";
 import {
-  firstPick,
+  firstPage,
   SLOTS,
   slotOf,
   thresholdAt,
@@ -47,7 +47,9 @@ class App {
     this.data = data;
     this.written = data.menus.map((_, m) => asWritten(data, m));
     this.calculator = new Calculator(data, this.written);
-    this.budget = roundedUp(this.calculator.rates("A", this.written[0]).rate.hz);
+    const { slots } = firstPage(data, this.written);
+    const rates = SLOTS.map((place) => this.calculator.rates(place, slots[place]).rate.hz);
+    this.budget = roundedUp(Math.max(...rates));
     this.#history = new History(this.#fromAddress());
   }
 
@@ -118,7 +120,7 @@ class App {
 
   chooseMenu(m) {
     const slot = slotOf(this.written[m]);
-    this.show({ ...withSlot(this.page, this.page.shown, slot), pick: firstPick(this.data.menus[m]) }, true);
+    this.show({ ...withSlot(this.page, this.page.shown, slot), pick: this.data.menus[m].pick }, true);
   }
 
   undo() {

@@ -15,16 +15,11 @@ export function slotOf(written) {
   return { menu: written.menu, triggers: new Map(entries), holds: new Map() };
 }
 
-/** Return a page with the first menu as it is written in both slots; the budget is its rounded rate. */
+/** Return a page with the menu as it is written; the first two side by side, if there are several. */
 export function firstPage(data, written, budget) {
-  const slot = slotOf(written[0]);
-  return { slots: { A: slot, B: slot }, two: false, shown: "A", pick: firstPick(data.menus[0]), budget };
-}
-
-/** Return the name of the first trigger whose threshold can be moved, or of the first. */
-export function firstPick(menu) {
-  const movable = menu.triggers.find((trigger) => isMovable(trigger) && trigger.on);
-  return (movable ?? menu.triggers[0])?.name ?? null;
+  const two = written.length > 1;
+  const slots = { A: slotOf(written[0]), B: slotOf(written[two ? 1 : 0]) };
+  return { slots, two, shown: two ? "B" : "A", pick: data.menus[two ? 1 : 0].pick, budget };
 }
 
 /** Whether the threshold of a trigger has more than one offered step. */

@@ -106,6 +106,7 @@ def test_content_of_the_page(tmp_path: Path) -> None:
     assert random["decision"] == {"always": True}
     assert (random["prescale"], random["factor"]) == (1, 20e6 / 100)
     assert random["fixed"] == "It does not depend on events."
+    assert entry["pick"] == "J"  # the largest share among those with a threshold that can be moved
     assert data["bits"][combination["decision"]["bit"]] == {"name": "C"}
     assert combination["fixed"] == "The kind 'combination' has no score with a single threshold."
 

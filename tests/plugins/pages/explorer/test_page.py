@@ -117,7 +117,10 @@ def test_two_states(tab: chromium.Page, file: Path) -> None:
     typed(tab, "threshold of J in GeV", "60")
     assert tab.value("document.querySelector('.differences h2').textContent") == "B − A"
     assert tab.value("document.querySelectorAll('.differences tbody tr').length") > 1
+    assert " · B − A: -" in tab.value("document.querySelector('.menu-rate').textContent")
     assert cell(tab, 0, "A: total, unique").count("Hz") == 2
+    texts = "[...document.querySelectorAll('.turnon svg text')].map((text) => text.textContent)"
+    assert {"A", "B", "J"} <= {*tab.value(texts)}
     a, b = (tab.value(f"trigemuExplorer.toml('{place}')") for place in "AB")
     assert ("above = 30.0" in a, "above = 60.0" in b) == (True, True)
     assert tab.value("trigemuExplorer.csv('B')").startswith(

@@ -1,4 +1,4 @@
-// The change of the menu's rate, and the last column of the table of triggers: changes from the menu as
+// The change of the menu's rate, or its difference between two states, and the last column of the table of triggers: changes from the menu as
 // written, or the rates of the other of two states. They are painted after the rates.
 
 import { formatRate, signedRate } from "../numbers.js";
@@ -25,8 +25,10 @@ export class ChangesView {
     const isWritten = !changedTriggers(slot, written[slot.menu]).length;
     const { differences } = calculator.fromWritten(page.shown, slot);
     this.#header.paintChange(differences[0], isWritten);
-    if (page.two) this.#paintOther(page);
-    else this.#paintChanges(isWritten ? null : differences);
+    if (page.two) {
+      this.#header.paintDifference(calculator.between(page.slots.B, page.slots.A).differences[0]);
+      this.#paintOther(page);
+    } else this.#paintChanges(isWritten ? null : differences);
   }
 
   #paintChanges(differences) {

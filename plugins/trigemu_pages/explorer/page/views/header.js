@@ -116,7 +116,8 @@ export class HeaderView {
     parts.fill = el("div", { class: "fill" });
     parts.over = el("span");
     parts.change = el("span", { class: "soft" });
-    parts.other = el("p", { class: "soft" });
+    parts.other = el("span");
+    parts.difference = el("span");
     parts.half = el("p", { class: "soft" });
     parts.levels = el("p");
     return el(
@@ -126,7 +127,7 @@ export class HeaderView {
       el("div", { class: "gauge", "aria-hidden": "true" }, parts.fill),
       el("p", {}, el("label", {}, "budget ", field, " kHz"), ": ", parts.over),
       parts.levels,
-      parts.other,
+      el("p", { class: "soft" }, parts.other, parts.difference),
       parts.half,
     );
   }
@@ -162,6 +163,7 @@ export class HeaderView {
       parts.other,
       page.two ? `${other}: ${formatRate(app.calculator.rates(other, page.slots[other]).rate)}` : "",
     );
+    if (!page.two) setText(parts.difference, "");
     this.#paintControls(page);
     this.#paintNotes();
     clearTimeout(this.#timer);
@@ -176,6 +178,11 @@ export class HeaderView {
       this.#parts.change,
       isWritten ? "as written" : `${signedRate(hz, error)} from the menu as written`,
     );
+  }
+
+  /** Show the difference of the rates of two states; it is computed after the rates. */
+  paintDifference({ hz, error }) {
+    setText(this.#parts.difference, ` · B − A: ${signedRate(hz, error)}`);
   }
 
   #paintControls(page) {

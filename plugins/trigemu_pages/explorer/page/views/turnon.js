@@ -1,4 +1,5 @@
-// The turn-on of the menu, and of the trigger at hand, on a signal.
+// The turn-on of the menu beside that of the menu as written, or of the other of two states, and of the
+// trigger at hand, on a signal.
 /* global Plot */
 
 import { el } from "../dom.js";
@@ -55,7 +56,9 @@ export class TurnonView {
 
   key(page) {
     return [
-      page.slots[page.shown],
+      page.slots.A,
+      page.slots.B,
+      page.two,
       page.pick,
       page.shown,
       this.#signal.value,
@@ -71,10 +74,13 @@ export class TurnonView {
     const [s, t] = [Number(this.#signal.value), Number(this.#observable.value)];
     const signal = data.signals[s];
     const { observable, unit, edges } = signal.turnons[t];
+    const other = page.shown === "A" ? "B" : "A";
     const isOn = slot.triggers.get(page.pick)?.on;
     const curves = [
-      { label: "menu", bins: calculator.turnon(page.shown, s, t, slot, null) },
-      { label: "menu as written", bins: calculator.writtenTurnon(page.shown, s, t, slot.menu) },
+      { label: page.two ? page.shown : "menu", bins: calculator.turnon(page.shown, s, t, slot, null) },
+      page.two
+        ? { label: other, bins: calculator.turnon(other, s, t, page.slots[other], null) }
+        : { label: "menu as written", bins: calculator.writtenTurnon(page.shown, s, t, slot.menu) },
       ...(isOn ? [{ label: page.pick, bins: calculator.turnon(page.shown, s, t, slot, page.pick) }] : []),
     ].map((curve, k) => ({ ...curve, colour: LINES[k] }));
     const { mark, height } = legend(curves, this.#figure.width);

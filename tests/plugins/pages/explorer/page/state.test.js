@@ -27,7 +27,7 @@ const text = [
   "\n",
   { trigger: "G", key: "prescale", before: "prescale = ", after: "\n" },
 ];
-const data = { menus: [{ name: "a;b", triggers, text }], scores: [{ steps: [20, 30.5, 1e-7] }] };
+const data = { menus: [{ name: "a;b", triggers, text, pick: "J & <b>" }], scores: [{ steps: [20, 30.5, 1e-7] }] };
 const written = [asWritten(data, 0)];
 
 test("an address gives its state back", () => {
@@ -42,6 +42,14 @@ test("an address gives its state back", () => {
   assert.equal(page.slots.A.triggers.get("off").on, false);
   assert.deepEqual([page.two, page.shown, page.pick, page.budget], [true, "B", "G", 2000]);
   assert.deepEqual(decode(encode(page, data, written), data, written, 1), page);
+});
+
+test("two menus are shown side by side, with what the second one adds", () => {
+  const menus = [data.menus[0], { ...data.menus[0], name: "c", pick: "G" }];
+  const both = { ...data, menus };
+  const page = decode("", both, [asWritten(both, 0), asWritten(both, 1)], 1);
+  assert.deepEqual([page.slots.A.menu, page.slots.B.menu, page.two, page.shown], [0, 1, true, "B"]);
+  assert.equal(page.pick, "G");
 });
 
 test("what an address cannot say is ignored", () => {
