@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import combinations
 from typing import Any
 
+from trigemu.base.errors import few_of
 from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import Rate
 from trigemu.results.notes import legend, notes, notes_of_several, wholes
-from trigemu.results.numbers import count, several, signed
+from trigemu.results.numbers import count, signed
 from trigemu.results.rates import MENU_RATES, columns, row
-from trigemu.results.table import RATE_PARTS, Column, Page, Table, stacked
+from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.comparison import Common, Comparison
 
@@ -52,7 +54,7 @@ LESS = tuple(
 class _Comparison(View[Comparison]):
     def line(self, result: Comparison) -> str:
         variants = [name(variant.menu.name) for variant in result.variants]
-        return f"of {several(variants, _NAMED)}"
+        return f"of {few_of(variants, _NAMED)}"
 
     def page(self, result: Comparison, every: bool = False) -> Page:
         """What changed, then the rates of what differs. every: also the rates of what does not."""
@@ -135,44 +137,52 @@ def _matrices(result: Comparison) -> Iterator[dict[str, Any]]:
         yield {"a": a, "b": b, "triggers_a": of_a, "triggers_b": of_b, "hz": hz, "error_hz": errors}
 
 
+def _wholes(result: Comparison) -> list[dict[str, Rate]]:
+    """Return for each variant the rates of its levels, and of the menu if a variant has no levels: the rate
+    of a menu is that of its last level."""
+    with_menu = not all(variant.levels for variant in result.variants)
+    levels = ({f"level {level.name}": level.rate for level in v.levels} for v in result.variants)
+    menus = ({"menu": v.rate} if with_menu else {} for v in result.variants)
+    return [of_levels | of_menu for of_levels, of_menu in zip(levels, menus, strict=True)]
+
+
 def _rates(result: Comparison, triggers: Iterable[str]) -> Table:
     """Return the rates of triggers, a line per variant, with the difference from the first beside; then those
-    of the levels and the menu."""
+    of the levels or the menu."""
     head = [Column("name", "key", "trigger"), _VARIANT]
     for quantity in COMPARED:
         head.append(Column(quantity, "rate", quantity))
         head.append(Column(f"{quantity} less", "difference", "less the first"))
     table, first, differences = Table(head), result.variants[0].menu.name, _differences(result)
-    of_triggers: list[dict[str, Mapping[str, Rate]]]
     of_triggers = [{t.name: t.rates for t in variant.triggers} for variant in result.variants]
-    of_levels = [{f"level {level.name}": level.rate for level in v.levels} for v in result.variants]
-    of_wholes: list[dict[str, Mapping[str, Rate]]] = [
-        {what: {"total": rate} for what, rate in (*levels.items(), ("menu", variant.rate))}
-        for variant, levels in zip(result.variants, of_levels, strict=True)
-    ]
-    levels = dict.fromkeys(level for of_variant in of_levels for level in of_variant)
-    lines = [*((trigger, False) for trigger in triggers), *((whole, True) for whole in (*levels, "menu"))]
-    for what, is_whole in lines:
-        if is_whole:
-            table.add_gap()
+    of_wholes = [{what: {"rate": rate} for what, rate in rates.items()} for rates in _wholes(result)]
+
+    def add(what: str, variants: Sequence[Mapping[str, Mapping[str, Rate]]], style: RowStyle) -> None:
         label = what
-        for variant, rates in zip(result.variants, of_wholes if is_whole else of_triggers, strict=True):
+        for variant, rates in zip(result.variants, variants, strict=True):
             values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
-            for quantity in ("total",) if is_whole else COMPARED:
+            for column, quantity in zip(COMPARED, ["rate"] if style == "summary" else COMPARED, strict=False):
                 rate = rates.get(what, {}).get(quantity)
-                key = first, variant.menu.name, what, "rate_hz" if is_whole else f"{quantity}_hz"
-                change = differences.get(key)
-                values[quantity] = rate or "– "
-                values[f"{quantity} less"] = change and signed(*change, rate.hz if rate else 0.0)
-            table.add_record(values, "summary" if is_whole else "plain")
+                change = differences.get((first, variant.menu.name, what, f"{quantity}_hz"))
+                values[column] = rate or "– "
+                values[f"{column} less"] = change and signed(*change, rate.hz if rate else 0.0)
+            table.add_record(values, style)
             label = ""
+
+    for trigger in triggers:
+        add(trigger, of_triggers, "plain")
+    for whole in dict.fromkeys(what for rates in of_wholes for what in rates):
+        table.add_gap()
+        add(whole, of_wholes, "summary")
     return table
 
 
 def _gains(result: Comparison) -> Table:
     names = Column("a", "key", "from"), Column("b", "key", "to")
     rates = Column("gained", "rate", "gained"), Column("lost", "rate", "lost")
-    table = Table((*names, *rates, Column("rate", "difference", "menu rate")))
+    last = {variant.levels[-1].name if variant.levels else "menu" for variant in result.variants}
+    what = last.pop() if len(last) == 1 else "menu"
+    table = Table((*names, *rates, Column("rate", "difference", f"{what} rate")))
     gains = {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in result.gained}
     for d in result.differences:
         if d.what == "menu":
@@ -181,21 +191,21 @@ def _gains(result: Comparison) -> Table:
 
 
 def changes_table(result: Comparison) -> Table:
-    """Return what is defined differently, and how the rates change."""
-    known = _differences(result)
+    """Return what is defined differently, and how the rates change: of levels, those that change first."""
+    known, wholes = _differences(result), _wholes(result)
     rates = {(v.menu.name, t.name): t.total.hz for v in result.variants for t in v.triggers}
-    rates |= {(v.menu.name, "menu"): v.rate.hz for v in result.variants}
     table = Table(_CHANGES)
     for change in result.changes:
         before = rates.get((change.a, change.what), 0.0)
         changes = {q: known.get((change.a, change.b, change.what, f"{q}_hz")) for q in COMPARED}
         shown = {q: change and signed(*change, before) for q, change in changes.items()}
         table.add_record(asdict(change) | shown | _relative(changes["total"], before))
-    for gain in result.gained:
-        total = known.get((gain.a, gain.b, "menu", "rate_hz"))
-        if total and (result.changes or any(total)):
-            values = {"total": total} | _relative(total, rates[gain.a, "menu"])
-            table.add_record({"what": "menu", "a": gain.a, "b": gain.b} | values, "summary")
+    for (i, a), (_, b) in combinations(enumerate(variant.menu.name for variant in result.variants), 2):
+        of_pair = {what: (known.get((a, b, what, "rate_hz")), rate.hz) for what, rate in wholes[i].items()}
+        for what, (total, before) in sorted(of_pair.items(), key=lambda item: not any(item[1][0] or ())):
+            if total and (result.changes or any(total)):
+                values = {"what": what, "a": a, "b": b, "total": total} | _relative(total, before)
+                table.add_record(values, "summary")
     return table
 
 
@@ -244,4 +254,4 @@ def _notes(result: Comparison, shown: Collection[str]) -> Iterator[str]:
     triggers = [trigger for v in result.variants for trigger in v.triggers if trigger.name in shown]
     marks = [*legend(triggers, [rate for v in result.variants for rate in wholes(v)], COMPARED)]
     listed = {v.menu.name: [n for n in notes(v, marks) if n.about != "events"] for v in result.variants}
-    yield from filter(None, notes_of_several(listed, ("menu", "column")))
+    yield from filter(None, notes_of_several(listed))

@@ -133,9 +133,3 @@ def threshold_label(menu: Menu, name: str, label: str) -> str:
 def count(number: int, what: str) -> str:
     """Return a number with its noun, `1 trigger` or `3 triggers`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def several(names: Sequence[str], most: int) -> str:
-    """List names, of which `most` are written, `J100, G30 and 3 more`."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"

@@ -296,7 +296,7 @@ class _ColumnRates(View[ColumnRates]):
             table.add_gap()
             _add(table, label, {c: summary_row(label, rate) for c, rate in of_columns.items()}, "summary")
         listed = {c: [n for n in notes(rates) if n.about != "column"] for c, rates in result.items()}
-        return Page([table], [*notes_of_several(listed, ("menu",))])
+        return Page([table], [*notes_of_several(listed)])
 
     def table(self, result: ColumnRates) -> Table:
         of_columns = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)

@@ -43,7 +43,7 @@ class _Scan(View[Scan]):
         of_menus = [rate for point in result.points for rate in wholes(point)]
         marks = [*legend(scanned if len(result.steps) == 1 else (), of_menus, COMPARED)]
         every = (note for point in result.points for note in notes(point, marks))
-        below = dict.fromkeys(note.text + note.cases for note in every if note.about != "events")
+        below = dict.fromkeys(note.text for note in every if note.about not in ("events", "rejection"))
         return Page([_printed(result)], [*_lines(brackets), *below])
 
     def table(self, result: Scan) -> Table:
@@ -115,7 +115,7 @@ def _printed(scan: Scan) -> Table:
             *(Column(key, heading=heading, leads=True, text=_short) for key, heading in steps.items()),
             *(Column(key, "rate", heading) for key, heading in headings.items()),
             *(Column(heading, "number", heading) for heading in rejections),
-            Column("menu rate", "rate", "menu"),
+            *([] if levels else [Column("menu rate", "rate", "menu")]),  # that of the last level
         ]
     )
     for values, point in _points(scan):
