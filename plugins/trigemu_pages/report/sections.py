@@ -225,7 +225,7 @@ def _efficiencies(profiles: Profiles) -> Iterator[Section]:
     parts = []
     for observable in profiles.observables:
         of_observable = (t for t in turnons if t.profile.observable == observable.expression)
-        if drawn := tuple(pictures.turnon(observable, t, efficiencies.menus) for t in of_observable):
+        if drawn := tuple(pictures.turnon(observable, t) for t in of_observable):
             parts.append(Section(observable.name, pictures=drawn))
     if not parts:
         return

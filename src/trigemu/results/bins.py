@@ -160,7 +160,7 @@ def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
 
 def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Figure:
     """Draw the rates, rescaled to all crossings, of the menu and of some `triggers` in each bin."""
-    from trigemu.results.figures.curves import draw_rates_vs
+    from trigemu.results.figures.curves import draw_scan
 
     curves = _curves(result)
     menu, *_ = curves
@@ -170,7 +170,7 @@ def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Figure:
         shown = [(r.hz, r.error_hz) if r and r.events else (np.nan, np.nan) for r in rates]
         values, errors = np.array(shown).T
         drawn[key] = (values, errors)
-    return draw_rates_vs(_label(result), _edges(result), drawn)
+    return draw_scan(_label(result), _edges(result), drawn, what="rate rescaled to all crossings [Hz]")
 
 
 def _edges(result: BinnedRates) -> FloatArray:

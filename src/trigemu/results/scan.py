@@ -157,10 +157,7 @@ def figure_of(scan: Scan, budgets: Sequence[float]) -> Figure:
         names["menu rate"] = f"menu {menu.name}"
         points = [_rates(scan, point) for point in scan.points]
         curves = {names.get(key, key): [rates[key] for rates in points] for key in points[0]}
-        hz, errors = (
-            {name: np.array([getattr(rate, part) for rate in curve]) for name, curve in curves.items()}
-            for part in ("hz", "error_hz")
-        )
-        return draw_scan(labels[0], values[0], hz, errors, budgets)
+        drawn = {key: np.array([(r.hz, r.error_hz) for r in curve]).T for key, curve in curves.items()}
+        return draw_scan(labels[0], values[0], drawn, budgets)
     plane = np.array([point.rate.hz for point in scan.points]).reshape([len(v) for v in values])
     return draw_plane((labels[0], labels[1]), (values[0], values[1]), plane, budgets, f"menu {menu.name}")
