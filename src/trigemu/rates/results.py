@@ -81,7 +81,7 @@ class LevelRates:
 class TriggerRates(Shown):
     """The rates of a trigger, or of a group (kind "group"), within its level."""
 
-    _view: ClassVar[str] = "trigemu.results.rates:TRIGGER_RATES"
+    _view: ClassVar[str] = "trigemu.results.rates:TriggerRatesView"
 
     name: str  #: The name of the trigger or group
     kind: str  #: The kind of the trigger, or "group"
@@ -188,7 +188,7 @@ class MenuRates(Shown, Named[TriggerRates]):
         What evaluated the models of each trigger that has some.
     """
 
-    _view: ClassVar[str] = "trigemu.results.rates:MENU_RATES"
+    _view: ClassVar[str] = "trigemu.results.rates:MenuRatesView"
 
     menu: Menu
     catalogue: Catalogue
@@ -266,7 +266,7 @@ class ColumnRates(Shown, Mapping[str, MenuRates]):
     """The rates of a menu by the name of the column of prescales; result["tight"]["J100"] are those of a
     trigger in one column."""
 
-    _view: ClassVar[str] = "trigemu.results.rates:COLUMN_RATES"
+    _view: ClassVar[str] = "trigemu.results.rates:ColumnRatesView"
 
     def __init__(self, columns: Mapping[str, MenuRates]) -> None:
         self._columns = dict(columns)

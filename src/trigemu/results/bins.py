@@ -16,7 +16,7 @@ from trigemu.rates.results import Rate
 from trigemu.results.documents import Histograms, record
 from trigemu.results.notes import notes, texts
 from trigemu.results.numbers import EVENTS, count, events_text, in_unit
-from trigemu.results.rates import MENU_RATES
+from trigemu.results.rates import MenuRatesView
 from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.bins import Bin, BinnedRates, Spectrum
@@ -43,7 +43,7 @@ COLUMNS = (
 )
 
 
-class _BinnedRates(View[BinnedRates]):
+class BinnedRatesView(View[BinnedRates]):
     def line(self, result: BinnedRates) -> str:
         menu, observable = name(result.whole.menu.name), name(result.observable)
         return f"of {menu} in {count(len(result.bins), 'bin')} of {observable}"
@@ -72,7 +72,7 @@ class _BinnedRates(View[BinnedRates]):
 
     def document(self, result: BinnedRates) -> dict[str, Any]:
         """`whole` is as in `run`; a bin without events has null rates."""
-        whole = MENU_RATES.document(result.whole)
+        whole = MenuRatesView().document(result.whole)
         shared = {key: whole.pop(key) for key in ("samples", "left_out", "half", "provenance")}
         return {
             "observable": result.observable,
@@ -95,9 +95,6 @@ class _BinnedRates(View[BinnedRates]):
             hz, error = np.array([(rate.hz, rate.error_hz) if rate else missing for rate in rates]).T
             values[key] = (hz, error**2)
         return Histograms(_label(result), _edges(result), values)
-
-
-BINNED_RATES = _BinnedRates()
 
 
 #: A rate in a bin, and that rescaled to all crossings.
@@ -183,7 +180,7 @@ def _label(result: BinnedRates) -> str:
     return f"{result.observable} [{unit}]" if unit else result.observable
 
 
-class _Spectrum(View[Spectrum]):
+class SpectrumView(View[Spectrum]):
     def line(self, result: Spectrum) -> str:
         bins = count(len(result.quantity.edges) - 1, "bin")
         return f"of {name(result.quantity.name)}: {bins}, {count(len(result.sum_w), 'sample')}"
@@ -233,9 +230,6 @@ class _Spectrum(View[Spectrum]):
     def histograms(self, result: Spectrum, **options: bool) -> Histograms:
         values = {sample: (sum_w, result.variance[sample]) for sample, sum_w in result.sum_w.items()}
         return Histograms(_spectrum_label(result), result.quantity.edges, values)
-
-
-SPECTRUM = _Spectrum()
 
 
 def _rate(hz: float) -> str:

@@ -12,7 +12,7 @@ from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import Rate
 from trigemu.results.notes import legend, notes, notes_of_several, wholes
 from trigemu.results.numbers import count, signed
-from trigemu.results.rates import MENU_RATES, columns, row
+from trigemu.results.rates import MenuRatesView, columns, row
 from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.comparison import Common, Comparison
@@ -51,7 +51,7 @@ LESS = tuple(
 )
 
 
-class _Comparison(View[Comparison]):
+class ComparisonView(View[Comparison]):
     def line(self, result: Comparison) -> str:
         variants = [name(variant.menu.name) for variant in result.variants]
         return f"of {few_of(variants, _NAMED)}"
@@ -102,7 +102,7 @@ class _Comparison(View[Comparison]):
         """`common` has a matrix for each pair of variants, with a row for each trigger of a and a column for
         each trigger of b."""
         return {
-            "variants": [*map(MENU_RATES.document, result.variants)],
+            "variants": [*map(MenuRatesView().document, result.variants)],
             "differences": [asdict(difference) for difference in result.differences],
             "gained": [asdict(gain) for gain in result.gained],
             "common": list(_matrices(result)),
@@ -113,9 +113,6 @@ class _Comparison(View[Comparison]):
         from trigemu.results.rate_pictures import of_triggers
 
         yield of_triggers(result.variants).figure
-
-
-COMPARISON = _Comparison()
 
 
 def _differences(result: Comparison) -> dict[tuple[str, str, str, str], tuple[float, float]]:

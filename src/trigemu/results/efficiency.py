@@ -123,7 +123,7 @@ def _band(curve: Curve) -> Band:
     return curve.value, curve.low, curve.high
 
 
-class _Curve(View[Curve]):
+class CurveView(View[Curve]):
     """A row is a bin, or without edges the whole category."""
 
     def line(self, result: Curve) -> str:
@@ -159,10 +159,7 @@ class _Curve(View[Curve]):
         return correction(about, _band(result), options["flow"])
 
 
-CURVE = _Curve()
-
-
-class _Turnon(View[Turnon]):
+class TurnonView(View[Turnon]):
     def line(self, result: Turnon) -> str:
         where = f"against {name(result.profile.observable)} in {name(result.category)}"
         return f"{where}: {count(len(result.curves), 'curve')}, {count(result.selected, 'event')}"
@@ -209,9 +206,6 @@ class _Turnon(View[Turnon]):
             key = f"{key} / {reference.name}"
             about = Described(key, f"Ratios of {what}.", "scale factor", meaning, *axis)
         return correction(about, curves, options["flow"])
-
-
-TURN_ON = _Turnon()
 
 
 def table_of(turnons: Sequence[Turnon]) -> Table:
@@ -279,7 +273,7 @@ def figure_of(turnon: Turnon) -> Figure:
     return draw_efficiency(profile.name, profile.unit, edges, curves, gains, turnon.heading)
 
 
-class _Efficiencies(View[Efficiencies]):
+class EfficienciesView(View[Efficiencies]):
     """A row is a bin of a curve, or without edges its whole category."""
 
     def line(self, result: Efficiencies) -> str:
@@ -308,7 +302,7 @@ class _Efficiencies(View[Efficiencies]):
             "halved": list(result.halved),
             "left_out": left_out(catalogue),
             "warnings": list(result.warnings),
-            "turnons": [*map(TURN_ON.document, result.turnons)],
+            "turnons": [*map(TurnonView().document, result.turnons)],
             "provenance": {
                 "version": __version__,
                 "menus": menus,
@@ -325,17 +319,14 @@ class _Efficiencies(View[Efficiencies]):
         """The tables of each turn-on, which are numbered."""
         tables = []
         for number, turnon in enumerate(result.turnons, 1):
-            for table in TURN_ON.hepdata(turnon):
+            for table in TurnonView().hepdata(turnon):
                 table.name = table.name.replace("Turnon", f"Turnon {number}")
                 tables.append(table)
         return tables
 
     def correction(self, result: Efficiencies, **options: Any) -> Any:
-        corrections = (TURN_ON.correction(turnon, **options) for turnon in result.turnons)
+        corrections = (TurnonView().correction(turnon, **options) for turnon in result.turnons)
         return as_set(f"{_events(result)}.", corrections)
-
-
-EFFICIENCIES = _Efficiencies()
 
 
 def _events(result: Efficiencies) -> str:

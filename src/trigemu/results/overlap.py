@@ -25,7 +25,7 @@ COLUMNS = (
 )
 
 
-class _ExclusiveRates(View[ExclusiveRates]):
+class ExclusiveRatesView(View[ExclusiveRates]):
     """A row is a combination of triggers."""
 
     def line(self, result: ExclusiveRates) -> str:
@@ -57,9 +57,6 @@ class _ExclusiveRates(View[ExclusiveRates]):
 
     def figures(self, result: ExclusiveRates) -> Figures:
         yield figure_of(result)
-
-
-EXCLUSIVE_RATES = _ExclusiveRates()
 
 
 def figure_of(result: ExclusiveRates) -> Figure:

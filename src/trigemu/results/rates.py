@@ -113,7 +113,7 @@ def summary_row(name: str, rate: Rate) -> dict[str, Any]:
     return {"name": name, "total": rate, "events": rate}
 
 
-class _TriggerRates(View[TriggerRates]):
+class TriggerRatesView(View[TriggerRates]):
     def line(self, result: TriggerRates) -> str:
         total, unique = format_rate(result.total), format_rate(result.unique)
         return f"of {name(result.name)}: total {total}, unique {unique}"
@@ -140,10 +140,7 @@ class _TriggerRates(View[TriggerRates]):
         yield by_name("trigger", "", {result.kind: [result]}).figure
 
 
-TRIGGER_RATES = _TriggerRates()
-
-
-class _MenuRates(View[MenuRates]):
+class MenuRatesView(View[MenuRates]):
     def line(self, result: MenuRates) -> str:
         triggers = count(len(result.triggers), "trigger")
         return f"of {name(result.menu.name)}: {triggers}, {format_rate(result.rate)}"
@@ -195,9 +192,6 @@ class _MenuRates(View[MenuRates]):
         from trigemu.results.rate_pictures import of_triggers  # which loads Matplotlib
 
         yield of_triggers([result]).figure
-
-
-MENU_RATES = _MenuRates()
 
 
 def _rate_numbers(rate: Rate) -> dict[str, Any]:
@@ -268,7 +262,7 @@ def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
 _COLUMN = Column("column", "key", "column", "The name of the column of prescales.")
 
 
-class _ColumnRates(View[ColumnRates]):
+class ColumnRatesView(View[ColumnRates]):
     def line(self, result: ColumnRates) -> str:
         menus = {rates.menu.name for rates in result.values()}
         return f"of {', '.join(map(name, menus))}: {count(len(result), 'column')} of prescales"
@@ -305,13 +299,13 @@ class _ColumnRates(View[ColumnRates]):
 
     def csv_table(self, result: ColumnRates) -> Table:
         """The lines of `run` for each column, which begin with its name."""
-        tables = {c: MENU_RATES.csv_table(rates) for c, rates in result.items()}
+        tables = {c: MenuRatesView().csv_table(rates) for c, rates in result.items()}
         records = ({"column": c, **line.values} for c, table in tables.items() for line in table.rows)
         return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
 
     def document(self, result: ColumnRates) -> dict[str, Any]:
         """Each column is as in `run`, without what all share, and with the triggers that are off in it."""
-        documents = {c: MENU_RATES.document(rates) for c, rates in result.items()}
+        documents = {c: MenuRatesView().document(rates) for c, rates in result.items()}
         keys = ("menu", "triggers", "groups", "overlap", "warnings")
         each = [
             {"column": c, "off": _off(result[c].menu, c)} | {key: document[key] for key in keys}
@@ -329,9 +323,6 @@ class _ColumnRates(View[ColumnRates]):
 
         listed = {column: rates.triggers for column, rates in result.items()}
         yield by_name("triggers", "", listed).figure
-
-
-COLUMN_RATES = _ColumnRates()
 
 
 def _menu(result: Mapping[str, MenuRates]) -> Menu:

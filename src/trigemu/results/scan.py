@@ -14,7 +14,7 @@ from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import MenuRates, Rate
 from trigemu.results.notes import legend, notes, wholes
 from trigemu.results.numbers import count, in_unit, rejection_text, threshold_label
-from trigemu.results.rates import MENU_RATES
+from trigemu.results.rates import MenuRatesView
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.scan import BudgetBracket, Scan
@@ -29,7 +29,7 @@ _NAMES = {"total_hz": "its total rate", "unique_hz": "its unique rate", "rate_hz
 _IN_CSV = ("hz", "error_hz", "unseen")
 
 
-class _Scan(View[Scan]):
+class ScanView(View[Scan]):
     """A row has the thresholds of a point, the rates of their triggers, and those of levels and menu."""
 
     def line(self, result: Scan) -> str:
@@ -66,7 +66,7 @@ class _Scan(View[Scan]):
 
     def document(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> dict[str, Any]:
         """Each point is as in `run`, without what all share. brackets: settings that bracket a budget."""
-        documents = [MENU_RATES.document(point) for point in result.points]
+        documents = [MenuRatesView().document(point) for point in result.points]
         keys = ("menu", "triggers", "groups", "warnings")
         points = [
             {"values": values} | {key: document[key] for key in keys}
@@ -80,9 +80,6 @@ class _Scan(View[Scan]):
 
     def figures(self, result: Scan) -> Figures:
         yield figure_of(result, ())
-
-
-SCAN = _Scan()
 
 
 def _points(scan: Scan) -> Iterator[tuple[tuple[float, ...], MenuRates]]:
