@@ -73,7 +73,7 @@ class GateView(View[Gate]):
         return menus | compared | {"drifts": drifts}
 
     def figures(self, result: Gate) -> Iterator[Figure]:
-        from trigemu.results.rate_pictures import of_triggers
+        from trigemu.results.figures.rates import of_triggers
 
         yield of_triggers(result.rates).figure
 

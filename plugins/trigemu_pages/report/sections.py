@@ -12,7 +12,7 @@ from trigemu.base.shown import view_of
 from trigemu.rates.results import MenuRates
 from trigemu.results import notes, numbers
 from trigemu.results.comparison import changes_table
-from trigemu.results.rate_pictures import of_groups, of_triggers
+from trigemu.results.figures.rates import of_groups, of_triggers
 from trigemu.results.section import Contents, Picture, Profiles, Section
 from trigemu.results.table import Table
 from trigemu.studies.comparison import Comparison

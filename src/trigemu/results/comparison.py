@@ -110,7 +110,7 @@ class ComparisonView(View[Comparison]):
         }
 
     def figures(self, result: Comparison) -> Figures:
-        from trigemu.results.rate_pictures import of_triggers
+        from trigemu.results.figures.rates import of_triggers
 
         yield of_triggers(result.variants).figure
 

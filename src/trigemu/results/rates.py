@@ -135,7 +135,7 @@ class TriggerRatesView(View[TriggerRates]):
         return numbers_of(result)
 
     def figures(self, result: TriggerRates) -> Figures:
-        from trigemu.results.rate_pictures import by_name  # which loads Matplotlib
+        from trigemu.results.figures.rates import by_name  # which loads Matplotlib
 
         yield by_name("trigger", "", {result.kind: [result]}).figure
 
@@ -189,7 +189,7 @@ class MenuRatesView(View[MenuRates]):
         }
 
     def figures(self, result: MenuRates) -> Figures:
-        from trigemu.results.rate_pictures import of_triggers  # which loads Matplotlib
+        from trigemu.results.figures.rates import of_triggers  # which loads Matplotlib
 
         yield of_triggers([result]).figure
 
@@ -319,7 +319,7 @@ class ColumnRatesView(View[ColumnRates]):
         return {"columns": each} | shared
 
     def figures(self, result: ColumnRates) -> Figures:
-        from trigemu.results.rate_pictures import by_name  # which loads Matplotlib
+        from trigemu.results.figures.rates import by_name  # which loads Matplotlib
 
         listed = {column: rates.triggers for column, rates in result.items()}
         yield by_name("triggers", "", listed).figure
