@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -93,10 +93,6 @@ class TriggerRates(Shown):
     rates: Mapping[str, Rate]  #: The rates, by the names of `counting.quantities`
     #: The unique rate divided by the total rate, and its error; None if the total is not above 0
     unique_fraction: tuple[float, float] | None = None
-
-    def with_rate(self, quantity: str, rate: Rate) -> TriggerRates:
-        """Return the same rates, with the rate of a `quantity` replaced by `rate`."""
-        return replace(self, rates={**self.rates, quantity: rate})
 
     @property
     def total(self) -> Rate:

@@ -82,7 +82,9 @@ def test_the_table_shows_the_numbers(result: MenuRates) -> None:
 
 def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
     first, *others = result.triggers
-    marked = first.with_rate("total", replace(first.total, unseen=("soft",), unseen_hz=7.0))
+    marked = replace(
+        first, rates={**first.rates, "total": replace(first.total, unseen=("soft",), unseen_hz=7.0)}
+    )
     table = rendered(MenuRatesView().page(replace(result, triggers=(marked, *others))))
     assert f"{narrow(first.total)}*" in table
     assert "J30 [/x] (up to 7 Hz of soft)" in " ".join(table.split())
@@ -93,7 +95,7 @@ def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
 def test_a_unique_rate_that_is_0_by_construction_is_no_limit(result: MenuRates) -> None:
     first, *others = result.triggers
     within = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("MU", "ANY"))
-    shown = replace(result, triggers=(first.with_rate("unique", within), *others))
+    shown = replace(result, triggers=(replace(first, rates={**first.rates, "unique": within}), *others))
     (line,) = (li for li in rendered(MenuRatesView().page(shown)).splitlines() if li.startswith("J30"))
     assert line.split()[5] == "0"
     assert "0: by construction" in rendered(MenuRatesView().page(shown))
