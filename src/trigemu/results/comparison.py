@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import combinations
 from typing import Any
@@ -13,7 +13,7 @@ from trigemu.rates.results import Rate
 from trigemu.results.notes import legend, notes, notes_of_several, wholes
 from trigemu.results.numbers import count, signed
 from trigemu.results.rates import MenuRatesView, columns, row
-from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, stacked
+from trigemu.results.table import RATE_PARTS, Column, Page, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.comparison import Common, Comparison
 
@@ -121,17 +121,13 @@ def _differences(result: Comparison) -> dict[tuple[str, str, str, str], tuple[fl
 
 
 def _matrices(result: Comparison) -> Iterator[dict[str, Any]]:
-    pairs: dict[tuple[str, str], list[Common]] = {}
+    pairs: dict[tuple[str, str], dict[str, list[Common]]] = {}
     for common in result.common:
-        pairs.setdefault((common.a, common.b), []).append(common)
-    for (a, b), entries in pairs.items():
-        of_a, of_b = (list(dict.fromkeys(getattr(c, key) for c in entries)) for key in ("of_a", "of_b"))
-        starts = range(0, len(entries), len(of_b))
-        hz, errors = (
-            [[getattr(c, key) for c in entries[start : start + len(of_b)]] for start in starts]
-            for key in ("hz", "error_hz")
-        )
-        yield {"a": a, "b": b, "triggers_a": of_a, "triggers_b": of_b, "hz": hz, "error_hz": errors}
+        pairs.setdefault((common.a, common.b), {}).setdefault(common.of_a, []).append(common)
+    for (a, b), rows in pairs.items():
+        of_b = [common.of_b for common in next(iter(rows.values()))]
+        hz, errors = ([[getattr(c, key) for c in row] for row in rows.values()] for key in ("hz", "error_hz"))
+        yield {"a": a, "b": b, "triggers_a": [*rows], "triggers_b": of_b, "hz": hz, "error_hz": errors}
 
 
 def _wholes(result: Comparison) -> list[dict[str, Rate]]:
@@ -151,26 +147,24 @@ def _rates(result: Comparison, triggers: Iterable[str]) -> Table:
         head.append(Column(quantity, "rate", quantity))
         head.append(Column(f"{quantity} less", "difference", "less the first"))
     table, first, differences = Table(head), result.variants[0].menu.name, _differences(result)
-    of_triggers = [{t.name: t.rates for t in variant.triggers} for variant in result.variants]
-    of_wholes = [{what: {"rate": rate} for what, rate in rates.items()} for rates in _wholes(result)]
-
-    def add(what: str, variants: Sequence[Mapping[str, Mapping[str, Rate]]], style: RowStyle) -> None:
-        label = what
-        for variant, rates in zip(result.variants, variants, strict=True):
-            values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
-            for column, quantity in zip(COMPARED, ["rate"] if style == "summary" else COMPARED, strict=False):
-                rate = rates.get(what, {}).get(quantity)
-                change = differences.get((first, variant.menu.name, what, f"{quantity}_hz"))
-                values[column] = rate or "– "
-                values[f"{column} less"] = change and signed(*change, rate.hz if rate else 0.0)
-            table.add_record(values, style)
-            label = ""
-
-    for trigger in triggers:
-        add(trigger, of_triggers, "plain")
-    for whole in dict.fromkeys(what for rates in of_wholes for what in rates):
-        table.add_gap()
-        add(whole, of_wholes, "summary")
+    of_variants: list[dict[tuple[str, bool], Mapping[str, Rate]]] = [
+        {(trigger.name, False): trigger.rates for trigger in variant.triggers}
+        | {(what, True): {"total": rate} for what, rate in wholes.items()}
+        for variant, wholes in zip(result.variants, _wholes(result), strict=True)
+    ]
+    wholes = dict.fromkeys(key for rates in of_variants for key in rates if key[1])
+    for what, is_whole in (*((trigger, False) for trigger in triggers), *wholes):
+        if is_whole:
+            table.add_gap()
+        for number, (variant, rates) in enumerate(zip(result.variants, of_variants, strict=True)):
+            values: dict[str, Any] = {"name": "" if number else what, "variant": variant.menu.name}
+            for quantity in ("total",) if is_whole else COMPARED:
+                rate = rates.get((what, is_whole), {}).get(quantity)
+                key = first, variant.menu.name, what, "rate_hz" if is_whole else f"{quantity}_hz"
+                change = differences.get(key)
+                values[quantity] = rate or "– "
+                values[f"{quantity} less"] = change and signed(*change, rate.hz if rate else 0.0)
+            table.add_record(values, "summary" if is_whole else "plain")
     return table
 
 
