@@ -15,7 +15,7 @@ from trigemu import __version__
 from trigemu.base.errors import bounded_stem
 from trigemu.results.documents import Histograms, left_out
 from trigemu.results.exports import Band, Described, as_set, correction
-from trigemu.results.numbers import count
+from trigemu.results.numbers import count, with_unit
 from trigemu.results.table import Column, Page, Row, RowStyle, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.efficiency import Efficiencies, Turnon, ratios_to
@@ -108,15 +108,10 @@ def bins_of(profile: Profile) -> list[str]:
     return [f"{low:g} to {high:g}" for low, high in pairwise(profile.edges)]
 
 
-def with_unit(profile: Profile) -> str:
-    """Return the label of the axis of an observable."""
-    return f"{profile.name} [{profile.unit}]" if profile.unit else profile.name
-
-
 def _histograms(profile: Profile, curves: dict[str, Curve]) -> Histograms:
     """Return efficiencies; their variances are the squares of half their intervals."""
     values = {key: (curve.value, ((curve.high - curve.low) / 2) ** 2) for key, curve in curves.items()}
-    return Histograms(with_unit(profile), np.array(profile.edges), values)
+    return Histograms(with_unit(profile.name, profile.unit), np.array(profile.edges), values)
 
 
 def _band(curve: Curve) -> Band:
@@ -154,7 +149,7 @@ class CurveView(View[Curve]):
 
     def correction(self, result: Curve, **options: Any) -> Any:
         what, profile = f"The efficiency of {result.name}.", result.profile
-        axis = profile.observable, with_unit(profile), profile.edges
+        axis = profile.observable, with_unit(profile.name, profile.unit), profile.edges
         about = Described(result.name, what, "efficiency", EFFICIENCY, *axis)
         return correction(about, _band(result), options["flow"])
 
@@ -194,7 +189,7 @@ class TurnonView(View[Turnon]):
         condition = [] if result.category == "all" else [result.category]
         key = ", ".join([profile.observable, *condition, *([result.sample] if result.sample else [])])
         what = f"{count(result.selected, 'event')} in {result.name}"
-        axis = profile.observable, with_unit(profile), profile.edges
+        axis = profile.observable, with_unit(profile.name, profile.unit), profile.edges
         if (over := options["over"]) is None:
             curves = {(c.menu, c.trigger): _band(c) for c in result.curves}
             about = Described(key, f"Efficiencies of {what}.", "efficiency", EFFICIENCY, *axis)

@@ -126,8 +126,12 @@ def rejection_text(level: LevelRates) -> str:
 
 def threshold_label(menu: Menu, name: str, label: str) -> str:
     """Return the label of the axis of a trigger's threshold, with its unit, `threshold of J100 [GeV]`."""
-    unit = unit_of_threshold(menu, menu.trigger(name))
-    return f"threshold of {label} [{unit}]" if unit else f"threshold of {label}"
+    return with_unit(f"threshold of {label}", unit_of_threshold(menu, menu.trigger(name)))
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Return the label of an axis, with its unit if there is one: `MET [GeV]`."""
+    return f"{text} [{unit}]" if unit else text
 
 
 def count(number: int, what: str) -> str:
