@@ -20,7 +20,7 @@ from trigemu.menus.read import read_menu
 from trigemu.samples.opening import open_catalogue
 
 from .timing import costs
-from .views import BENCH, figure_of
+from .views import BenchView, figure_of
 
 _MORE = "--details: rates, all percentiles, machine."
 
@@ -100,7 +100,7 @@ def bench(
 
         style.save(figure_of(result), figure)
     hint = [] if details else [_MORE]
-    present_result(result, json_file, lines=hint, page=BENCH.page(result, details))
+    present_result(result, json_file, lines=hint, page=BenchView().page(result, details))
 
 
 def _sizes(text: str) -> Sequence[int]:

@@ -195,7 +195,7 @@ def engines(cost: TriggerCost) -> Table:
     return table
 
 
-class _Bench(View[Bench]):
+class BenchView(View[Bench]):
     def line(self, result: Bench) -> str:
         size = min(result.batches)
         p50 = digits(result.menu[size].p50_ns)
@@ -242,9 +242,6 @@ class _Bench(View[Bench]):
 
     def figures(self, result: Bench) -> Iterator[Figure]:
         yield figure_of(result)
-
-
-BENCH = _Bench()
 
 
 def _answer(result: Bench) -> str:

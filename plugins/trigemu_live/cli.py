@@ -58,7 +58,7 @@ class Readout:
         if self.figures:
             if isinstance(result, OrderedAccepts):
                 raise TrigemuError("crossings in their own order have no figures")
-            from trigemu.results.rate_pictures import write_pictures
+            from trigemu.results.figures.rates import write_pictures
 
             from .figures import figures_of, figures_of_fill
 

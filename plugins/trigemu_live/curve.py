@@ -38,7 +38,7 @@ class LiveFraction:
 class LiveCurve(Shown):
     """The live fraction at several rates."""
 
-    _view: ClassVar[str] = "trigemu_live.view:CURVE"
+    _view: ClassVar[str] = "trigemu_live.view:LiveCurveView"
 
     rules: Rules  #: The rules
     filling: Filling  #: The filling scheme

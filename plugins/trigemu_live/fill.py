@@ -78,7 +78,7 @@ class FillTrace:
 class Fill(Shown):
     """A menu through a fill."""
 
-    _view: ClassVar[str] = "trigemu_live.fill_view:FILL"
+    _view: ClassVar[str] = "trigemu_live.fill_view:FillView"
 
     menu: Menu  #: The menu with its budgets solved, in the column of prescales at the beginning
     catalogue: Catalogue  #: The samples

@@ -44,7 +44,7 @@ _EFFICIENCIES = (
 )
 
 
-class _Fill(View[Fill]):
+class FillView(View[Fill]):
     def line(self, result: Fill) -> str:
         return f"of {name(result.menu.name)}: {result.hours[-1]:.3g} h, pile-up {_range(result.pileup)}"
 
@@ -90,9 +90,6 @@ class _Fill(View[Fill]):
         from .figures import figures_of_fill  # which loads Matplotlib
 
         return (picture.figure for picture in figures_of_fill(result))
-
-
-FILL = _Fill()
 
 
 def _rates(result: Fill) -> Iterator[dict[str, Any]]:

@@ -120,7 +120,7 @@ class _Recorded(Shown, Named[T], Generic[T]):
 class LiveRates(_Recorded[LiveItem]):
     """What is recorded of a menu; result["J100"] are the rates of a trigger or group."""
 
-    _view: ClassVar[str] = "trigemu_live.view:LIVE"
+    _view: ClassVar[str] = "trigemu_live.view:LiveRatesView"
 
     seconds: float  #: The time of beam, of all beams together, in whole orbits
     seed: int  #: The seed
@@ -172,7 +172,7 @@ class OrderedAccepts(_Recorded[OrderedItem]):
     """What rules leave of consecutive crossings; result["L1_SingleMu22"] are the accepts of a trigger or
     group."""
 
-    _view: ClassVar[str] = "trigemu_live.view:ORDERED"
+    _view: ClassVar[str] = "trigemu_live.view:OrderedAcceptsView"
 
     crossings: int  #: The number of crossings
     vetoed: tuple[Vetoed, ...]  #: The accepts that rules veto, in order

@@ -36,7 +36,7 @@ _CAUSES = (
 )
 
 
-class _LiveRates(View[LiveRates]):
+class LiveRatesView(View[LiveRates]):
     def line(self, result: LiveRates) -> str:
         live = numbers.percent(result.live, result.live_error)
         return f"of {name(result.menu.name)}: {numbers.format_rate(result.rate.after)}, {live} live"
@@ -82,9 +82,6 @@ class _LiveRates(View[LiveRates]):
         from .figures import figures_of
 
         return (picture.figure for picture in figures_of(result))
-
-
-LIVE = _LiveRates()
 
 
 def _row(item: LiveItem | OrderedItem) -> dict[str, Any]:
@@ -194,7 +191,7 @@ _CURVE_COLUMNS = (
 )
 
 
-class _LiveCurve(View[LiveCurve]):
+class LiveCurveView(View[LiveCurve]):
     def line(self, result: LiveCurve) -> str:
         return f"of {result.rules.name}: {numbers.count(len(result.points), 'rate')}"
 
@@ -210,9 +207,6 @@ class _LiveCurve(View[LiveCurve]):
         yield draw_curve(result)
 
 
-CURVE = _LiveCurve()
-
-
 #: Accepts that are listed where a terminal shows them.
 SHOWN = 20
 _VETOED = (
@@ -222,7 +216,7 @@ _VETOED = (
 )
 
 
-class _OrderedAccepts(View[OrderedAccepts]):
+class OrderedAcceptsView(View[OrderedAccepts]):
     def line(self, result: OrderedAccepts) -> str:
         return f"of {name(result.menu.name)}: {_summary(result)}"
 
@@ -255,9 +249,6 @@ class _OrderedAccepts(View[OrderedAccepts]):
             "losses": _losses(result.all_items),
             "vetoed": [vars(veto) | {"triggers": list(veto.triggers)} for veto in result.vetoed],
         }
-
-
-ORDERED = _OrderedAccepts()
 
 
 def _summary(result: OrderedAccepts) -> str:

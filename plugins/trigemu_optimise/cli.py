@@ -82,7 +82,7 @@ def optimise(
     summary = write_menu(result.written, result.menu, result.summary, output)
     lines = [output]
     if figures:
-        from trigemu.results.rate_pictures import write_pictures
+        from trigemu.results.figures.rates import write_pictures
 
         from .figures import pictures
 

@@ -41,7 +41,7 @@ _NAMED = 3
 class Optimised(Shown):
     """The best menu under a cap, and what was learnt on the way."""
 
-    _view: ClassVar[str] = "trigemu_optimise.view:OPTIMISATION"
+    _view: ClassVar[str] = "trigemu_optimise.view:OptimisedView"
 
     menu: Menu  #: The best menu
     written: Menu  #: The menu as written, with its budgets solved

@@ -70,7 +70,7 @@ VALUES = [*columns_of(VariableResult)]
 VALUES.insert(6, Column("interval", "label", "68 %", in_files=False))
 
 
-class _Optimised(View[Optimised]):
+class OptimisedView(View[Optimised]):
     def line(self, result: Optimised) -> str:
         best = result.summary.contender(BEST).unseen
         return f"of {result.written.name!r}: loss {loss_text(best.loss)} at {numbers.in_hz(best.rate_hz)}"
@@ -91,9 +91,6 @@ class _Optimised(View[Optimised]):
 
         for picture in pictures(result.summary):
             yield picture.figure
-
-
-OPTIMISATION = _Optimised()
 
 
 def sections(contents: Contents) -> Iterator[Section]:

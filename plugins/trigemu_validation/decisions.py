@@ -111,7 +111,7 @@ class Checked:
 class DecisionCheck(Shown, Named[Checked]):
     """The validation of a menu; result["L1_SingleMu22"] is the validation of a trigger."""
 
-    _view: ClassVar[str] = "trigemu_validation.decisions_view:DECISIONS"
+    _view: ClassVar[str] = "trigemu_validation.decisions_view:DecisionCheckView"
 
     menu: Menu  #: The menu
     catalogue: Catalogue  #: The samples

@@ -39,7 +39,7 @@ _COLUMNS = (
 )
 
 
-class _DecisionCheck(View[DecisionCheck]):
+class DecisionCheckView(View[DecisionCheck]):
     def line(self, result: DecisionCheck) -> str:
         return f"of {name(result.menu.name)}: {summary(result)}"
 
@@ -68,9 +68,6 @@ class _DecisionCheck(View[DecisionCheck]):
         labels = style.shown(trigger.name for trigger in result.compared)
         counts = {str(c.heading): [getattr(t, c.name) for t in result.compared] for c in _COUNTS}
         yield draw_decisions(list(labels.values()), counts)
-
-
-DECISIONS = _DecisionCheck()
 
 
 def _row(trigger: Checked) -> dict[str, Any]:

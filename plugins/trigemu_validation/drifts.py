@@ -182,7 +182,7 @@ class Drift:
 class Gate(Shown):
     """The comparison of a new menu with an old one."""
 
-    _view: ClassVar[str] = "trigemu_validation.gate_command:GATE"
+    _view: ClassVar[str] = "trigemu_validation.gate_command:GateView"
 
     old: Menu  #: old, new: The menus
     new: Menu

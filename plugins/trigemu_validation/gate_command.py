@@ -48,7 +48,7 @@ _NUMBERS = (
 )
 
 
-class _Gate(View[Gate]):
+class GateView(View[Gate]):
     def line(self, result: Gate) -> str:
         return f"of {summary(result)}"
 
@@ -73,12 +73,9 @@ class _Gate(View[Gate]):
         return menus | compared | {"drifts": drifts}
 
     def figures(self, result: Gate) -> Iterator[Figure]:
-        from trigemu.results.rate_pictures import of_triggers
+        from trigemu.results.figures.rates import of_triggers
 
         yield of_triggers(result.rates).figure
-
-
-GATE = _Gate()
 
 
 def _cells(drift: Drift) -> tuple[str, ...]:
@@ -215,9 +212,9 @@ def gate(
     before, after = (read_menu(menu, search_path(session.plugin_path)) for menu in (old, new))
     result = session.run([before, after], functools.partial(compare_with_old, before, after, limits))
     documents = [
-        (session.json_file, lambda: GATE.json(result)),
+        (session.json_file, lambda: GateView().json(result)),
         (junit, lambda: as_junit(result)),
         (markdown, lambda: as_markdown(result)),
     ]
-    present([GATE.page(result)], documents)
+    present([GateView().page(result)], documents)
     context.exit(1 if result.failed else 0)

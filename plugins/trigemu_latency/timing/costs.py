@@ -162,7 +162,7 @@ class RealTime:
 class Bench(Shown, Named[TriggerCost]):
     """The cost of a menu; result["J100"] is the cost of a trigger."""
 
-    _view: ClassVar[str] = "trigemu_latency.views:BENCH"
+    _view: ClassVar[str] = "trigemu_latency.views:BenchView"
 
     rates: MenuRates  #: The rates of the menu
     menu: Timings  #: Batch size → measured times of all triggers together, in one thread

@@ -10,12 +10,13 @@ from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
 from trigemu.base.arrays import FloatArray
 from trigemu.menus.menu import Menu
-from trigemu.menus.warnings import unit_of_observable
 from trigemu.rates.results import MenuRates
 from trigemu.results import numbers
+from trigemu.results.efficiency import figure_of as turnon_of
 from trigemu.results.figures import style
-from trigemu.results.figures.curves import draw_efficiency, draw_scan
-from trigemu.results.figures.rates import draw_combinations, without_ticks
+from trigemu.results.figures.curves import draw_scan
+from trigemu.results.figures.rates import without_ticks
+from trigemu.results.overlap import figure_of as combinations_of
 from trigemu.results.section import Picture, slug
 from trigemu.studies.efficiency import Turnon
 from trigemu.studies.efficiency_profiles import Observable
@@ -82,8 +83,6 @@ def _percent(value: float) -> str:
 
 def combinations(variant: MenuRates, exclusive: ExclusiveRates) -> Picture:
     """Draw the combinations of triggers with the highest exclusive rates."""
-    names = [trigger.name for trigger in variant.triggers]
-    members = np.array([[name in c.triggers for name in names] for c in exclusive.largest], np.bool_)
     rates, errors = (np.array([getattr(c, key) for c in exclusive.largest]) for key in ("hz", "error_hz"))
     rest = ""
     if exclusive.others:
@@ -92,7 +91,7 @@ def combinations(variant: MenuRates, exclusive: ExclusiveRates) -> Picture:
     return Picture(
         f"combinations_{slug(variant.menu.name)}",
         f"{variant.menu.name}: rates in Hz of events that exactly the marked triggers accept.{rest}",
-        draw_combinations(list(style.shown(names).values()), members.reshape(-1, len(names)), rates, errors),
+        combinations_of(exclusive),
         {
             "triggers": [" & ".join(c.triggers) for c in exclusive.largest],
             "exclusive_hz": rates,
@@ -117,8 +116,7 @@ def scan(menu: Menu, result: Scan) -> Picture:
     made = draw_scan(
         numbers.threshold_label(menu, steps.trigger, label),
         values,
-        {name: pair[0] for name, pair in columns.items()},
-        {name: pair[1] for name, pair in columns.items()},
+        columns,
         budgets,
     )
     made.set_size_inches(5.8, 4.6)
@@ -142,21 +140,13 @@ def scan(menu: Menu, result: Scan) -> Picture:
     )
 
 
-def turnon(observable: Observable, result: Turnon, menus: Sequence[Menu]) -> Picture:
+def turnon(observable: Observable, result: Turnon) -> Picture:
     """Draw the efficiencies against an observable in a category."""
-    labels = style.shown(curve.name for curve in result.curves)
-    curves = {labels[curve.name]: (curve.value, curve.low, curve.high) for curve in result.curves}
-    gains = {
-        labels[curve.name]: (curve.gain, curve.gain - curve.gain_error, curve.gain + curve.gain_error)
-        for curve in result.curves
-        if curve.trigger is None and curve.menu != menus[0].name
-    }
     edges = np.array(result.profile.edges)
-    unit = observable.unit or unit_of_observable(menus[0], observable.expression)
     return Picture(
         f"turnon_{slug(observable.expression)}_{slug(result.category)}",
         f"{observable.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
-        draw_efficiency(observable.name, unit, edges, curves, gains, result.heading),
+        turnon_of(result),
         {"low": edges[:-1], "high": edges[1:], "events": result.events} | dict(_columns(result)),
     )
 

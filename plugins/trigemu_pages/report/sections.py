@@ -12,7 +12,7 @@ from trigemu.base.shown import view_of
 from trigemu.rates.results import MenuRates
 from trigemu.results import notes, numbers
 from trigemu.results.comparison import changes_table
-from trigemu.results.rate_pictures import of_groups, of_triggers
+from trigemu.results.figures.rates import of_groups, of_triggers
 from trigemu.results.section import Contents, Picture, Profiles, Section
 from trigemu.results.table import Table
 from trigemu.studies.comparison import Comparison
@@ -224,7 +224,7 @@ def _efficiencies(profiles: Profiles) -> Iterator[Section]:
     parts = []
     for observable in profiles.observables:
         of_observable = (t for t in turnons if t.profile.observable == observable.expression)
-        if drawn := tuple(pictures.turnon(observable, t, efficiencies.menus) for t in of_observable):
+        if drawn := tuple(pictures.turnon(observable, t) for t in of_observable):
             parts.append(Section(observable.name, pictures=drawn))
     if not parts:
         return

@@ -24,7 +24,7 @@ class Shown:
     Attributes
     ----------
     _view : str
-        The `View` that shows the result, MODULE:NAME.
+        The `View` that shows the result, MODULE:CLASS.
     """
 
     _view: ClassVar[str]
@@ -91,7 +91,7 @@ class Shown:
 def view_of(result: Shown) -> Any:
     """Return the view of a result."""
     module, _, name = result._view.partition(":")
-    return getattr(importlib.import_module(module), name)
+    return getattr(importlib.import_module(module), name)()
 
 
 def histogram_of(result: Shown, name: str | None = None, **options: bool) -> Any:

@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from trigemu.base.errors import TrigemuError
+from trigemu.base.shown import view_of
 from trigemu.cli import options
 from trigemu.cli.conditions import Conditions, conditions
 from trigemu.cli.session import Session, session
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_column, read_prescales
-from trigemu.results.comparison import COMPARISON
 from trigemu.studies.comparison import compare as compare_menus
 
 
@@ -40,7 +40,7 @@ def compare(
     variants = [_at_column(menu, prescales, column) for menu in session.menus(*menus)]
     result = compare_menus(conditions.emulate(session, variants))
     overlaps = conditions.overlaps((variant.menu.name, variant) for variant in result.variants)
-    page, drawn = COMPARISON.page(result, every), conditions.drawn(result.variants)
+    page, drawn = view_of(result).page(result, every), conditions.drawn(result.variants)
     session.present(result, *overlaps, page=page, lines=drawn)
 
 

@@ -64,7 +64,7 @@ class Conditions:
         """Draw the rates of menus into a folder, if one is given; return the files."""
         if self.figures is None:
             return []
-        from trigemu.results.rate_pictures import write_figures
+        from trigemu.results.figures.rates import write_figures
 
         return write_figures(variants, self.figures)
 

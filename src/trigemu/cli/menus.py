@@ -11,7 +11,7 @@ import click
 
 import trigemu
 from trigemu.base import toml_text
-from trigemu.base.errors import excerpt, listed
+from trigemu.base.errors import excerpt, few_of, listed
 from trigemu.base.plugin_search import available, search_path
 from trigemu.base.toml import Document, load_toml
 from trigemu.base.toml_schema import kind_of
@@ -22,7 +22,6 @@ from trigemu.emulation.sample_warnings import warnings_of_first
 from trigemu.menus.menu import Menu
 from trigemu.menus.schema import menu_schema
 from trigemu.observables.selections import STANDARD, ObjectSelection, selections_in
-from trigemu.results.numbers import several
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency_profiles import read_profiles
 
@@ -104,7 +103,7 @@ def _from_redefined(document: Document) -> Iterator[str]:
             line = document.lines.get(("objects", name), 1)
             cuts = ", ".join(toml_text.entry(key, value) for key, value in keys.items())
             yield (
-                f"{several(derived, _NAMED)}: from = {toml_text.value(name)} means [objects.{name}] "
+                f"{few_of(derived, _NAMED)}: from = {toml_text.value(name)} means [objects.{name}] "
                 f"of this menu (line {line}: {excerpt(cuts, _LONGEST)}), not all of the sample's"
             )
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from trigemu.base.errors import TrigemuError
+from trigemu.base.shown import view_of
 from trigemu.cli import options
 from trigemu.cli.session import Session, session
-from trigemu.results.bins import BINNED_RATES, figure_of
+from trigemu.results.bins import figure_of
 from trigemu.studies.bins import binned_rates
 from trigemu.studies.efficiency_profiles import parse_bins
 
@@ -39,4 +40,4 @@ def rates_vs(
 
         names = triggers or tuple(trigger.name for trigger in result.whole.triggers)
         save(figure_of(result, names), figure)
-    session.present(result, page=BINNED_RATES.page(result, triggers))
+    session.present(result, page=view_of(result).page(result, triggers))

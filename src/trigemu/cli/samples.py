@@ -13,7 +13,7 @@ from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.options import Location
 from trigemu.cli.progress import events_bar
-from trigemu.results.samples import CATALOGUE, columns_page
+from trigemu.results.samples import columns_page
 from trigemu.studies.columns_in_files import file_columns
 
 
@@ -32,7 +32,7 @@ def samples(catalogue: Path | str | None, tree: str | None, plots: Path | None) 
     """
     opened = trigemu.open_catalogue(catalogue, tree=tree)
     drawn = _draw(opened, plots) if plots else []
-    console().print(CATALOGUE.page(opened))
+    console().print(view_of(opened).page(opened))
     if not opened.samples[0].weighted:  # a file of events
         console().print(columns_page(file_columns(opened.samples[0])))
     for file in drawn:

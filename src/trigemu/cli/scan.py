@@ -13,7 +13,7 @@ from trigemu.cli.outputs import present
 from trigemu.cli.session import Session, session
 from trigemu.emulation.table_files import read_scores
 from trigemu.results.documents import in_json
-from trigemu.results.scan import SCAN, figure_of
+from trigemu.results.scan import ScanView, figure_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.scan import Scan, Steps, budget_brackets, parse_values, scan as scan_menu, steps_of
 
@@ -66,16 +66,16 @@ def scan(
         return scan_menu(read, steps, good, **how)
 
     result = session.run([read], scanned, lambda good: () if scores else good.background * passes)
-    brackets = [entry for budget in budgets for entry in budget_brackets(result, budget)]
+    view, brackets = ScanView(), [entry for budget in budgets for entry in budget_brackets(result, budget)]
     if figure:
         from trigemu.results.figures.style import save
 
         save(figure_of(result, budgets), figure)
     present(
-        [SCAN.page(result, brackets)],
+        [view.page(result, brackets)],
         [
-            (session.json_file, lambda: in_json(SCAN.document(result, brackets))),
-            (session.csv_file, lambda: SCAN.csv(result)),
+            (session.json_file, lambda: in_json(view.document(result, brackets))),
+            (session.csv_file, lambda: view.csv(result)),
         ],
     )
 

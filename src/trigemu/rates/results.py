@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -81,7 +81,7 @@ class LevelRates:
 class TriggerRates(Shown):
     """The rates of a trigger, or of a group (kind "group"), within its level."""
 
-    _view: ClassVar[str] = "trigemu.results.rates:TRIGGER_RATES"
+    _view: ClassVar[str] = "trigemu.results.rates:TriggerRatesView"
 
     name: str  #: The name of the trigger or group
     kind: str  #: The kind of the trigger, or "group"
@@ -93,10 +93,6 @@ class TriggerRates(Shown):
     rates: Mapping[str, Rate]  #: The rates, by the names of `counting.quantities`
     #: The unique rate divided by the total rate, and its error; None if the total is not above 0
     unique_fraction: tuple[float, float] | None = None
-
-    def with_rate(self, quantity: str, rate: Rate) -> TriggerRates:
-        """Return the same rates, with the rate of a `quantity` replaced by `rate`."""
-        return replace(self, rates={**self.rates, quantity: rate})
 
     @property
     def total(self) -> Rate:
@@ -188,7 +184,7 @@ class MenuRates(Shown, Named[TriggerRates]):
         What evaluated the models of each trigger that has some.
     """
 
-    _view: ClassVar[str] = "trigemu.results.rates:MENU_RATES"
+    _view: ClassVar[str] = "trigemu.results.rates:MenuRatesView"
 
     menu: Menu
     catalogue: Catalogue
@@ -266,7 +262,7 @@ class ColumnRates(Shown, Mapping[str, MenuRates]):
     """The rates of a menu by the name of the column of prescales; result["tight"]["J100"] are those of a
     trigger in one column."""
 
-    _view: ClassVar[str] = "trigemu.results.rates:COLUMN_RATES"
+    _view: ClassVar[str] = "trigemu.results.rates:ColumnRatesView"
 
     def __init__(self, columns: Mapping[str, MenuRates]) -> None:
         self._columns = dict(columns)

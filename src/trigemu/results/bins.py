@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray
 from trigemu.counting.quantities import MEANINGS
 from trigemu.menus.warnings import unit_of_observable
 from trigemu.rates.results import Rate
 from trigemu.results.documents import Histograms, record
 from trigemu.results.notes import notes, texts
-from trigemu.results.numbers import EVENTS, count, events_text, in_unit
-from trigemu.results.rates import MENU_RATES
+from trigemu.results.numbers import EVENTS, count, events_text, in_unit, with_unit
+from trigemu.results.rates import MenuRatesView
 from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.bins import Bin, BinnedRates, Spectrum
@@ -43,20 +42,16 @@ COLUMNS = (
 )
 
 
-class _BinnedRates(View[BinnedRates]):
+class BinnedRatesView(View[BinnedRates]):
     def line(self, result: BinnedRates) -> str:
         menu, observable = name(result.whole.menu.name), name(result.observable)
         return f"of {menu} in {count(len(result.bins), 'bin')} of {observable}"
 
     def page(self, result: BinnedRates, triggers: Sequence[str] = ()) -> Page:
         """A line per bin, for the menu and some `triggers`, or all."""
-        shown = (
-            note for note in notes(result.whole) if note.about != "budget"
-        )  # in a bin, a rate is no budget
-        below = [
-            *texts(shown),
-            "Rescaled to all crossings: the rate if all crossings were like those in the bin.",
-        ]
+        # In a bin, a rate is no budget.
+        below = [*texts(note for note in notes(result.whole) if note.about != "budget")]
+        below.append("Rescaled to all crossings: the rate if all crossings were like those in the bin.")
         if result.outside.events:
             below.append(f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins.")
         return Page([_printed(result, triggers)], below)
@@ -72,7 +67,7 @@ class _BinnedRates(View[BinnedRates]):
 
     def document(self, result: BinnedRates) -> dict[str, Any]:
         """`whole` is as in `run`; a bin without events has null rates."""
-        whole = MENU_RATES.document(result.whole)
+        whole = MenuRatesView().document(result.whole)
         shared = {key: whole.pop(key) for key in ("samples", "left_out", "half", "provenance")}
         return {
             "observable": result.observable,
@@ -94,10 +89,9 @@ class _BinnedRates(View[BinnedRates]):
             rates = [pair[1 if rescaled else 0] if pair else None for pair in pairs]
             hz, error = np.array([(rate.hz, rate.error_hz) if rate else missing for rate in rates]).T
             values[key] = (hz, error**2)
-        return Histograms(_label(result), _edges(result), values)
-
-
-BINNED_RATES = _BinnedRates()
+        edges = np.array([result.bins[0].low, *(part.high for part in result.bins)])
+        unit = unit_of_observable(result.whole.menu, result.observable)
+        return Histograms(with_unit(result.observable, unit), edges, values)
 
 
 #: A rate in a bin, and that rescaled to all crossings.
@@ -160,40 +154,24 @@ def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
 
 def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Figure:
     """Draw the rates, rescaled to all crossings, of the menu and of some `triggers` in each bin."""
-    from trigemu.results.figures.curves import draw_rates_vs
+    from trigemu.results.figures.curves import draw_scan
 
-    curves = _curves(result)
-    menu, *_ = curves
-    drawn = {}
-    for key in (menu, *triggers):
-        rates = [pair and pair[1] for pair in curves[key]]
-        shown = [(r.hz, r.error_hz) if r and r.events else (np.nan, np.nan) for r in rates]
-        values, errors = np.array(shown).T
-        drawn[key] = (values, errors)
-    return draw_rates_vs(_label(result), _edges(result), drawn)
+    found = BinnedRatesView().histograms(result, rescaled=True)
+    menu, *_ = found.named
+    curves = {key: (found.named[key][0], np.sqrt(found.named[key][1])) for key in (menu, *triggers)}
+    return draw_scan(found.label, found.edges, curves, what="rate rescaled to all crossings [Hz]")
 
 
-def _edges(result: BinnedRates) -> FloatArray:
-    return np.array([result.bins[0].low, *(part.high for part in result.bins)])
-
-
-def _label(result: BinnedRates) -> str:
-    """Return the observable with its unit."""
-    unit = unit_of_observable(result.whole.menu, result.observable)
-    return f"{result.observable} [{unit}]" if unit else result.observable
-
-
-class _Spectrum(View[Spectrum]):
+class SpectrumView(View[Spectrum]):
     def line(self, result: Spectrum) -> str:
         bins = count(len(result.quantity.edges) - 1, "bin")
         return f"of {name(result.quantity.name)}: {bins}, {count(len(result.sum_w), 'sample')}"
 
     def page(self, result: Spectrum) -> Page:
+        head = Column("bin of the quantity", "key", self.histograms(result).label)
         samples = (Column(sample, "number", sample, gives_way=1, text=_rate) for sample in result.sum_w)
-        table = Table((Column("bin of the quantity", "key", _spectrum_label(result)), *samples))
-        for (low, high), *rates in zip(
-            pairwise(result.quantity.edges.tolist()), *result.sum_w.values(), strict=True
-        ):
+        table, edges = Table((head, *samples)), pairwise(result.quantity.edges.tolist())
+        for (low, high), *rates in zip(edges, *result.sum_w.values(), strict=True):
             table.add(f"{low:.4g} to {high:.4g}", *rates)
         return Page([table], ["Rates in each bin; the last one includes all above it."])
 
@@ -232,16 +210,9 @@ class _Spectrum(View[Spectrum]):
 
     def histograms(self, result: Spectrum, **options: bool) -> Histograms:
         values = {sample: (sum_w, result.variance[sample]) for sample, sum_w in result.sum_w.items()}
-        return Histograms(_spectrum_label(result), result.quantity.edges, values)
-
-
-SPECTRUM = _Spectrum()
+        quantity = result.quantity
+        return Histograms(with_unit(quantity.label, quantity.unit), quantity.edges, values)
 
 
 def _rate(hz: float) -> str:
     return in_unit(hz, 0.0) if hz else "0"
-
-
-def _spectrum_label(result: Spectrum) -> str:
-    quantity = result.quantity
-    return f"{quantity.label} [{quantity.unit}]" if quantity.unit else quantity.label

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import combinations
 from typing import Any
 
+from trigemu.base.errors import few_of
 from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import Rate
 from trigemu.results.notes import legend, notes, notes_of_several, wholes
-from trigemu.results.numbers import count, several, signed
-from trigemu.results.rates import MENU_RATES, columns, row
+from trigemu.results.numbers import count, signed
+from trigemu.results.rates import MenuRatesView, columns, row
 from trigemu.results.table import RATE_PARTS, Column, Page, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.comparison import Common, Comparison
@@ -49,10 +51,10 @@ LESS = tuple(
 )
 
 
-class _Comparison(View[Comparison]):
+class ComparisonView(View[Comparison]):
     def line(self, result: Comparison) -> str:
         variants = [name(variant.menu.name) for variant in result.variants]
-        return f"of {several(variants, _NAMED)}"
+        return f"of {few_of(variants, _NAMED)}"
 
     def page(self, result: Comparison, every: bool = False) -> Page:
         """What changed, then the rates of what differs. every: also the rates of what does not."""
@@ -100,7 +102,7 @@ class _Comparison(View[Comparison]):
         """`common` has a matrix for each pair of variants, with a row for each trigger of a and a column for
         each trigger of b."""
         return {
-            "variants": [*map(MENU_RATES.document, result.variants)],
+            "variants": [*map(MenuRatesView().document, result.variants)],
             "differences": [asdict(difference) for difference in result.differences],
             "gained": [asdict(gain) for gain in result.gained],
             "common": list(_matrices(result)),
@@ -108,12 +110,9 @@ class _Comparison(View[Comparison]):
         }
 
     def figures(self, result: Comparison) -> Figures:
-        from trigemu.results.rate_pictures import of_triggers
+        from trigemu.results.figures.rates import of_triggers
 
         yield of_triggers(result.variants).figure
-
-
-COMPARISON = _Comparison()
 
 
 def _differences(result: Comparison) -> dict[tuple[str, str, str, str], tuple[float, float]]:
@@ -122,57 +121,59 @@ def _differences(result: Comparison) -> dict[tuple[str, str, str, str], tuple[fl
 
 
 def _matrices(result: Comparison) -> Iterator[dict[str, Any]]:
-    pairs: dict[tuple[str, str], list[Common]] = {}
+    pairs: dict[tuple[str, str], dict[str, list[Common]]] = {}
     for common in result.common:
-        pairs.setdefault((common.a, common.b), []).append(common)
-    for (a, b), entries in pairs.items():
-        of_a, of_b = (list(dict.fromkeys(getattr(c, key) for c in entries)) for key in ("of_a", "of_b"))
-        starts = range(0, len(entries), len(of_b))
-        hz, errors = (
-            [[getattr(c, key) for c in entries[start : start + len(of_b)]] for start in starts]
-            for key in ("hz", "error_hz")
-        )
-        yield {"a": a, "b": b, "triggers_a": of_a, "triggers_b": of_b, "hz": hz, "error_hz": errors}
+        pairs.setdefault((common.a, common.b), {}).setdefault(common.of_a, []).append(common)
+    for (a, b), rows in pairs.items():
+        of_b = [common.of_b for common in next(iter(rows.values()))]
+        hz, errors = ([[getattr(c, key) for c in row] for row in rows.values()] for key in ("hz", "error_hz"))
+        yield {"a": a, "b": b, "triggers_a": [*rows], "triggers_b": of_b, "hz": hz, "error_hz": errors}
+
+
+def _wholes(result: Comparison) -> list[dict[str, Rate]]:
+    """Return for each variant the rates of its levels, and of the menu if a variant has no levels: the rate
+    of a menu is that of its last level."""
+    with_menu = not all(variant.levels for variant in result.variants)
+    levels = ({f"level {level.name}": level.rate for level in v.levels} for v in result.variants)
+    menus = ({"menu": v.rate} if with_menu else {} for v in result.variants)
+    return [of_levels | of_menu for of_levels, of_menu in zip(levels, menus, strict=True)]
 
 
 def _rates(result: Comparison, triggers: Iterable[str]) -> Table:
     """Return the rates of triggers, a line per variant, with the difference from the first beside; then those
-    of the levels and the menu."""
+    of the levels or the menu."""
     head = [Column("name", "key", "trigger"), _VARIANT]
     for quantity in COMPARED:
         head.append(Column(quantity, "rate", quantity))
         head.append(Column(f"{quantity} less", "difference", "less the first"))
     table, first, differences = Table(head), result.variants[0].menu.name, _differences(result)
-    of_triggers: list[dict[str, Mapping[str, Rate]]]
-    of_triggers = [{t.name: t.rates for t in variant.triggers} for variant in result.variants]
-    of_levels = [{f"level {level.name}": level.rate for level in v.levels} for v in result.variants]
-    of_wholes: list[dict[str, Mapping[str, Rate]]] = [
-        {what: {"total": rate} for what, rate in (*levels.items(), ("menu", variant.rate))}
-        for variant, levels in zip(result.variants, of_levels, strict=True)
+    of_variants: list[dict[tuple[str, bool], Mapping[str, Rate]]] = [
+        {(trigger.name, False): trigger.rates for trigger in variant.triggers}
+        | {(what, True): {"total": rate} for what, rate in wholes.items()}
+        for variant, wholes in zip(result.variants, _wholes(result), strict=True)
     ]
-    levels = dict.fromkeys(level for of_variant in of_levels for level in of_variant)
-    lines = [*((trigger, False) for trigger in triggers), *((whole, True) for whole in (*levels, "menu"))]
-    for what, is_whole in lines:
+    wholes = dict.fromkeys(key for rates in of_variants for key in rates if key[1])
+    for what, is_whole in (*((trigger, False) for trigger in triggers), *wholes):
         if is_whole:
             table.add_gap()
-        label = what
-        for variant, rates in zip(result.variants, of_wholes if is_whole else of_triggers, strict=True):
-            values: dict[str, Any] = {"name": label, "variant": variant.menu.name}
+        for number, (variant, rates) in enumerate(zip(result.variants, of_variants, strict=True)):
+            values: dict[str, Any] = {"name": "" if number else what, "variant": variant.menu.name}
             for quantity in ("total",) if is_whole else COMPARED:
-                rate = rates.get(what, {}).get(quantity)
+                rate = rates.get((what, is_whole), {}).get(quantity)
                 key = first, variant.menu.name, what, "rate_hz" if is_whole else f"{quantity}_hz"
                 change = differences.get(key)
                 values[quantity] = rate or "– "
                 values[f"{quantity} less"] = change and signed(*change, rate.hz if rate else 0.0)
             table.add_record(values, "summary" if is_whole else "plain")
-            label = ""
     return table
 
 
 def _gains(result: Comparison) -> Table:
     names = Column("a", "key", "from"), Column("b", "key", "to")
     rates = Column("gained", "rate", "gained"), Column("lost", "rate", "lost")
-    table = Table((*names, *rates, Column("rate", "difference", "menu rate")))
+    last = {variant.levels[-1].name if variant.levels else "menu" for variant in result.variants}
+    what = last.pop() if len(last) == 1 else "menu"
+    table = Table((*names, *rates, Column("rate", "difference", f"{what} rate")))
     gains = {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in result.gained}
     for d in result.differences:
         if d.what == "menu":
@@ -181,21 +182,21 @@ def _gains(result: Comparison) -> Table:
 
 
 def changes_table(result: Comparison) -> Table:
-    """Return what is defined differently, and how the rates change."""
-    known = _differences(result)
+    """Return what is defined differently, and how the rates change: of levels, those that change first."""
+    known, wholes = _differences(result), _wholes(result)
     rates = {(v.menu.name, t.name): t.total.hz for v in result.variants for t in v.triggers}
-    rates |= {(v.menu.name, "menu"): v.rate.hz for v in result.variants}
     table = Table(_CHANGES)
     for change in result.changes:
         before = rates.get((change.a, change.what), 0.0)
         changes = {q: known.get((change.a, change.b, change.what, f"{q}_hz")) for q in COMPARED}
         shown = {q: change and signed(*change, before) for q, change in changes.items()}
         table.add_record(asdict(change) | shown | _relative(changes["total"], before))
-    for gain in result.gained:
-        total = known.get((gain.a, gain.b, "menu", "rate_hz"))
-        if total and (result.changes or any(total)):
-            values = {"total": total} | _relative(total, rates[gain.a, "menu"])
-            table.add_record({"what": "menu", "a": gain.a, "b": gain.b} | values, "summary")
+    for (i, a), (_, b) in combinations(enumerate(variant.menu.name for variant in result.variants), 2):
+        of_pair = {what: (known.get((a, b, what, "rate_hz")), rate.hz) for what, rate in wholes[i].items()}
+        for what, (total, before) in sorted(of_pair.items(), key=lambda item: not any(item[1][0] or ())):
+            if total and (result.changes or any(total)):
+                values = {"what": what, "a": a, "b": b, "total": total} | _relative(total, before)
+                table.add_record(values, "summary")
     return table
 
 
@@ -244,4 +245,4 @@ def _notes(result: Comparison, shown: Collection[str]) -> Iterator[str]:
     triggers = [trigger for v in result.variants for trigger in v.triggers if trigger.name in shown]
     marks = [*legend(triggers, [rate for v in result.variants for rate in wholes(v)], COMPARED)]
     listed = {v.menu.name: [n for n in notes(v, marks) if n.about != "events"] for v in result.variants}
-    yield from filter(None, notes_of_several(listed, ("menu", "column")))
+    yield from filter(None, notes_of_several(listed))

@@ -15,7 +15,7 @@ from trigemu import __version__
 from trigemu.base.errors import bounded_stem
 from trigemu.results.documents import Histograms, left_out
 from trigemu.results.exports import Band, Described, as_set, correction
-from trigemu.results.numbers import count
+from trigemu.results.numbers import count, with_unit
 from trigemu.results.table import Column, Page, Row, RowStyle, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.efficiency import Efficiencies, Turnon, ratios_to
@@ -108,22 +108,17 @@ def bins_of(profile: Profile) -> list[str]:
     return [f"{low:g} to {high:g}" for low, high in pairwise(profile.edges)]
 
 
-def with_unit(profile: Profile) -> str:
-    """Return the label of the axis of an observable."""
-    return f"{profile.name} [{profile.unit}]" if profile.unit else profile.name
-
-
 def _histograms(profile: Profile, curves: dict[str, Curve]) -> Histograms:
     """Return efficiencies; their variances are the squares of half their intervals."""
     values = {key: (curve.value, ((curve.high - curve.low) / 2) ** 2) for key, curve in curves.items()}
-    return Histograms(with_unit(profile), np.array(profile.edges), values)
+    return Histograms(with_unit(profile.name, profile.unit), np.array(profile.edges), values)
 
 
 def _band(curve: Curve) -> Band:
     return curve.value, curve.low, curve.high
 
 
-class _Curve(View[Curve]):
+class CurveView(View[Curve]):
     """A row is a bin, or without edges the whole category."""
 
     def line(self, result: Curve) -> str:
@@ -154,15 +149,12 @@ class _Curve(View[Curve]):
 
     def correction(self, result: Curve, **options: Any) -> Any:
         what, profile = f"The efficiency of {result.name}.", result.profile
-        axis = profile.observable, with_unit(profile), profile.edges
+        axis = profile.observable, with_unit(profile.name, profile.unit), profile.edges
         about = Described(result.name, what, "efficiency", EFFICIENCY, *axis)
         return correction(about, _band(result), options["flow"])
 
 
-CURVE = _Curve()
-
-
-class _Turnon(View[Turnon]):
+class TurnonView(View[Turnon]):
     def line(self, result: Turnon) -> str:
         where = f"against {name(result.profile.observable)} in {name(result.category)}"
         return f"{where}: {count(len(result.curves), 'curve')}, {count(result.selected, 'event')}"
@@ -197,7 +189,7 @@ class _Turnon(View[Turnon]):
         condition = [] if result.category == "all" else [result.category]
         key = ", ".join([profile.observable, *condition, *([result.sample] if result.sample else [])])
         what = f"{count(result.selected, 'event')} in {result.name}"
-        axis = profile.observable, with_unit(profile), profile.edges
+        axis = profile.observable, with_unit(profile.name, profile.unit), profile.edges
         if (over := options["over"]) is None:
             curves = {(c.menu, c.trigger): _band(c) for c in result.curves}
             about = Described(key, f"Efficiencies of {what}.", "efficiency", EFFICIENCY, *axis)
@@ -209,9 +201,6 @@ class _Turnon(View[Turnon]):
             key = f"{key} / {reference.name}"
             about = Described(key, f"Ratios of {what}.", "scale factor", meaning, *axis)
         return correction(about, curves, options["flow"])
-
-
-TURN_ON = _Turnon()
 
 
 def table_of(turnons: Sequence[Turnon]) -> Table:
@@ -279,7 +268,7 @@ def figure_of(turnon: Turnon) -> Figure:
     return draw_efficiency(profile.name, profile.unit, edges, curves, gains, turnon.heading)
 
 
-class _Efficiencies(View[Efficiencies]):
+class EfficienciesView(View[Efficiencies]):
     """A row is a bin of a curve, or without edges its whole category."""
 
     def line(self, result: Efficiencies) -> str:
@@ -308,7 +297,7 @@ class _Efficiencies(View[Efficiencies]):
             "halved": list(result.halved),
             "left_out": left_out(catalogue),
             "warnings": list(result.warnings),
-            "turnons": [*map(TURN_ON.document, result.turnons)],
+            "turnons": [*map(TurnonView().document, result.turnons)],
             "provenance": {
                 "version": __version__,
                 "menus": menus,
@@ -325,17 +314,14 @@ class _Efficiencies(View[Efficiencies]):
         """The tables of each turn-on, which are numbered."""
         tables = []
         for number, turnon in enumerate(result.turnons, 1):
-            for table in TURN_ON.hepdata(turnon):
+            for table in TurnonView().hepdata(turnon):
                 table.name = table.name.replace("Turnon", f"Turnon {number}")
                 tables.append(table)
         return tables
 
     def correction(self, result: Efficiencies, **options: Any) -> Any:
-        corrections = (TURN_ON.correction(turnon, **options) for turnon in result.turnons)
+        corrections = (TurnonView().correction(turnon, **options) for turnon in result.turnons)
         return as_set(f"{_events(result)}.", corrections)
-
-
-EFFICIENCIES = _Efficiencies()
 
 
 def _events(result: Efficiencies) -> str:

@@ -127,9 +127,19 @@ def as_tables(table: Table, name: str, description: str, axis: str = "") -> list
     others = [row for row in rows if not lower or row.get(lower.name) is None]
     tables = []
     if lower and binned:
-        tables.append(_new(name, description, _of_bins(table, lower, binned, axis)))
+        curves: dict[tuple[str, ...], list[_Values]] = {}
+        for row in binned:
+            curves.setdefault(tuple(_text(row.get(c.name)) for c in _names(table)), []).append(row)
+        edges = [(row[lower.name], row[lower.upper]) for row in next(iter(curves.values()))]
+        labelled = _LABEL.fullmatch(axis)
+        label, unit = labelled.group("name", "unit") if labelled else (axis or "bin", "")
+        bins = _variable(label, edges, units=unit, is_binned=True)
+        tables.append(_new(name, description, [bins, *_dependents(table, curves)]))
     if others or not tables:
-        tables.append(_new(f"{name} overall" if tables else name, description, _of_rows(table, others)))
+        texts = {c.heading or c.name: [_text(row.get(c.name)) for row in others] for c in _names(table)}
+        names = [_variable(key, column) for key, column in texts.items() if any(column) or not others]
+        title = f"{name} overall" if tables else name
+        tables.append(_new(title, description, [*names, *_dependents(table, {(): others})]))
     return tables
 
 
@@ -145,45 +155,20 @@ def _new(name: str, description: str, variables: Iterable[Any]) -> Any:
     return table
 
 
-def _of_rows(table: Table, rows: Sequence[_Values]) -> Iterator[Any]:
-    """Yield the names of rows as independent variables, then their numbers."""
-    for column in _names(table):
-        texts = [_text(row.get(column.name)) for row in rows]
-        if any(texts) or not rows:
-            yield _variable(column.heading or column.name, texts)
-    for column in _numbers(table):
-        yield from _dependent(column, rows, {})
-
-
-def _of_bins(table: Table, lower: Column, rows: Sequence[_Values], axis: str) -> Iterator[Any]:
-    """Yield the bins as an independent variable, then the numbers of each curve. Counts and other numbers
-    without errors that all curves share are there once."""
-    names = _names(table)
-    curves: dict[tuple[str, ...], list[_Values]] = {}
-    for row in rows:
-        curves.setdefault(tuple(_text(row.get(c.name)) for c in names), []).append(row)
+def _dependents(table: Table, curves: Mapping[tuple[str, ...], Sequence[_Values]]) -> Iterator[Any]:
+    """Yield the numbers of each curve, by the texts of its names. Counts and other numbers without errors
+    that all curves share are there once."""
+    names = [column.heading or column.name for column in _names(table)]
     first, *others = curves.values()
-    labelled = _LABEL.fullmatch(axis)
-    name, unit = labelled.group("name", "unit") if labelled else (axis or "bin", "")
-    edges = [(row[lower.name], row[lower.upper]) for row in first]
-    yield _variable(name, edges, units=unit, is_binned=True)
-    numbers = _numbers(table)
-    shared = [
-        column
-        for column in numbers
-        if column.role in ("count", "number")
-        and not column.errors
-        and all(
-            [row.get(column.name) for row in c] == [row.get(column.name) for row in first] for c in others
-        )
-    ]
-    for column in shared:
-        yield from _dependent(column, first, {})
-    for key, curve in curves.items():
-        qualifiers = {c.heading or c.name: text for c, text in zip(names, key, strict=True) if text}
-        for column in numbers:
-            if column not in shared:
-                yield from _dependent(column, curve, qualifiers)
+    for column in _numbers(table):
+        values = [[row.get(column.name) for row in rows] for rows in (first, *others)]
+        is_plain = column.role in ("count", "number") and not column.errors
+        if is_plain and all(of_curve == values[0] for of_curve in values):
+            yield from _dependent(column, first, {})
+            continue
+        for key, rows in curves.items():
+            qualifiers = {name: text for name, text in zip(names, key, strict=False) if text}
+            yield from _dependent(column, rows, qualifiers)
 
 
 def _names(table: Table) -> list[Column]:

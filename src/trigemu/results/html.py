@@ -6,27 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
+from typing import Any
 
+from jinja2 import Environment, Template
 from markupsafe import Markup
 
 from trigemu.base.errors import printable
 from trigemu.results.table import LEFT, Column, Page, RowStyle, Table
 from trigemu.results.terminal import text_of
 
-#: The colours are those of the notebook, whether light or dark.
-_STYLE = """\
-.trigemu {
-  --card: transparent; --soft: color-mix(in srgb, currentColor 65%, transparent);
-  --line: color-mix(in srgb, currentColor 22%, transparent);
-  --band: color-mix(in srgb, currentColor 6%, transparent);
-  font: 15px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-}
-.trigemu table { margin: 0; border: 0; table-layout: auto; }
-.trigemu tbody tr, .trigemu thead tr { background: none; }
-.trigemu p { margin: 3px 0; max-width: 110ch; overflow-wrap: anywhere; }
-.trigemu p.note { color: var(--soft); font-size: .82rem; }
-.trigemu p.warning { border-left: 4px solid #e76300; padding-left: 8px; font-size: .88rem; }
-"""
 #: The selectors of a rule that begins a line.
 _SELECTORS = re.compile(r"^([^{}\n]+) \{", re.MULTILINE)
 _ERROR = re.compile(r" ?± ?")
@@ -35,8 +23,13 @@ _KINDS: Mapping[RowStyle, str] = {"plain": "plain", "group": "group", "summary":
 
 def as_html(page: Page) -> str:
     """Return a page as HTML with its style; texts are escaped."""
-    body = Markup().join(Markup("{}\n").format(part) for part in _parts(page) if part)
-    return str(Markup('<div class="trigemu">\n<style>\n{}</style>\n{}</div>').format(_style(), body))
+    return _template().render(parts=_parts(page), style=_style())
+
+
+def table_html(table: Table, label: str = "") -> Markup:
+    """Return a table as HTML, without columns that have no text."""
+    html: Markup = _template().module.table_of(_cells(table, label))  # type: ignore[attr-defined]
+    return html
 
 
 def table_css() -> str:
@@ -45,57 +38,45 @@ def table_css() -> str:
 
 
 @cache
+def _template() -> Template:
+    source = resources.files("trigemu.results").joinpath("page.html.j2").read_text(encoding="utf-8")
+    return Environment(autoescape=True).from_string(source)
+
+
+@cache
 def _style() -> Markup:
     """Return the style of the report's tables, for those of a notebook alone."""
-    return Markup(_SELECTORS.sub(_inside, table_css()) + _STYLE)
+    return Markup(_SELECTORS.sub(_inside, table_css()))
 
 
 def _inside(rule: re.Match[str]) -> str:
     return ", ".join(f".trigemu {selector.strip()}" for selector in rule[1].split(",")) + " {"
 
 
-def _parts(page: Page) -> Iterator[Markup]:
-    for part in page.parts:
+def _parts(page: Page) -> Iterator[tuple[str, Any]]:
+    """Yield the kinds of the parts of a page, and what they show."""
+    for part, kind in (*((part, "text") for part in page.parts), *((note, "note") for note in page.notes)):
         if isinstance(part, Table):
-            yield table_html(part)
-        else:
-            yield _line(part, "text")
-    yield from (_line(note, "note") for note in page.notes)
+            yield "table", _cells(part)
+        elif part.strip():
+            yield "warning" if "Warning: " in part else kind, printable(part)
 
 
-def _line(text: str, kind: str) -> Markup:
-    kind = "warning" if "Warning: " in text else kind
-    return Markup('<p class="{}">{}</p>').format(kind, printable(text)) if text.strip() else Markup()
-
-
-def table_html(table: Table, label: str = "") -> Markup:
-    """Return a table as HTML, without columns that have no text."""
+def _cells(table: Table, label: str = "") -> dict[str, Any]:
+    """Return the texts of a table, without columns that have none."""
     headed = [column for column in table.columns if column.heading is not None]
-    rows = [
-        ([_text(c, row.values.get(c.name)) for c in headed], row.style) for row in table.rows if row.values
-    ]
-    filled = [i for i in range(len(headed)) if any(cells[i] for cells, _ in rows)] or range(len(headed))
-    columns = [headed[i] for i in filled]
-    head = Markup().join(
-        Markup('<th scope="col" class="{}">{}</th>').format(_side(column), printable(column.heading or ""))
-        for column in columns
-    )
-    body = Markup().join(_row(columns, [cells[i] for i in filled], style) for cells, style in rows)
-    title = Markup("<p>{}</p>\n").format(printable(table.title)) if table.title else Markup()
-    return Markup(
-        '<div class="table">\n{}<div class="scroll" tabindex="0" role="region" aria-label="{}"><table>\n'
-        "<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div></div>"
-    ).format(title, printable(label or table.title), head, body)
-
-
-def _row(columns: list[Column], cells: list[str], style: RowStyle) -> Markup:
-    shown = Markup().join(
-        Markup('<td class="{}" data-label="{}">{}</td>').format(
-            "hash" if column.role == "digest" else _side(column), printable(column.heading or ""), cell
-        )
-        for column, cell in zip(columns, cells, strict=True)
-    )
-    return Markup('<tr class="{}">{}</tr>\n').format(_KINDS[style], shown)
+    rows = [(row, [_text(c, row.values.get(c.name)) for c in headed]) for row in table.rows if row.values]
+    filled = [i for i in range(len(headed)) if any(cells[i] for _, cells in rows)] or range(len(headed))
+    heads = ((printable(headed[i].heading or ""), headed[i]) for i in filled)
+    return {
+        "title": printable(table.title),
+        "label": printable(label or table.title),
+        "columns": [
+            {"heading": head, "side": _side(c), "kind": "hash" if c.role == "digest" else _side(c)}
+            for head, c in heads
+        ],
+        "rows": [(_KINDS[row.style], [cells[i] for i in filled]) for row, cells in rows],
+    }
 
 
 def _side(column: Column) -> str:

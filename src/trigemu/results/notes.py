@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from trigemu.base.errors import few_of
 from trigemu.counting.quantities import LISTED
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import FEW_EVENTS, MenuRates, Rate, TriggerRates
-from trigemu.results.numbers import in_unit, rejection_text, several, short, with_error
+from trigemu.results.numbers import in_unit, rejection_text, short, with_error
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
 
@@ -19,18 +20,17 @@ _NAMED = 8
 
 
 class Note(NamedTuple):
-    """A line below a table. about: "menu": one menu alone; "column": the column of prescales of a menu;
-    "events", "unseen", "few", "budget": what explains that column or mark; "rates": anything else. cases:
-    what follows, of the rates of one menu."""
+    """A line below a table. about: "menu": one menu alone, so that it is named if there are several;
+    "rejection", "column": the same, of what a table may have as a column; "events", "unseen", "few",
+    "budget": what explains that column or mark; "rates": anything else."""
 
     text: str
-    about: Literal["menu", "column", "events", "unseen", "few", "budget", "rates"] = "rates"
-    cases: str = ""
+    about: Literal["menu", "rejection", "column", "events", "unseen", "few", "budget", "rates"] = "rates"
 
 
 def texts(notes: Iterable[Note]) -> Iterator[str]:
     """Return the texts of notes."""
-    return (note.text + note.cases for note in notes)
+    return (note.text for note in notes)
 
 
 def legend(
@@ -48,20 +48,19 @@ def legend(
     if contained:
         yield Note(
             f"0: by construction; those in brackets accept every event that the trigger accepts: "
-            f"{several([*contained], _NAMED)}."
+            f"{few_of([*contained], _NAMED)}."
         )
     if any(rate.budgeted for rate in every):
         yield Note(
             "=: a rate budget, from which the threshold was found; as a measurement it says nothing.",
             "budget",
         )
-    of_menus = ("menu" for rate in menus if rate.unseen)
-    if unseen := list(dict.fromkeys([*_unseen(rates, quantities), *of_menus])):
+    of_menus = ["menu"] if any(rate.unseen for rate in menus) else []
+    if unseen := [*_unseen(rates, quantities), *of_menus]:
         yield Note(
             "*: a sample may be missing by chance; one event of it would change the rate by more than its "
-            "error and by a tenth.",
+            f"error and by a tenth. Marked: {few_of(unseen, _NAMED)}.",
             "unseen",
-            f" Marked: {several(unseen, _NAMED)}.",
         )
     if any(rate.is_uncertain and not rate.unseen for rate in every):
         yield Note(
@@ -70,12 +69,15 @@ def legend(
 
 
 def _unseen(rates: Sequence[TriggerRates], quantities: Sequence[str]) -> Iterator[str]:
-    """Yield what a single event of a sample without any would add to the rates of a trigger or group."""
+    """Yield the most that one event of a sample without any would add to a rate of a trigger or group."""
+    marked: dict[str, list[Rate]] = {}
     for entry in rates:
-        marked = [entry.rates[quantity] for quantity in quantities if entry.rates[quantity].unseen]
-        if marked:
-            largest = max(marked, key=lambda rate: rate.unseen_hz)
-            yield f"{entry.name} (up to {in_unit(largest.unseen_hz, 0.0)} of {' or '.join(largest.unseen)})"
+        unseen = [entry.rates[quantity] for quantity in quantities if entry.rates[quantity].unseen]
+        marked.setdefault(entry.name, []).extend(unseen)
+    for name, unseen in marked.items():
+        if unseen:
+            largest = max(unseen, key=lambda rate: rate.unseen_hz)
+            yield f"{name} (up to {in_unit(largest.unseen_hz, 0.0)} of {' or '.join(largest.unseen)})"
 
 
 def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[Note]:
@@ -86,7 +88,8 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
     yield Note("Events: those in the total; N_eff: effective number of independent interactions.", "events")
     for before, level in pairwise(result.levels):
         if level.rejection is not None:
-            yield Note(f"Rejection from {before.name} to {level.name}: {rejection_text(level)}.")
+            text = f"Rejection from {before.name} to {level.name}: {rejection_text(level)}."
+            yield Note(text, "rejection")
     if result.levels:
         yield Note(
             "Unique rates and shares are within a level; the rate of the menu is that of the last one."
@@ -154,7 +157,7 @@ def half_used(result: MenuRates) -> Iterator[Note]:
     """Yield a sentence that says which rates are from one half of each sample."""
     if result.half:
         yield Note(
-            f"Fitted on this sample: {several(result.half.triggers, _NAMED)}. What is accepted by these, and "
+            f"Fitted on this sample: {few_of(result.half.triggers, _NAMED)}. What is accepted by these, and "
             f"what they change in other rates, is from the {HALF_NAMES[result.half.number]} half, scaled to "
             f"all; all else is from all events."
         )
@@ -188,12 +191,17 @@ def solutions(menu: Menu) -> Iterator[Note]:
             )
 
 
-def notes_of_several(listed: Mapping[str, Sequence[Note]], named: Sequence[str]) -> Iterator[str]:
-    """Yield the notes of several menus, each once; those about what is `named`, unless all menus share them,
-    with the name of the menu."""
-    shared = set.intersection(*(set(texts(of_menu)) for of_menu in listed.values()))
-    lines: dict[str, None] = {}
-    for name, of_menu in listed.items():
-        for note, text in zip(of_menu, texts(of_menu), strict=True):
-            lines[f"{name}: {text}" if note.about in named and text not in shared else text] = None
-    yield from lines
+#: Notes with the name of the menu that they are about, if others lack them.
+_OF_ONE = ("menu", "rejection", "column", "unseen")
+
+
+def notes_of_several(listed: Mapping[str, Iterable[Note]]) -> Iterator[str]:
+    """Yield the notes of several menus, or of columns, each once; one that not all of them have begins with
+    the names of those that have it, if it is about these."""
+    names: dict[Note, list[str]] = {}
+    for name, notes in listed.items():
+        for note in dict.fromkeys(notes):
+            names.setdefault(note, []).append(name)
+    for note, having in names.items():
+        is_named = note.about in _OF_ONE and len(having) < len(listed)
+        yield f"{', '.join(having)}: {note.text}" if is_named else note.text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from trigemu.base.errors import few_of
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.rates.results import LevelRates, Rate
@@ -127,15 +126,14 @@ def rejection_text(level: LevelRates) -> str:
 
 def threshold_label(menu: Menu, name: str, label: str) -> str:
     """Return the label of the axis of a trigger's threshold, with its unit, `threshold of J100 [GeV]`."""
-    unit = unit_of_threshold(menu, menu.trigger(name))
-    return f"threshold of {label} [{unit}]" if unit else f"threshold of {label}"
+    return with_unit(f"threshold of {label}", unit_of_threshold(menu, menu.trigger(name)))
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Return the label of an axis, with its unit if there is one: `MET [GeV]`."""
+    return f"{text} [{unit}]" if unit else text
 
 
 def count(number: int, what: str) -> str:
     """Return a number with its noun, `1 trigger` or `3 triggers`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def several(names: Sequence[str], most: int) -> str:
-    """List names, of which `most` are written, `J100, G30 and 3 more`."""
-    return few_of(names, most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.exclusive import ExclusiveRates
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 COLUMNS = (
     Column("triggers", "note", None, "The triggers that accept, with no other."),
     Column("hz", "number", None, "The rate of these events in Hz.", errors=("error_hz",)),
@@ -22,7 +25,7 @@ COLUMNS = (
 )
 
 
-class _ExclusiveRates(View[ExclusiveRates]):
+class ExclusiveRatesView(View[ExclusiveRates]):
     """A row is a combination of triggers."""
 
     def line(self, result: ExclusiveRates) -> str:
@@ -53,16 +56,18 @@ class _ExclusiveRates(View[ExclusiveRates]):
         return asdict(result)
 
     def figures(self, result: ExclusiveRates) -> Figures:
-        from trigemu.results.figures.rates import draw_combinations
-        from trigemu.results.figures.style import shown
-
-        names = list(dict.fromkeys(name for rate in result.largest for name in rate.triggers))
-        members = np.array([[name in rate.triggers for name in names] for rate in result.largest], np.bool_)
-        rates, errors = (np.array([getattr(r, key) for r in result.largest]) for key in ("hz", "error_hz"))
-        yield draw_combinations(list(shown(names).values()), members.reshape(-1, len(names)), rates, errors)
+        yield figure_of(result)
 
 
-EXCLUSIVE_RATES = _ExclusiveRates()
+def figure_of(result: ExclusiveRates) -> Figure:
+    """Draw the rates of combinations of triggers."""
+    from trigemu.results.figures.rates import draw_combinations
+    from trigemu.results.figures.style import shown
+
+    names = list(dict.fromkeys(name for rate in result.largest for name in rate.triggers))
+    members = np.array([[name in rate.triggers for name in names] for rate in result.largest], np.bool_)
+    rates, errors = (np.array([getattr(r, key) for r in result.largest]) for key in ("hz", "error_hz"))
+    return draw_combinations(list(shown(names).values()), members.reshape(-1, len(names)), rates, errors)
 
 
 #: Pairs that are printed unless all are.

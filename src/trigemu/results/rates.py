@@ -9,7 +9,7 @@ from typing import Any
 from trigemu import __version__
 from trigemu.counting.quantities import LISTED, MEANINGS
 from trigemu.menus.menu import Menu
-from trigemu.rates.results import ColumnRates, LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.rates.results import ColumnRates, MenuRates, Rate, TriggerRates
 from trigemu.results.documents import left_out, record
 from trigemu.results.notes import legend, notes, notes_of_several, texts
 from trigemu.results.numbers import (
@@ -102,18 +102,19 @@ def numbers_of(trigger: TriggerRates) -> dict[str, Any]:
     return record(columns(trigger.level is not None), row(trigger))
 
 
-def printed_row(trigger: TriggerRates) -> dict[str, Any]:
-    """Return the values of a trigger or group for a printed table."""
-    values = row(trigger)
-    return values | {"name": f"group {trigger.name}", "group": None} if trigger.kind == "group" else values
+def _lines(result: MenuRates) -> dict[tuple[str, RowStyle], dict[str, Any]]:
+    """Return the values of triggers, of groups, and of levels or the menu, by what they are printed as."""
+    wholes = [(f"level {level.name}", level.name, level.rate) for level in result.levels]
+    wholes = wholes or [(f"menu {result.menu.name}", "", result.rate)]
+    lines: dict[tuple[str, RowStyle], dict[str, Any]] = {(t.name, "plain"): row(t) for t in result.triggers}
+    lines |= {(f"group {g.name}", "group"): row(g) | {"group": None} for g in result.groups}
+    return lines | {
+        (label, "summary"): {"level": level or None, "total": rate, "events": rate}
+        for label, level, rate in wholes
+    }
 
 
-def summary_row(name: str, rate: Rate) -> dict[str, Any]:
-    """Return the values of a level or menu for a printed table."""
-    return {"name": name, "total": rate, "events": rate}
-
-
-class _TriggerRates(View[TriggerRates]):
+class TriggerRatesView(View[TriggerRates]):
     def line(self, result: TriggerRates) -> str:
         total, unique = format_rate(result.total), format_rate(result.unique)
         return f"of {name(result.name)}: total {total}, unique {unique}"
@@ -122,10 +123,8 @@ class _TriggerRates(View[TriggerRates]):
         """A line for each of its rates."""
         events = Column("events", "number", EVENTS, text=events_text)
         table = Table((Column("quantity", "key", result.name), Column("rate", "rate", "rate"), events))
-        for quantity in LISTED:
-            table.add(quantity, result.rates[quantity], result.rates[quantity])
-        if result.lost:
-            table.add("lost", result.lost, result.lost)
+        for quantity, rate in result.rates.items():
+            table.add(quantity, rate, rate)
         return Page([table], [*texts(legend([result], []))])
 
     def table(self, result: TriggerRates) -> Table:
@@ -135,22 +134,19 @@ class _TriggerRates(View[TriggerRates]):
         return numbers_of(result)
 
     def figures(self, result: TriggerRates) -> Figures:
-        from trigemu.results.rate_pictures import by_name  # which loads Matplotlib
+        from trigemu.results.figures.rates import by_name  # which loads Matplotlib
 
         yield by_name("trigger", "", {result.kind: [result]}).figure
 
 
-TRIGGER_RATES = _TriggerRates()
-
-
-class _MenuRates(View[MenuRates]):
+class MenuRatesView(View[MenuRates]):
     def line(self, result: MenuRates) -> str:
         triggers = count(len(result.triggers), "trigger")
         return f"of {name(result.menu.name)}: {triggers}, {format_rate(result.rate)}"
 
     def page(self, result: MenuRates) -> Page:
         """A table for each level, or one for a menu without levels."""
-        tables = [_level_table(result, level) for level in result.levels or (None,)]
+        tables = [_level_table(result, level) for level in result.menu.levels or (None,)]
         if result.levels:
             lost = (row(trigger) for trigger in result.triggers if trigger.lost)
             loss = Column("lost", "rate", f"{result.levels[-1].name} would lose")
@@ -170,12 +166,22 @@ class _MenuRates(View[MenuRates]):
 
     def document(self, result: MenuRates) -> dict[str, Any]:
         menu, catalogue = result.menu, result.catalogue
-        levels = {"levels": [_level_numbers(level) for level in result.levels]} if result.levels else {}
-        crossings = {"crossing_rate_hz": menu.crossing_rate_hz}
-        missing = {"left_out": [asdict(out) for out in menu.left_out]} if menu.left_out else {}
+        of_menu = {"name": menu.name, "crossing_rate_hz": menu.crossing_rate_hz, **_numbers(result.rate)}
+        if result.levels:
+            of_menu["levels"] = [
+                {
+                    "name": level.name,
+                    **_numbers(level.rate),
+                    "rejection": level.rejection,
+                    "rejection_error": level.rejection_error,
+                }
+                for level in result.levels
+            ]
+        if menu.left_out:
+            of_menu["left_out"] = [asdict(trigger) for trigger in menu.left_out]
         samples = catalogue.background
         return {
-            "menu": {"name": menu.name, **crossings, **_rate_numbers(result.rate), **levels, **missing},
+            "menu": of_menu,
             "triggers": [*map(numbers_of, result.triggers)],
             "groups": [*map(numbers_of, result.groups)],
             "overlap": {
@@ -192,27 +198,14 @@ class _MenuRates(View[MenuRates]):
         }
 
     def figures(self, result: MenuRates) -> Figures:
-        from trigemu.results.rate_pictures import of_triggers  # which loads Matplotlib
+        from trigemu.results.figures.rates import of_triggers  # which loads Matplotlib
 
         yield of_triggers([result]).figure
 
 
-MENU_RATES = _MenuRates()
-
-
-def _rate_numbers(rate: Rate) -> dict[str, Any]:
-    return {
-        "rate_hz": rate.hz,
-        "rate_error_hz": rate.error_hz,
-        "events": rate.events,
-        "effective_events": rate.effective_events,
-        "unseen": list(rate.unseen),
-    }
-
-
-def _level_numbers(level: LevelRates) -> dict[str, Any]:
-    rejection = {"rejection": level.rejection, "rejection_error": level.rejection_error}
-    return {"name": level.name, **_rate_numbers(level.rate), **rejection}
+def _numbers(rate: Rate) -> dict[str, Any]:
+    numbers = {"rate_hz": rate.hz, "rate_error_hz": rate.error_hz, "events": rate.events}
+    return numbers | {"effective_events": rate.effective_events, "unseen": list(rate.unseen)}
 
 
 def _half(result: MenuRates) -> dict[str, Any] | None:
@@ -246,57 +239,45 @@ def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> d
     }
 
 
-def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
+def _level_table(result: MenuRates, level: str | None) -> Table:
     """Return the triggers, groups and rate of a level, or of a menu without levels."""
-    key, *others = columns(bool(result.levels))
-    table = Table([key.headed(f"{level.name} trigger") if level else key, *others])
-    of_level = level.name if level else None
-    for trigger in result.triggers:
-        if trigger.level == of_level:
-            table.add_record(printed_row(trigger))
-    groups = [group for group in result.groups if group.level == of_level]
-    if groups:
-        table.add_gap()
-    for group in groups:
-        table.add_record(printed_row(group), "group")
-    table.add_gap()
-    label = f"level {level.name}" if level else f"menu {result.menu.name}"
-    table.add_record(summary_row(label, (level or result).rate), "summary")
+    key, *others = columns(bool(level))
+    table = Table([key.headed(f"{level} trigger") if level else key, *others])
+    before: RowStyle = "plain"
+    for (label, style), values in _lines(result).items():
+        if values["level"] == level:
+            if style != before:
+                table.add_gap()
+            before = style
+            table.add_record(values | {"name": label}, style)
     return table
 
 
 _COLUMN = Column("column", "key", "column", "The name of the column of prescales.")
 
 
-class _ColumnRates(View[ColumnRates]):
+class ColumnRatesView(View[ColumnRates]):
     def line(self, result: ColumnRates) -> str:
         menus = {rates.menu.name for rates in result.values()}
         return f"of {', '.join(map(name, menus))}: {count(len(result), 'column')} of prescales"
 
     def page(self, result: ColumnRates) -> Page:
         """Each trigger and group has a line per column."""
-        menu = _menu(result)
+        menu, lines = _menu(result), {column: _lines(rates) for column, rates in result.items()}
         key, *others = columns(with_levels=False)
         table = Table((key, _COLUMN, *others))
-        known = {c: {t.name: t for t in rates.triggers} for c, rates in result.items()}
-        for trigger in menu.triggers:
-            if trigger.prescales or any(trigger.name in triggers for triggers in known.values()):
-                of_trigger = {c: _printed_or_off(t.get(trigger.name)) for c, t in known.items()}
-                _add(table, trigger.name, of_trigger)
-        known = {c: {g.name: g for g in rates.groups} for c, rates in result.items()}
-        for group in dict.fromkeys(key for groups in known.values() for key in groups):
-            of_group = {c: _printed_or_off(groups.get(group)) for c, groups in known.items()}
-            _add(table, f"group {group}", of_group, "group")
-        wholes = {
-            f"level {level}": {c: r.levels[i].rate for c, r in result.items()}
-            for i, level in enumerate(menu.levels)
-        }
-        wholes[f"menu {menu.name}"] = {c: rates.rate for c, rates in result.items()}
-        for label, of_columns in wholes.items():
-            table.add_gap()
-            _add(table, label, {c: summary_row(label, rate) for c, rate in of_columns.items()}, "summary")
+        printed = dict.fromkeys(line for of_column in lines.values() for line in of_column)
+        switched = ((trigger.name, trigger.prescales) for trigger in menu.triggers)
+        triggers: list[tuple[str, RowStyle]]
+        triggers = [(n, "plain") for n, prescales in switched if prescales or (n, "plain") in printed]
+        for label, style in dict.fromkeys((*triggers, *printed)):
+            if style == "summary":
+                table.add_gap()
+            for number, (column, of_column) in enumerate(lines.items()):
+                values = of_column.get((label, style), {"prescale": "off"})
+                table.add_record({**values, "column": column, "name": "" if number else label}, style)
         listed = {c: [n for n in notes(rates) if n.about != "column"] for c, rates in result.items()}
-        return Page([table], [*notes_of_several(listed, ("menu",))])
+        return Page([table], [*notes_of_several(listed)])
 
     def table(self, result: ColumnRates) -> Table:
         of_columns = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
@@ -305,13 +286,13 @@ class _ColumnRates(View[ColumnRates]):
 
     def csv_table(self, result: ColumnRates) -> Table:
         """The lines of `run` for each column, which begin with its name."""
-        tables = {c: MENU_RATES.csv_table(rates) for c, rates in result.items()}
+        tables = {c: MenuRatesView().csv_table(rates) for c, rates in result.items()}
         records = ({"column": c, **line.values} for c, table in tables.items() for line in table.rows)
         return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
 
     def document(self, result: ColumnRates) -> dict[str, Any]:
         """Each column is as in `run`, without what all share, and with the triggers that are off in it."""
-        documents = {c: MENU_RATES.document(rates) for c, rates in result.items()}
+        documents = {c: MenuRatesView().document(rates) for c, rates in result.items()}
         keys = ("menu", "triggers", "groups", "overlap", "warnings")
         each = [
             {"column": c, "off": _off(result[c].menu, c)} | {key: document[key] for key in keys}
@@ -325,13 +306,10 @@ class _ColumnRates(View[ColumnRates]):
         return {"columns": each} | shared
 
     def figures(self, result: ColumnRates) -> Figures:
-        from trigemu.results.rate_pictures import by_name  # which loads Matplotlib
+        from trigemu.results.figures.rates import by_name  # which loads Matplotlib
 
         listed = {column: rates.triggers for column, rates in result.items()}
         yield by_name("triggers", "", listed).figure
-
-
-COLUMN_RATES = _ColumnRates()
 
 
 def _menu(result: Mapping[str, MenuRates]) -> Menu:
@@ -342,14 +320,3 @@ def _off(menu: Menu, column: str) -> list[str]:
     """List the triggers whose prescale in a column switches them off."""
     number = menu.columns.names.index(column)
     return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
-
-
-def _printed_or_off(rates: TriggerRates | None) -> dict[str, Any]:
-    return {"prescale": "off"} if rates is None else printed_row(rates)
-
-
-def _add(table: Table, label: str, rows: Mapping[str, Mapping[str, Any]], style: RowStyle = "plain") -> None:
-    """Add a line for each column, the first with a label."""
-    for column, values in rows.items():
-        table.add_record({**values, "column": column, "name": label}, style)
-        label = ""

@@ -29,7 +29,7 @@ COLUMNS = (
 )
 
 
-class _Catalogue(View[Catalogue]):
+class CatalogueView(View[Catalogue]):
     def line(self, result: Catalogue) -> str:
         events = count(sum(sample.entries for sample in result.samples), "event")
         return f"{name(result.table.name)}: {count(len(result.samples), 'sample')}, {events}"
@@ -65,9 +65,6 @@ class _Catalogue(View[Catalogue]):
         labels = list(shown(row["name"] for row in rows).values())
         signals = [row["role"] == "signal" for row in rows]
         yield draw_samples(labels, [row["rate_hz"] for row in rows], signals)
-
-
-CATALOGUE = _Catalogue()
 
 
 def _row(sample: Sample) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import MenuRates, Rate
 from trigemu.results.notes import legend, notes, wholes
 from trigemu.results.numbers import count, in_unit, rejection_text, threshold_label
-from trigemu.results.rates import MENU_RATES
+from trigemu.results.rates import MenuRatesView
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.scan import BudgetBracket, Scan
@@ -29,7 +29,7 @@ _NAMES = {"total_hz": "its total rate", "unique_hz": "its unique rate", "rate_hz
 _IN_CSV = ("hz", "error_hz", "unseen")
 
 
-class _Scan(View[Scan]):
+class ScanView(View[Scan]):
     """A row has the thresholds of a point, the rates of their triggers, and those of levels and menu."""
 
     def line(self, result: Scan) -> str:
@@ -43,7 +43,7 @@ class _Scan(View[Scan]):
         of_menus = [rate for point in result.points for rate in wholes(point)]
         marks = [*legend(scanned if len(result.steps) == 1 else (), of_menus, COMPARED)]
         every = (note for point in result.points for note in notes(point, marks))
-        below = dict.fromkeys(note.text + note.cases for note in every if note.about != "events")
+        below = dict.fromkeys(note.text for note in every if note.about not in ("events", "rejection"))
         return Page([_printed(result)], [*_lines(brackets), *below])
 
     def table(self, result: Scan) -> Table:
@@ -66,7 +66,7 @@ class _Scan(View[Scan]):
 
     def document(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> dict[str, Any]:
         """Each point is as in `run`, without what all share. brackets: settings that bracket a budget."""
-        documents = [MENU_RATES.document(point) for point in result.points]
+        documents = [MenuRatesView().document(point) for point in result.points]
         keys = ("menu", "triggers", "groups", "warnings")
         points = [
             {"values": values} | {key: document[key] for key in keys}
@@ -80,9 +80,6 @@ class _Scan(View[Scan]):
 
     def figures(self, result: Scan) -> Figures:
         yield figure_of(result, ())
-
-
-SCAN = _Scan()
 
 
 def _points(scan: Scan) -> Iterator[tuple[tuple[float, ...], MenuRates]]:
@@ -115,7 +112,7 @@ def _printed(scan: Scan) -> Table:
             *(Column(key, heading=heading, leads=True, text=_short) for key, heading in steps.items()),
             *(Column(key, "rate", heading) for key, heading in headings.items()),
             *(Column(heading, "number", heading) for heading in rejections),
-            Column("menu rate", "rate", "menu"),
+            *([] if levels else [Column("menu rate", "rate", "menu")]),  # that of the last level
         ]
     )
     for values, point in _points(scan):
@@ -157,10 +154,7 @@ def figure_of(scan: Scan, budgets: Sequence[float]) -> Figure:
         names["menu rate"] = f"menu {menu.name}"
         points = [_rates(scan, point) for point in scan.points]
         curves = {names.get(key, key): [rates[key] for rates in points] for key in points[0]}
-        hz, errors = (
-            {name: np.array([getattr(rate, part) for rate in curve]) for name, curve in curves.items()}
-            for part in ("hz", "error_hz")
-        )
-        return draw_scan(labels[0], values[0], hz, errors, budgets)
+        drawn = {key: np.array([(r.hz, r.error_hz) for r in curve]).T for key, curve in curves.items()}
+        return draw_scan(labels[0], values[0], drawn, budgets)
     plane = np.array([point.rate.hz for point in scan.points]).reshape([len(v) for v in values])
     return draw_plane((labels[0], labels[1]), (values[0], values[1]), plane, budgets, f"menu {menu.name}")

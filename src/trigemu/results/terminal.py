@@ -1,16 +1,15 @@
 """Tables and lines for a terminal, as wide as it is. Names come from menus, samples and files: characters of
 theirs that would act on a terminal are shown as escapes.
 
-A table is text in columns without rules. Where it is too wide, columns give way, notes go below their rows,
-and what is left is printed in blocks that begin with the names.
+A table is text in columns without rules. Where it is too wide, notes go below their rows, columns give way,
+and what is left is printed in blocks that begin with the names; only then names are broken.
 """
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import dropwhile, product, zip_longest
+from itertools import dropwhile, zip_longest
 from typing import IO, Any
 
 from rich.cells import cell_len, chop_cells
@@ -24,10 +23,9 @@ from trigemu.results.table import LEFT, Column, Page, Role, RowStyle, Table
 
 #: Columns of a pipe or a file.
 WIDTH = 100
-#: A note beside its row is at least this wide; a name has at least this room, or a line of its own.
-_NOTE, _NAME = 24, 12
-#: The indentation of a note below its row.
-_INDENT = 4
+#: The least width of a column of notes, and of names that are broken; the indentation of a note below its
+#: row.
+_NOTE, _NAME, _INDENT = 24, 6, 4
 #: Styles of rich for rows.
 _STYLES: Mapping[RowStyle, str] = {"plain": "", "group": "cyan", "summary": "bold", "wrong": "bold red"}
 
@@ -77,25 +75,19 @@ class FittingConsole(Console):
 
 def _lines(page: Page, width: int) -> Iterator[Text]:
     """Yield the lines of a page: its tables and lines, then notes: first of what gave way, then its own."""
-    left_out: dict[str, None] = {}
-    needed = 0
+    left_out: dict[str, int] = {}
     for part in page.parts:
         if isinstance(part, str):
             yield from _wrapped(part, width)
             continue
         if part.title:
             yield from _wrapped(part.title, width, "italic")
-        text = _TableText(part, width)
-        yield from text.lines()
-        if text.left_out:
-            left_out |= dict.fromkeys(text.left_out)
-            needed = max(needed, text.needed)
+        yield from _of_table(part, width, left_out)
     notes = [*dropwhile(lambda note: not note, page.notes)]
     if left_out:
+        needed = max(left_out.values())
         notes.insert(0, f"Not shown: {', '.join(left_out)} (with {needed} columns, or in --json).")
-    if notes:
-        yield Text()
-    for note in notes:
+    for note in ["", *notes] if notes else ():
         yield from _wrapped(note, width, "dim")
 
 
@@ -110,140 +102,78 @@ def _wrapped(text: str, width: int, style: str = "") -> Iterator[Text]:
         yield line
 
 
-class _TableText:
-    """A table as lines of text that fit a width. Columns are identified by their numbers, rows too, where 0
-    is the line of headings."""
+class _Printed:
+    """A column as texts, and the width that it needs."""
 
-    def __init__(self, table: Table, width: int) -> None:
-        self._width = width
-        self._styles = ["bold", *(_STYLES[row.style] for row in table.rows)]
-        printed = [column for column in table.columns if column.heading is not None and not column.wide]
-        cells = [
-            [c.heading or "", *(text_of(c, row.values.get(c.name)) for row in table.rows)] for c in printed
-        ]
-        filled = [i for i, c in enumerate(printed) if c.identifies or any(cells[i][1:]) or not table.rows]
-        self._columns = [printed[i] for i in filled]
-        self._cells = [[*map(printable, cells[i])] for i in filled]
-        self._widths = [max(map(cell_len, texts)) for texts in self._cells]
-        self._notes = [i for i, column in enumerate(self._columns) if column.role == "note"]
-        #: The width that each column needs.
-        self._least = [*self._widths]
-        for i in self._notes:
-            words = (word for cell in self._cells[i] for word in cell.split())
-            longest = max(map(cell_len, words), default=0)
-            self._least[i] = max(min(self._widths[i], _NOTE), longest)
-        numbers = [*range(len(self._columns))]
-        self.needed = self._total(numbers)  #: The width at which no column has to give way
-        self._below: list[int] = []
-        shown = self._shown(numbers)
-        self.left_out = [self._cells[i][0] for i in numbers if i not in (*shown, *self._below)]
-        self._keys = [i for i in shown if self._columns[i].identifies]
-        self._cut: int | None = None  #: The room for names, where longer ones get a line of their own
-        self._blocks = self._split([i for i in shown if i not in self._keys])
-        wide = self._total([*self._keys, *self._blocks[0]], 2) > width
-        self._gap = " " * (1 if len(self._blocks) > 1 or wide else 2)
+    def __init__(self, column: Column, table: Table) -> None:
+        self.gives_way, self.is_key, self.role = column.gives_way, column.identifies, column.role
+        self.head = printable(column.heading or "")
+        self.cells = [printable(text_of(column, row.values.get(column.name))) for row in table.rows]
+        self.width = self.widest = max(map(cell_len, (self.head, *self.cells)))
+        if column.role == "note":
+            words = (word for cell in self.cells for word in cell.split())
+            self.width = max(min(self.widest, _NOTE), max(map(cell_len, words), default=0))
 
-    def _total(self, numbers: Sequence[int], gap: int = 1) -> int:
-        return sum(self._least[i] for i in numbers) + gap * max(len(numbers) - 1, 0)
+    def lines(self, cell: str) -> Sequence[str]:
+        """Return the lines of a cell: only notes have more than one, and names that are too long."""
+        if cell_len(cell) <= self.width:
+            return [cell]
+        broken = chop_cells(cell, self.width) if self.is_key else _wrapped(cell, self.width)
+        return [str(line) for line in broken]
 
-    def _shown(self, numbers: Sequence[int]) -> list[int]:
-        """Return the columns to print beside each other, or in blocks if even the fewest are too wide."""
-        steps = [math.inf, *sorted({c.gives_way for c in self._columns} - {0}, reverse=True)]
-        for level, with_notes in product(steps, (True, False)):
-            shown = [i for i in numbers if self._columns[i].gives_way < level]
-            self._below = [] if with_notes else [i for i in self._notes if i in shown]
-            beside = [i for i in shown if i not in self._below]
-            if self._total(beside) <= self._width:
-                break
-        return beside
+    def padded(self, text: str) -> str:
+        space = " " * (self.width - cell_len(text))
+        return text + space if self.role in LEFT else space + text
 
-    def _split(self, rest: list[int]) -> list[list[int]]:
-        """Return the columns of each block: as few blocks as possible, about equally full."""
-        room = self._total(self._keys)
-        if not rest or self._total([*self._keys, *rest]) <= self._width:
-            self._cut = None if room <= self._width else 0
-            return [rest]
-        widest = max(self._least[i] for i in rest)
-        if room + 1 + widest > self._width:
-            room = self._width - 1 - self._total(rest)
-            room = self._cut = room if room >= _NAME else max(self._width - 1 - widest, 0)
 
-        def filled(most: int) -> list[list[int]]:
-            blocks: list[list[int]] = [[]]
-            for i in rest:
-                is_full = room + 1 + self._total([*blocks[-1], i]) > self._width
-                if blocks[-1] and (is_full or len(blocks[-1]) == most):
-                    blocks.append([])
-                blocks[-1].append(i)
-            return blocks
+def _total(columns: Sequence[_Printed], gap: int = 1) -> int:
+    return sum(column.width + gap for column in columns) - gap
 
-        fewest = filled(len(rest))
-        even = filled(-(-len(rest) // len(fewest)))
-        return even if len(even) == len(fewest) else fewest
 
-    def lines(self) -> Iterator[Text]:
-        """Yield the lines of the table."""
-        for number, block in enumerate(self._blocks):
-            if number:
-                yield Text()
-            yield from self._block(block, number == 0)
+def _of_table(table: Table, width: int, left_out: dict[str, int]) -> Iterator[Text]:
+    """Yield the lines of a table; add the columns that give way to those `left_out`, with the width at which
+    none has to."""
+    printed = [_Printed(c, table) for c in table.columns if c.heading is not None and not c.wide]
+    columns = [column for column in printed if column.is_key or any(column.cells) or not table.rows]
+    needed = _total(columns)
+    below = [column for column in columns if column.role == "note" and needed > width]
+    columns = [column for column in columns if column not in below]
+    while _total(columns) > width and (first := max(column.gives_way for column in columns)):
+        left_out |= {column.head: needed for column in columns if column.gives_way == first}
+        columns = [column for column in columns if column.gives_way != first]
+    keys, rest = ([c for c in columns if c.is_key is is_key] for is_key in (True, False))
+    room = width - max((column.width + 1 for column in rest), default=0)
+    while _total(keys) > room and (longest := max(keys, key=lambda key: key.width)).width > _NAME:
+        longest.width -= 1
+    blocks: list[list[_Printed]] = [[]]
+    for column in rest:
+        if blocks[-1] and _total([*keys, *blocks[-1], column]) > width:
+            blocks.append([])
+        blocks[-1].append(column)
+    most = -(-len(rest) // len(blocks)) or 1
+    even = [rest[i : i + most] for i in range(0, len(rest), most)]
+    if all(_total([*keys, *block]) <= width for block in even):
+        blocks = even or [[]]
+    for number, block in enumerate(blocks):
+        if number:
+            yield Text()
+        beside = [*keys, *block]
+        gap = 1 if _total(beside, 2) > width else 2
+        for column in block:
+            if column.role == "note":
+                column.width = min(column.widest, column.width + max(width - _total(beside, gap), 0))
+        if any(column.head for column in beside):
+            yield from _row(beside, [column.head for column in beside], gap, "bold")
+        for i, row in enumerate(table.rows):
+            style = _STYLES[row.style]
+            yield from _row(beside, [column.cells[i] for column in beside], gap, style)
+            for column in below if block is blocks[0] else ():
+                for line in _wrapped(column.cells[i], width - _INDENT, style) if column.cells[i] else ():
+                    yield Text(" " * _INDENT, style) + line
 
-    def _block(self, block: list[int], is_first: bool) -> Iterator[Text]:
-        """Yield the headings and the rows of a block: after the first, only of names with an entry in it."""
-        widths = [*self._widths]
-        for i in set(block).intersection(self._notes):
-            beside = sum(widths[j] + len(self._gap) for j in (*self._keys, *block)) - len(self._gap)
-            widths[i] = max(self._least[i], min(widths[i], widths[i] + self._width - beside))
-        if any(self._cells[i][0] for i in (*self._keys, *block)):
-            yield from self._row(0, block, widths, False)
-        started = False  # whether a row was printed since the last empty line
-        gap = False
-        for rows in self._names():
-            if not any(texts[rows[0]] for texts in self._cells):
-                gap = started
-            elif is_first or any(self._cells[i][row] for row in rows for i in block):
-                if gap:
-                    yield Text()
-                for row in rows:
-                    yield from self._row(row, block, widths, is_first)
-                started, gap = True, False
 
-    def _names(self) -> list[list[int]]:
-        """Return the rows of each name, which only the first of them has."""
-        names: list[list[int]] = []
-        first = self._cells[self._keys[0] if self._keys else 0]
-        for row in range(1, len(self._styles)):
-            if names and not first[row] and any(texts[row] for texts in self._cells):
-                names[-1].append(row)
-            else:
-                names.append([row])
-        return names
-
-    def _row(self, row: int, block: list[int], widths: list[int], with_notes: bool) -> Iterator[Text]:
-        style = self._styles[row]
-        name = self._gap.join(self._padded(i, self._cells[i][row], widths[i]) for i in self._keys)
-        if self._cut is not None:
-            name = name.rstrip()
-            if cell_len(name) > self._cut:
-                yield from (Text(part, style) for part in chop_cells(name, self._width))
-                name = ""
-            name += " " * (self._cut - cell_len(name))
-        cells = [self._broken(i, self._cells[i][row], widths[i]) for i in block]
-        for lines in zip_longest([name] * bool(self._keys), *cells, fillvalue=""):
-            first, *texts = lines
-            parts = [self._padded(i, text, widths[i]) for i, text in zip(block, texts, strict=True)]
-            begin = [first or " " * cell_len(name)] if self._keys else []
-            if text := self._gap.join([*begin, *parts]).rstrip():
-                yield Text(text, style)
-        for i in self._below if with_notes and row else ():
-            for note in self._broken(i, self._cells[i][row], self._width - _INDENT):
-                if note:
-                    yield Text(" " * _INDENT + note, style)
-
-    def _padded(self, i: int, cell: str, width: int) -> str:
-        space = " " * (width - cell_len(cell))
-        return cell + space if self._columns[i].role in LEFT else space + cell
-
-    def _broken(self, i: int, cell: str, width: int) -> list[str]:
-        """Return the lines of a cell: only notes have more than one."""
-        return [line.plain for line in _wrapped(cell, width)] if i in self._notes else [cell]
+def _row(columns: Sequence[_Printed], cells: Sequence[str], gap: int, style: str) -> Iterator[Text]:
+    broken = (column.lines(cell) for column, cell in zip(columns, cells, strict=True))
+    for texts in zip_longest(*broken, fillvalue=""):
+        line = (column.padded(text) for column, text in zip(columns, texts, strict=True))
+        yield Text((" " * gap).join(line).rstrip(), style)

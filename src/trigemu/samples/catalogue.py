@@ -80,7 +80,7 @@ class Catalogue(Shown, Named[Sample]):
         Sentences about events that are in its files twice.
     """
 
-    _view: ClassVar[str] = "trigemu.results.samples:CATALOGUE"
+    _view: ClassVar[str] = "trigemu.results.samples:CatalogueView"
 
     table: CatalogueTable
     samples: tuple[Sample, ...]

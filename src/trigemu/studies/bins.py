@@ -60,7 +60,7 @@ class BinnedRates(WithHistograms, Named[tuple[TriggerRates | None, ...]]):
     """The rates of a menu in the bins of an observable; result["J100"] is the rates of a trigger, or of a
     group, in each bin, None as for `Bin.rates`."""
 
-    _view: ClassVar[str] = "trigemu.results.bins:BINNED_RATES"
+    _view: ClassVar[str] = "trigemu.results.bins:BinnedRatesView"
 
     observable: str  #: The observable, in the language of the menu
     whole: MenuRates  #: The rates of the menu on all events, including those outside of the bins
@@ -229,7 +229,7 @@ class Quantity:
 class Spectrum(WithHistograms):
     """A spectrum of each sample. Values above the last edge are counted in the last bin."""
 
-    _view: ClassVar[str] = "trigemu.results.bins:SPECTRUM"
+    _view: ClassVar[str] = "trigemu.results.bins:SpectrumView"
 
     quantity: Quantity  #: The quantity
     #: The rate of each sample in Hz, float64[bins], by the name of the sample

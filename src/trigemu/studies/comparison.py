@@ -210,7 +210,7 @@ class Comparison(Shown, Named[MenuRates]):
     """The comparison of two or more variants of a menu, identified by the names of their menus;
     result["primary"] is the rates of one."""
 
-    _view: ClassVar[str] = "trigemu.results.comparison:COMPARISON"
+    _view: ClassVar[str] = "trigemu.results.comparison:ComparisonView"
 
     variants: tuple[MenuRates, ...]  #: The rates of each variant
     differences: tuple[Difference, ...]  #: The differences of rates, for each pair of variants

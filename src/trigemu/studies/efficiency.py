@@ -87,7 +87,7 @@ class Turnon(WithHistograms, _WithScaleFactors, Named[Curve]):
     """The efficiency curves as functions of one observable in one category; result["primary"] is the curve of
     a menu, result["primary", "J100"] that of one of its triggers."""
 
-    _view: ClassVar[str] = "trigemu.results.efficiency:TURN_ON"
+    _view: ClassVar[str] = "trigemu.results.efficiency:TurnonView"
 
     profile: Profile  #: The observable and its bins
     category: str  #: The condition of the category, or "all"
@@ -127,7 +127,7 @@ class Efficiencies(_WithScaleFactors, Named[Turnon]):
     were measured separately, the name of the sample follows.
     """
 
-    _view: ClassVar[str] = "trigemu.results.efficiency:EFFICIENCIES"
+    _view: ClassVar[str] = "trigemu.results.efficiency:EfficienciesView"
 
     menus: tuple[Menu, ...]  #: The menus as evaluated, with their budgets solved on the background
     catalogue: Catalogue  #: The samples, and the background

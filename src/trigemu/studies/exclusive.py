@@ -45,7 +45,7 @@ class ExclusiveRate:
 class ExclusiveRates(Shown):
     """The exclusive rates of a menu."""
 
-    _view: ClassVar[str] = "trigemu.results.overlap:EXCLUSIVE_RATES"
+    _view: ClassVar[str] = "trigemu.results.overlap:ExclusiveRatesView"
 
     largest: tuple[ExclusiveRate, ...]  #: The combinations with the highest rates, in descending order
     others: int  #: The number of other combinations that occur

@@ -92,7 +92,7 @@ class Curve(WithHistogram, WithCorrection):
     A histogram (`to_hist`) contains one variance for each bin: the square of half the interval.
     """
 
-    _view: ClassVar[str] = "trigemu.results.efficiency:CURVE"
+    _view: ClassVar[str] = "trigemu.results.efficiency:CurveView"
 
     menu: str  #: The name of the menu
     trigger: str | None  #: The name of the trigger; None: the whole menu

@@ -160,7 +160,7 @@ class Scan(Shown, Named[tuple[TriggerRates, ...]]):
     """The rates of a menu at all combinations of thresholds; result["J100"] is the rates of a trigger, or of
     a group, at each combination."""
 
-    _view: ClassVar[str] = "trigemu.results.scan:SCAN"
+    _view: ClassVar[str] = "trigemu.results.scan:ScanView"
 
     steps: tuple[Steps, ...]  #: The scanned thresholds and other numbers
     #: The rates at each combination of values; the values of the last step vary fastest

@@ -11,7 +11,7 @@ from toys import toy_events, write_root
 from trigemu import run
 from trigemu.api import Rate
 from trigemu.rates.results import TriggerRates
-from trigemu.results.notes import legend, of_equal_weight, texts
+from trigemu.results.notes import Note, legend, notes_of_several, of_equal_weight, texts
 
 RATE = Rate(10.0, 1.0, 100, 100.0, None)
 ZERO = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("J10",))
@@ -47,6 +47,18 @@ def test_what_triggers_are_contained_in_is_named_once() -> None:
 def test_of_many_contained_triggers_some_are_named() -> None:
     (line,) = texts(legend([trigger(f"T{i}", ZERO) for i in range(30)], [RATE]))
     assert line.endswith("T7 (J10) and 22 more.")
+
+
+def test_a_trigger_of_two_menus_is_marked_once_by_the_larger() -> None:
+    both = [trigger("A", unique=replace(RATE, unseen=("w",), unseen_hz=hz)) for hz in (5.0, 7.0)]
+    (line,) = texts(legend(both, [RATE]))
+    assert line.endswith(" Marked: A (up to 7 Hz of w).")
+
+
+def test_notes_of_several_say_which_they_mean() -> None:
+    shared, rejections = Note("Sample 'toy'."), [Note(f"Rejection: {n}.", "rejection") for n in (1, 2)]
+    listed = {"a": [shared, rejections[0]], "b": [shared, rejections[1]], "c": [shared, rejections[1]]}
+    assert list(notes_of_several(listed)) == ["Sample 'toy'.", "a: Rejection: 1.", "b, c: Rejection: 2."]
 
 
 MENU = ROOT / "menus" / "primary.toml"

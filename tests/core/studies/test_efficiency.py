@@ -20,7 +20,7 @@ from toys import evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.counting.patterns import Keys, count_patterns
-from trigemu.results.efficiency import EFFICIENCIES
+from trigemu.results.efficiency import EfficienciesView
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency import MAX_CATEGORIES, Efficiencies, Turnon, efficiencies
 from trigemu.studies.intervals import Curve, Profile, Sums, wilson
@@ -218,7 +218,7 @@ def test_negative_weights_are_warned_of(tmp_path: Path) -> None:
     share = negative / math.fsum(abs(e["weight"]) for e in events)
     assert warning.startswith(f"{100 * share:.2g} % of the weight of 'yy' is negative")
     assert result.to_dict()["warnings"] == [warning]
-    assert f"Warning: {warning}." in EFFICIENCIES.page(result).notes
+    assert f"Warning: {warning}." in EfficienciesView().page(result).notes
     assert efficiencies(menu, signal(toy_events(4, 60)), ["yy"], [PT]).warnings == ()
 
 
@@ -253,8 +253,8 @@ def test_a_bin_without_events_has_no_efficiency(tmp_path: Path) -> None:
         assert np.isnan(values).tolist() == [False, False, True]
     bins = result.to_dict()["turnons"][0]["curves"][0]
     assert bins["efficiency"][2] is bins["gain_error"][2] is None
-    assert "NaN" not in EFFICIENCIES.json(result)
-    rows = list(csv.DictReader(io.StringIO(EFFICIENCIES.csv(result))))
+    assert "NaN" not in EfficienciesView().json(result)
+    rows = list(csv.DictReader(io.StringIO(EfficienciesView().csv(result))))
     assert [row["efficiency"] == "" for row in rows] == [False, False, True, False]
 
 

@@ -18,7 +18,7 @@ from toys import memory_catalogue, menu_from, toy_events
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
 from trigemu.api import MenuRates
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.results.scan import SCAN
+from trigemu.results.scan import ScanView
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.scan import BudgetBracket, Scan, Steps, budget_brackets, scan
 
@@ -327,9 +327,9 @@ def test_a_budget_is_met_between_values_of_a_leg(tmp_path: Path) -> None:
     budget = (counts[0] + counts[1]) / 2
     for entry in budget_brackets(found, budget):
         assert (entry.trigger, entry.vary, entry.low, entry.high) == ("D", "legs[0].pt.min", 8.0, 16.0)
-    rows = list(csv.DictReader(io.StringIO(SCAN.csv(found))))
+    rows = list(csv.DictReader(io.StringIO(ScanView().csv(found))))
     assert [float(row["D legs[0].pt.min"]) for row in rows] == list(values)
-    assert "total rate is" in str(SCAN.page(found, budget_brackets(found, budget)).notes)
+    assert "total rate is" in str(ScanView().page(found, budget_brackets(found, budget)).notes)
 
 
 # ---- where a budget is met

@@ -10,7 +10,7 @@ import pytest
 from printing import text_of
 from toys import memory_catalogue, menu_from
 from trigemu_validation import Checked, DecisionCheck, Disagreement
-from trigemu_validation.decisions_view import DECISIONS
+from trigemu_validation.decisions_view import DecisionCheckView
 
 from trigemu import Collection, Events
 
@@ -38,7 +38,7 @@ def result(tmp_path: Path) -> DecisionCheck:
 
 
 def printed(result: DecisionCheck) -> list[str]:
-    return [line.rstrip() for line in text_of(DECISIONS.page(result)).splitlines()]
+    return [line.rstrip() for line in text_of(DecisionCheckView().page(result)).splitlines()]
 
 
 def test_what_is_printed(result: DecisionCheck) -> None:

@@ -1,1 +1,1 @@
-"""Figures drawn from plain arrays, without knowledge of events."""
+"""Figures of results, drawn from plain arrays."""

@@ -22,10 +22,10 @@ DASHES = ("-", "--", "-.", ":")
 #: Lower end of a logarithmic axis of curves, as a fraction of the highest rate.
 DECADES_OF_CURVES = 1e-5
 
-#: Values in bins, or at points, with an error of each.
-Errors = tuple[FloatArray, FloatArray]
-#: Name → (value, low, high), float64[bins] each, NaN where there is no event.
-Bands = Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]
+#: Values in bins, or at points, with an error of each; also as rows of an array.
+Errors = tuple[FloatArray, FloatArray] | FloatArray
+#: Values, and the lower and upper ends of their errors; NaN where there is no event.
+Band = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def line_style(number: int) -> dict[str, Any]:
@@ -33,20 +33,19 @@ def line_style(number: int) -> dict[str, Any]:
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)]}
 
 
-def _draw_bins(
-    axes: Axes,
-    edges: FloatArray,
-    band: tuple[FloatArray, FloatArray, FloatArray],
-    name: str,
-    style: Mapping[str, Any],
-    **of_line: Any,
+def _draw_band(
+    axes: Axes, x: FloatArray, band: Band, name: str, style: Mapping[str, Any], **of_line: Any
 ) -> None:
-    """Draw values in bins as a line of steps, over a band from low to high."""
+    """Draw values as a line over a band of their errors: steps if x has the edges of bins, else points."""
     value, low, high = (np.where(np.isnan(band[0]), np.nan, part) for part in band)
-    look = {"baseline": None, "linewidth": 1.8, "zorder": 3, **of_line, **style}
-    axes.stairs(value, edges, label=literal(name), **look)
-    colour = style["color"]
-    axes.stairs(high, edges, baseline=low, fill=True, color=colour, alpha=0.24, linewidth=0, zorder=2)
+    look = {"label": literal(name), "linewidth": 1.8, "zorder": 3, **of_line, **style}
+    of_band = {"color": style["color"], "alpha": 0.24, "linewidth": 0, "zorder": 2}
+    if len(x) > len(value):
+        axes.stairs(value, x, **{"baseline": None, **look})
+        axes.stairs(high, x, baseline=low, fill=True, **of_band)
+    else:
+        axes.plot(x, value, marker="o" if len(x) < 40 else "", markersize=3, **look)
+        axes.fill_between(x, low, high, **of_band)
 
 
 def _log_rates(axes: Axes, rates: Iterable[FloatArray]) -> tuple[float, float] | None:
@@ -66,12 +65,13 @@ def _above_zero(hz: FloatArray, error: FloatArray) -> FloatArray:
     return low
 
 
-def _legend_above(axes: Axes) -> None:
-    axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
-
-
 def draw_efficiency(
-    label: str, unit: str, edges: FloatArray, curves: Bands, gains: Bands, title: str = ""
+    label: str,
+    unit: str,
+    edges: FloatArray,
+    curves: Mapping[str, Band],
+    gains: Mapping[str, Band],
+    title: str = "",
 ) -> Figure:
     """Draw efficiencies with their intervals above gains, differences with their errors. edges: float64[bins
     + 1]; curves, gains: mapping of str to three of float64[bins]."""
@@ -82,7 +82,7 @@ def draw_efficiency(
         panels = made.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
         for panel, drawn in zip(panels, (curves, gains), strict=False):
             for name, band in drawn.items():
-                _draw_bins(panel, edges, band, name, line_style([*curves].index(name)))
+                _draw_band(panel, edges, band, name, line_style([*curves].index(name)))
         panels[0].set_ylim(*_limits(curves))
         panels[0].set_ylabel("efficiency", fontsize=14)
         panels[0].set_title(literal(title), loc="right", fontsize=11.5)
@@ -97,7 +97,7 @@ def draw_efficiency(
     return made
 
 
-def _limits(curves: Bands) -> tuple[float, float]:
+def _limits(curves: Mapping[str, Band]) -> tuple[float, float]:
     """Return the ends of the axis: 0 and 1, or beyond where negative weights take an efficiency there."""
     lows, highs = ([np.ravel(band[side]) for band in curves.values()] for side in (1, 2))
     low = min((float(np.nanmin(band)) for band in lows if not np.isnan(band).all()), default=0.0)
@@ -130,14 +130,11 @@ def draw_spectrum(
         if name in signals and (total := float(np.sum(sum_w[name]))) > 0
     }
     per = f"/{unit}" if unit else ""
-    panels = [
-        panel
-        for panel in (
-            (_lines(background), f"rate [Hz{per}]", RATES_SHOWN),
-            (shapes, f"share of the signal{per}", SHAPES_SHOWN),
-        )
-        if panel[0]
-    ]
+    both = (
+        (_lines(background), f"rate [Hz{per}]", RATES_SHOWN),
+        (shapes, f"share of the signal{per}", SHAPES_SHOWN),
+    )
+    panels = [panel for panel in both if panel[0]]
     with figure(8.0, 1.5 + 4.2 * max(len(panels), 1)) as (made, whole):
         whole.remove()
         all_axes = made.subplots(max(len(panels), 1), 1, sharex=True, squeeze=False)[:, 0]
@@ -180,7 +177,7 @@ def _draw_spectra(
         style = {"color": "black" if whole else COLOURS[number % len(COLOURS)]}
         band = hz, _above_zero(hz, error), hz + error
         look = {"baseline": 0.0, "linewidth": 2.2 if whole else 1.5, "zorder": 1 if whole else 2}
-        _draw_bins(axes, edges, band, name, style, **look)
+        _draw_band(axes, edges, band, name, style, **look)
     axes.set_yscale("log")
     highest = max(float(np.max(rate / width)) for rate, _ in lines.values())
     if highest > 0:
@@ -193,31 +190,27 @@ _STEPS = (1.0, 2.0, 5.0)
 
 def draw_scan(
     label: str,
-    values: FloatArray,
-    hz: Mapping[str, FloatArray],
-    error_hz: Mapping[str, FloatArray],
+    x: FloatArray,
+    curves: Mapping[str, Errors],
     budgets: Sequence[float] = (),
-    title: str = "",
+    what: str = "rate [Hz]",
 ) -> Figure:
-    """Draw rates against the values of a threshold. values: float64[v]; hz, error_hz: mapping of str to
-    float64[v]."""
+    """Draw curves, name → rate and error in Hz, against the values of a threshold, or in the bins that x has
+    the edges of; with lines at `budgets` in Hz."""
     with figure() as (made, axes):
-        is_positive = _log_rates(axes, hz.values())
-        for number, (name, rate) in enumerate(hz.items()):
-            error, style = error_hz[name], line_style(number)
-            low = _above_zero(rate, error) if is_positive else rate - error
-            drawn = np.where(rate > 0, rate, np.nan) if is_positive else rate
-            marker = "o" if len(values) < 40 else ""
-            look = {**style, "marker": marker, "markersize": 3, "linewidth": 1.8}
-            axes.plot(values, drawn, label=literal(name), **look)
-            axes.fill_between(values, low, rate + error, color=style["color"], alpha=0.24, linewidth=0)
+        ends = _log_rates(axes, (hz for hz, _ in curves.values()))
+        for number, (name, (hz, error)) in enumerate(curves.items()):
+            low = _above_zero(hz, error) if ends else hz - error
+            shown = np.where(hz > 0, hz, np.nan) if ends else hz
+            _draw_band(axes, x, (shown, low, hz + error), name, line_style(number))
+        if ends:
+            rate_axis(axes.yaxis, *ends)
         _budgets(axes, budgets)
-        if len(values) > 1:
-            axes.set_xlim(values[0], values[-1])
+        if len(x) > 1:
+            axes.set_xlim(x[0], x[-1])
         axes.set_xlabel(axis_label(label))
-        axes.set_ylabel("rate [Hz]")
-        axes.set_title(literal(title), loc="right", fontsize=12)
-        _legend_above(axes)
+        axes.set_ylabel(what)
+        axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return made
 
 
@@ -280,17 +273,3 @@ def in_hz(rate: float) -> str:
     """Format a rate as `20 kHz`, for a contour or a tick."""
     unit, scale = unit_of(rate * (1 + 1e-9), HZ)
     return f"{rate / scale:.4g} {unit}"
-
-
-def draw_rates_vs(label: str, edges: FloatArray, curves: Mapping[str, Errors]) -> Figure:
-    """Draw curves, name → rate and error in Hz, float64[bins], NaN for no event; bands are ± the error."""
-    with figure() as (made, axes):
-        for number, (name, (hz, error)) in enumerate(curves.items()):
-            _draw_bins(axes, edges, (hz, _above_zero(hz, error), hz + error), name, line_style(number))
-        if ends := _log_rates(axes, (hz for hz, _ in curves.values())):
-            rate_axis(axes.yaxis, *ends)
-        axes.set_xlim(edges[0], edges[-1])
-        axes.set_xlabel(axis_label(label))
-        axes.set_ylabel("rate rescaled to all crossings [Hz]")
-        _legend_above(axes)
-    return made

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.ticker import NullLocator
 
 from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.results.figures.style import COLOURS, figure, literal, rate_axis
+from trigemu.rates.results import MenuRates, TriggerRates
+from trigemu.results.figures.style import COLOURS, figure, literal, rate_axis, save, shown
 from trigemu.results.numbers import short
+from trigemu.results.section import Picture
 
 MARKERS = ("o", "s", "D", "^", "v")
 #: Labels of the legend from this length on are below each other.
@@ -80,6 +83,50 @@ def draw_rates(
             handler_map={tuple: HandlerTuple(ndivide=None)},
         )  # fmt: skip
     return made
+
+
+def of_groups(variants: Sequence[MenuRates]) -> Picture | None:
+    """Draw the rates of groups, if there are any."""
+    listed = {v.menu.name: v.groups for v in variants}
+    caption = "Rates by group: total (full) and unique (open)."
+    return by_name("groups", caption, listed) if any(listed.values()) else None
+
+
+def of_triggers(variants: Sequence[MenuRates]) -> Picture:
+    """Draw the rates of triggers."""
+    caption = "Rates by trigger: total (full) and unique (open)."
+    return by_name("triggers", caption, {v.menu.name: v.triggers for v in variants})
+
+
+def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]]) -> Picture:
+    """Draw the rates of triggers or groups of each menu, or of whatever else they are listed by."""
+    names = list(dict.fromkeys(entry.name for entries in listed.values() for entry in entries))
+    numbers: dict[str, Sequence[object] | FloatArray] = {name.removesuffix("s"): names}
+    drawn: dict[str, dict[str, tuple[FloatArray, FloatArray]]] = {"total": {}, "unique": {}}
+    labels = shown(listed)
+    for menu, entries in listed.items():
+        known = {entry.name: entry.rates for entry in entries}
+        for quantity, of_menus in drawn.items():
+            rates = [known[entry][quantity] if entry in known else None for entry in names]
+            hz = np.array([rate.hz if rate else np.nan for rate in rates])
+            errors = np.array([rate.error_hz if rate else np.nan for rate in rates])
+            numbers[f"{menu}_{quantity}_hz"], numbers[f"{menu}_{quantity}_error_hz"] = hz, errors
+            of_menus[labels[menu]] = hz, errors
+    return Picture(name, caption, draw_rates([*shown(names).values()], **drawn), numbers)
+
+
+def write_figures(variants: Sequence[MenuRates], folder: Path) -> list[Path]:
+    """Write the rates of triggers, and of groups if there are any, as PNG into a folder."""
+    return write_pictures(filter(None, (of_groups(variants), of_triggers(variants))), folder)
+
+
+def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
+    """Write pictures as PNG into a folder."""
+    files = []
+    for picture in pictures:
+        files.append(folder / f"{picture.name}.png")
+        save(picture.figure, files[-1])
+    return files
 
 
 #: Largest number of bars whose numbers fit side by side.

@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from trigemu.base.errors import printable
 from trigemu.base.files import write_bytes
-from trigemu.results.numbers import short
+from trigemu.results.numbers import short, with_unit
 
 #: Petroff's ten colours (arXiv:2107.02270), made for scatter plots that everyone can read.
 COLOURS = (
@@ -101,7 +101,7 @@ def literal(text: str) -> str:
 def axis_label(text: str, unit: str = "") -> str:
     """Return the label of an axis for a text of others, such as an observable, and its unit; pT, ET and HT in
     it are typeset."""
-    return _TRANSVERSE.sub(r"$\1_{\\mathrm{T}}$", literal(f"{text} [{unit}]" if unit else text))
+    return _TRANSVERSE.sub(r"$\1_{\\mathrm{T}}$", literal(with_unit(text, unit)))
 
 
 def shown(names: Iterable[str]) -> dict[str, str]:

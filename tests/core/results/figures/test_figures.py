@@ -16,7 +16,6 @@ from trigemu import TrigemuError
 from trigemu.results.figures.curves import (
     draw_efficiency,
     draw_plane,
-    draw_rates_vs,
     draw_scan,
     draw_spectrum,
     in_hz,
@@ -176,7 +175,7 @@ BINS = np.array([0.0, 5.0, 10.0, 20.0])
 
 def test_each_curve_is_a_line_with_a_band_of_its_errors() -> None:
     hz, error = np.array([10.0, np.nan, 300.0]), np.array([2.0, np.nan, 30.0])
-    (axes,) = draw_rates_vs("n", BINS, {"A": (hz, error), "B": (2 * hz, error)}).axes
+    (axes,) = draw_scan("n", BINS, {"A": (hz, error), "B": (2 * hz, error)}).axes
     line, band, *others = axes.patches
     assert len(others) == 2
     np.testing.assert_array_equal(line.get_data().values, hz)
@@ -192,7 +191,7 @@ def test_each_curve_is_a_line_with_a_band_of_its_errors() -> None:
 @pytest.mark.parametrize("nothing", [0.0, np.nan])
 def test_what_has_no_rate_is_drawn(nothing: float) -> None:
     flat = np.full(3, nothing)
-    made = draw_rates_vs("n", BINS, {"A": (flat, flat)})
+    made = draw_scan("n", BINS, {"A": (flat, flat)})
     (axes,) = made.axes
     np.testing.assert_array_equal(axes.patches[0].get_data().values, flat)
     assert axes.get_yscale() == "linear"
@@ -206,8 +205,8 @@ VALUES = np.array([60.0, 80.0, 100.0])
 
 def test_a_line_and_a_band_for_each_rate(tmp_path: Path) -> None:
     hz = {"total": np.array([3e4, 2e4, 0.0]), "menu": np.array([4e4, 3e4, 2e4])}
-    errors = {name: 0.1 * rate for name, rate in hz.items()}
-    made = draw_scan("threshold of J", VALUES, hz, errors, [25e3], "menu x")
+    curves = {name: (rate, 0.1 * rate) for name, rate in hz.items()}
+    made = draw_scan("threshold of J", VALUES, curves, [25e3])
     (axes,) = made.axes
     assert axes.get_xlabel() == "threshold of J"
     assert axes.get_ylabel() == "rate [Hz]"

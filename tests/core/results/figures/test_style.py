@@ -18,7 +18,6 @@ from matplotlib.text import Text
 from trigemu.results.figures.curves import (
     draw_efficiency,
     draw_plane,
-    draw_rates_vs,
     draw_scan,
     draw_spectrum,
 )
@@ -36,9 +35,9 @@ FIGURES: dict[str, Callable[[str], Figure]] = {
     "rates": lambda n: draw_rates(NAMES, *[{n: (np.ones(len(NAMES)),) * 2}] * 2),
     "samples": lambda n: draw_samples([n], [1.0], [False]),
     "combinations": lambda n: draw_combinations([n, "b"], np.eye(2, dtype=np.bool_), ONE, ONE),
-    "rates_vs": lambda n: draw_rates_vs(n, EDGES, {n: (ONE, ONE)}),
+    "bins": lambda n: draw_scan(n, EDGES, {n: (ONE, ONE)}),
     "spectrum": lambda n: draw_spectrum(n, n, EDGES, {n: ONE}, {n: ONE}),
-    "scan": lambda n: draw_scan(n, TWO, {n: ONE}, {n: ONE}, title=n),
+    "scan": lambda n: draw_scan(n, TWO, {n: (ONE, ONE)}),
     "plane": lambda n: draw_plane((n, n), (TWO, TWO), np.array([[1.0, 2.0], [3.0, 4.0]]), title=n),
     "efficiency": lambda n: draw_efficiency(n, n, EDGES, {n: (ONE, ONE, ONE)}, {}, n),
 }
@@ -58,7 +57,7 @@ def test_a_literal_is_drawn_as_it_is(name: str) -> None:
 
 
 def test_a_line_whose_name_begins_with_an_underscore_is_in_the_legend() -> None:
-    legend = draw_scan("x", TWO, {"_x": ONE}, {"_x": ONE}).axes[0].get_legend()
+    legend = draw_scan("x", TWO, {"_x": (ONE, ONE)}).axes[0].get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["\u200b_x"]
 

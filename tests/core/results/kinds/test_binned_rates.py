@@ -8,7 +8,7 @@ from pileup_toys import crossing_catalogue, crossings
 from printing import text_of
 from toys import menu_from
 
-from trigemu.results.bins import BINNED_RATES
+from trigemu.results.bins import BinnedRatesView
 from trigemu.studies.bins import BinnedRates, binned_rates
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 20\n'
@@ -22,7 +22,7 @@ def outcome(tmp_path: Path) -> BinnedRates:
 
 
 def test_the_table_has_all_bins_of_the_menu_and_of_each_trigger(tmp_path: Path) -> None:
-    text = text_of(BINNED_RATES.page(outcome(tmp_path)))
+    text = text_of(BinnedRatesView().page(outcome(tmp_path)))
     lines = text.splitlines()
     assert [" ".join(line.split()[:3]) for line in lines[1:7]] == [
         "menu menu -2", "0 to 1", "1 to 4", "MET -2 to", "0 to 1", "1 to 4"

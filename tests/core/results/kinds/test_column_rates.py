@@ -8,7 +8,7 @@ from printing import text_of
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu.rates.menu_rates import column_rates
-from trigemu.results.rates import COLUMN_RATES
+from trigemu.results.rates import ColumnRatesView
 
 TEXT = """
 [menu]
@@ -42,7 +42,7 @@ def test_each_trigger_has_its_columns_below_each_other(tmp_path: Path) -> None:
     """Also one that is off in all of them, and a group with nothing on."""
     events = [event | {"weight": 1.0} for event in toy_events(3, 200)]
     result = column_rates(menu_from(tmp_path, TEXT), "all", memory_catalogue({"a": events}))
-    text = text_of(COLUMN_RATES.page(result))
+    text = text_of(ColumnRatesView().page(result))
     words = [line.split() for line in text.splitlines()]
     assert [row[:3] for row in words[1:3]] == [["MET", "a", "1.5"], ["b", "off"]]
     assert [row[:2] for row in words[3:5]] == [["JET", "a"], ["b", words[4][1]]]

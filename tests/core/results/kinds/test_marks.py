@@ -12,7 +12,7 @@ import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import compare, emulate, rates_of
-from trigemu.api import MenuRates
+from trigemu.api import MenuRates, Table
 from trigemu.base.shown import Shown, view_of
 from trigemu.studies.scan import Steps, scan
 
@@ -70,6 +70,20 @@ def test_a_comparison(menu: Any) -> None:
         (menu.name, "level L1"),
     }
     assert {row["unseen"] for row in made if row["kind"] != "rate"} == {""}
+
+
+def test_the_level_that_changes_leads(menu: Any, tmp_path: Path) -> None:
+    """Where the last level stays as it is; and the rejections say of which menu they are."""
+    looser = MENU.replace("[menu]", '[menu]\nname = "looser"').replace("above = 20.0", "above = 25.0")
+    other = menu_from(tmp_path, looser)
+    result = compare(emulate([menu, other], CATALOGUE))
+    page = view_of(result).page(result)
+    changes = page.parts[0]
+    assert isinstance(changes, Table)
+    assert [row.values["what"] for row in changes.rows] == ["L1_J", "level L1", "level HLT"]
+    assert [any(row.values["total"]) for row in changes.rows[1:]] == [True, False]
+    said = [note for note in page.notes if "Rejection" in note]
+    assert [note.partition(" from ")[0] for note in said] == [f"{menu.name}: Rejection", "looser: Rejection"]
 
 
 def test_a_scan(menu: Any) -> None:

@@ -14,7 +14,7 @@ from trigemu import emulate, rates_of
 from trigemu.api import MenuRates, Page, Rate, Table
 from trigemu.results import numbers as output_numbers, overlap
 from trigemu.results.overlap import overlap_page
-from trigemu.results.rates import MENU_RATES
+from trigemu.results.rates import MenuRatesView
 
 MENU = """
 [menu]
@@ -67,7 +67,7 @@ def test_an_upper_limit_is_null_where_there_are_events(result: MenuRates) -> Non
 
 
 def test_the_table_shows_the_numbers(result: MenuRates) -> None:
-    lines = {line.split("  ")[0]: line for line in rendered(MENU_RATES.page(result)).splitlines()}
+    lines = {line.split("  ")[0]: line for line in rendered(MenuRatesView().page(result)).splitlines()}
     for trigger in result.triggers:
         line = lines[trigger.name]
         for quantity in ("total", "unique", "share"):
@@ -75,15 +75,17 @@ def test_the_table_shows_the_numbers(result: MenuRates) -> None:
         assert f"{trigger.total.events} (" in line
     assert "3" in lines["J30 [/x]"].split()
     assert "40000" in lines["ANY"].split()
-    notes = " ".join(rendered(MENU_RATES.page(result)).split())
+    notes = " ".join(rendered(MenuRatesView().page(result)).split())
     assert "Sample 'toy' (crossing weights): soft + hard." in notes
     assert "<: no event; upper limit at 68 %." in notes
 
 
 def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
     first, *others = result.triggers
-    marked = first.with_rate("total", replace(first.total, unseen=("soft",), unseen_hz=7.0))
-    table = rendered(MENU_RATES.page(replace(result, triggers=(marked, *others))))
+    marked = replace(
+        first, rates={**first.rates, "total": replace(first.total, unseen=("soft",), unseen_hz=7.0)}
+    )
+    table = rendered(MenuRatesView().page(replace(result, triggers=(marked, *others))))
     assert f"{narrow(first.total)}*" in table
     assert "J30 [/x] (up to 7 Hz of soft)" in " ".join(table.split())
     document = replace(result, triggers=(marked, *others)).to_dict()
@@ -93,14 +95,14 @@ def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
 def test_a_unique_rate_that_is_0_by_construction_is_no_limit(result: MenuRates) -> None:
     first, *others = result.triggers
     within = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("MU", "ANY"))
-    shown = replace(result, triggers=(first.with_rate("unique", within), *others))
-    (line,) = (li for li in rendered(MENU_RATES.page(shown)).splitlines() if li.startswith("J30"))
+    shown = replace(result, triggers=(replace(first, rates={**first.rates, "unique": within}), *others))
+    (line,) = (li for li in rendered(MenuRatesView().page(shown)).splitlines() if li.startswith("J30"))
     assert line.split()[5] == "0"
-    assert "0: by construction" in rendered(MENU_RATES.page(shown))
-    assert "J30 [/x] (MU or ANY)" in rendered(MENU_RATES.page(shown))
+    assert "0: by construction" in rendered(MenuRatesView().page(shown))
+    assert "J30 [/x] (MU or ANY)" in rendered(MenuRatesView().page(shown))
     document = shown.to_dict()
     assert document["triggers"][0]["unique_contained_in"] == ["MU", "ANY"]
-    rows = list(csv.DictReader(io.StringIO(MENU_RATES.csv(shown))))
+    rows = list(csv.DictReader(io.StringIO(MenuRatesView().csv(shown))))
     assert [rows[0][key] for key in ("unique_contained_in", "unique_upper_limit_hz")] == ["MU;ANY", ""]
 
 
