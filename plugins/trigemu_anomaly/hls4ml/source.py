@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
-from trigemu_anomaly.fixed_point import MAX_WORD, ApFixed
-
 from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.base.files import read_bounded
+
+from ..fixed_point import MAX_WORD, ApFixed
 
 #: A piece of C++, and where it is: file and line.
 Token = tuple[str, str]
@@ -34,6 +34,8 @@ _INCLUDE = re.compile(r'"([^"<>\0]{1,200})"|<[\w./+-]+>', re.ASCII)
 _NETWORK = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?:[^"\n]*/)?parameters\.h"', re.MULTILINE)
 #: The headers of hls4ml and of the HLS tools.
 _EXTERNAL = re.compile(r"(?:.*/)?(?:(?:nnet_utils|nn_utils|ap_types)/.*|(?:ap|hls)_\w+\.h)", re.ASCII)
+#: How a wrapper scales the inputs, which is not part of the network.
+_SCALES = ("scales.h", "scaling.h")
 #: What is synthesised decides: weights are those of the headers.
 _OPTIONS = {"__SYNTHESIS__": True, "LOAD_WEIGHTS_FROM_TXT": False, "LOAD_WEIGHTS_FROM_TEXT": False}
 
@@ -66,6 +68,12 @@ class Files:
             )
         return content.decode("utf-8", "replace")
 
+    def generated(self) -> str:
+        """Return what hls4ml generated beside the network: nnet_code_gen.h."""
+        folders = [self.root / part for part in ("nnet_utils", "NN/nnet_utils", "nn_utils", "NN/nn_utils")]
+        found = [file for folder in folders if (file := folder / "nnet_code_gen.h").is_file()]
+        return self.text(found[0]) if found else ""
+
     def tokens(self) -> list[Token]:
         """Return the tokens of the network and of its scales; raise TrigemuError for what is not known."""
         texts = {file: self.text(file) for file in self._sources()}
@@ -78,7 +86,7 @@ class Files:
         self._add(networks[0], texts.pop(networks[0]))
         for file, text in texts.items():
             self._add_scales(file, text)
-        for scales in (self.root / "scales.h", self.root / "NN" / "scales.h"):
+        for scales in (folder / name for folder in (self.root, self.root / "NN") for name in _SCALES):
             if scales.is_file() and scales not in self.read:
                 raise TrigemuError(
                     f"{scales}: no .cpp file includes it: add the wrapper of the network, or remove it"
@@ -183,11 +191,11 @@ class Files:
             if not (match := _DIRECTIVE.fullmatch(line.strip())):
                 continue
             inside += match[1].startswith("if") - (match[1] == "endif")
-            if match[1] != "include" or PurePosixPath(match[2].strip('"')).name != "scales.h":
+            if match[1] != "include" or PurePosixPath(match[2].strip('"')).name not in _SCALES:
                 continue
             where = f"{file}:{number}"
             if inside:
-                raise TrigemuError(f"{where}: scales.h is included under a condition")
+                raise TrigemuError(f"{where}: {match[2]} is included under a condition")
             self._include(file, match[2], where)
 
 
@@ -230,7 +238,7 @@ _TYPEDEF = _form(rf"typedef {_TYPE} ({_NAME}) ;")
 _ARRAY = _form(rf"(?:static )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} = {{")
 _DECLARED = _form(rf"(?:extern )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} ;")
 _ALIAS = _form(rf"auto & ({_NAME}) = ({_NAME}) ;")
-_CALL = _form(rf"nnet :: ({_NAME}) < ([\w ,:]*) > \( ([\w ,]*) \) ;")
+_CALL = _form(rf"{_NAME} :: ({_NAME}) < ([\w ,:]*) > \( ([\w ,]*) \) ;")
 #: Members of configurations that do not change the arithmetic, and tables of io_stream.
 _PASSED = _form(
     r"template < [\w ,]* > using (?:product = nnet :: product :: mult|"
