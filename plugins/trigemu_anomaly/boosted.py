@@ -41,19 +41,21 @@ class Trees(ScoreModel):
 
 
 @lru_cache(maxsize=32)
-def load_trees(content: bytes, features: int, objective: Objective, inputs: tuple[str, ...] = ()) -> Trees:
+def load_trees(
+    content: bytes, features: int, objective: Objective, inputs: tuple[str, ...] = (), nan: bool = False
+) -> Trees:
     """Read a BDT for trigemu's kernels; arguments and errors are those of `read_model`."""
-    file = read_model(content, features, objective, inputs)
+    file = read_model(content, features, objective, inputs, nan)
     kernels = TreeKernels(file.ensemble)
     return Trees(file, kernels, kernels.engine)
 
 
 @lru_cache(maxsize=32)
-def compile_trees(content: bytes, features: int, objective: Objective) -> Trees:
+def compile_trees(content: bytes, features: int, objective: Objective, nan: bool = False) -> Trees:
     """Read a BDT like `load_trees`, and let treelite evaluate it (`CompiledTrees`)."""
     # Imported late: the kernels need neither treelite nor tl2cgen.
     from .compiled_trees import CompiledTrees
 
-    file = read_model(content, features, objective)
+    file = read_model(content, features, objective, nan=nan)
     trees = CompiledTrees(file.ensemble)
     return Trees(file, trees, trees.engine, trees.notes)

@@ -24,18 +24,22 @@ def open_model(
     engine: Engine = "onnxruntime",
     scales: Sequence[InputScale | None] = (),
     inputs: Sequence[str] = (),
+    nan: bool = False,
 ) -> ScoreModel:
     """Return the model of a file; TrigemuError if it cannot be used. engine: of a model in ONNX; scales: of
-    an integer network; inputs: as the card writes them, with which the names in the file are compared."""
+    an integer network; inputs: as the card writes them, with which the names in the file are compared;
+    nan: whether one may be NaN."""
     keys = _keys(content) if content.lstrip().startswith(b"{") else []
     if "layers" not in keys and any(scales):
         raise TrigemuError("is no integer network: only these have inputs with a scale of the hardware")
     if not keys:
         return Network(content, features, engine)
     if "layers" in keys:
+        if nan:
+            raise TrigemuError("is an integer network, which has no NaN: expected another padding")
         return IntegerNetwork(content, features, scales)
     if "learner" in keys:
-        return load_trees(content, features, LOGISTIC, tuple(inputs))
+        return load_trees(content, features, LOGISTIC, tuple(inputs), nan)
     names = excerpt(", ".join(keys))
     expected = "an ONNX model, trees that XGBoost wrote, or an integer network"
     raise TrigemuError(f"is JSON with the keys {names}: expected {expected}")
