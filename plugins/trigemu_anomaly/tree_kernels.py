@@ -3,8 +3,8 @@
 Trees of few inputs become one table: the thresholds of an input divide its range into bins, and all of them
 the input space into cells, in each of which the sum of the trees is computed once. A score then needs one
 search per input and one look-up, for any number of trees. Where that table would be too large, or an input
-may be NaN, trees are followed from the root to a leaf. Words are whole numbers of at most 53 bits, and so float64
-like all others.
+may be NaN, trees are followed from the root to a leaf. Words are whole numbers of at most 53 bits, and so
+float64 like all others.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class TreeKernels:
                     [0.0, float(np.float32(trees.base))],
                 )
             nan = np.zeros(len(left)) if trees.left_of_nan is None else trees.left_of_nan
-            base = np.array(base, np.float64)
-            arrays = [roots, feature, trees.threshold, left, right, values, base, nan.astype(np.int64)]
+            nodes_of = [roots, feature, trees.threshold, left, right, values]
+            arrays = [*nodes_of, np.array(base, np.float64), nan.astype(np.int64)]
         self._memory = [np.ascontiguousarray(array) for array in (factors, *arrays)]
         first, *others = (array.ctypes.data for array in self._memory)
         self._numbers = [self.features, *modes, first, *sums, count, *others]

@@ -69,7 +69,7 @@ def _inputs(inputs: str, file: Path) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise TrigemuError(f"--inputs {inputs}: cannot be read: {error}") from None
     try:
-        return "\n".join(input_tables(input_blocks([inputs], file)))
+        return "\n".join(input_tables(input_blocks([inputs], empty_context(file))))
     except TrigemuError as error:
         raise TrigemuError(
             f"--inputs {error}; sets that come with trigemu: {', '.join(sorted(sets))}"
