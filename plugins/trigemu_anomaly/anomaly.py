@@ -45,8 +45,7 @@ from .inputs import Inputs
 from .integer_layers import InputScale
 from .models import open_model
 from .network import Engine
-from .score_model import ScoreModel
-from .single_row import Decision, ModelCall, bare_models, engines_of, model_call
+from .single_row import Decision, ModelCall, ScoreModel, bare_models, engines_of, model_call
 
 
 class InputBlock(TomlTable, frozen=True):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from trigemu.base.arrays import FloatArray
 
 from .input_kernels import Features
-from .score_model import ScoreModel
-from .single_row import Row
+from .single_row import Row, ScoreModel
 from .tree_kernels import TreeKernels
 from .trees import FixedEnsemble
 from .xgboost_file import Objective, XGBoostTrees, read_model

@@ -11,7 +11,7 @@ from .boosted import load_trees
 from .integer_layers import InputScale
 from .integer_network import IntegerNetwork
 from .network import Engine, Network
-from .score_model import ScoreModel
+from .single_row import ScoreModel
 from .xgboost_file import LOGISTIC
 
 #: Largest model in JSON, in bytes.
