@@ -89,7 +89,7 @@ def train(
         choice=choice,
         seen=tuple(_seen(text, events.x[:, i], events.weight) for text, i in zip(x, columns, strict=True)),
         quantile=quantile,
-        losses=tuple(tuple(loss.stop for loss in fit.curve) for fit in fits),
+        losses=tuple(fit.curve for fit in fits),
         q=q,
         shift=shift,
         error_hz=math.sqrt(squares(events.failing * (score > shift.threshold), events.interaction)),
