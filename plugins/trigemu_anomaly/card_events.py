@@ -35,7 +35,7 @@ from trigemu.results.table import Column, Table
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 
-from .anomaly import CompiledAnomaly
+from .anomaly import CompiledAnomaly, Scorer
 
 #: The name of the trigger with the model, and of the column with its score.
 SCORE = "score"
@@ -66,24 +66,24 @@ def input_table(
     """
     menu = menu_of_card(card, above=0.0)
     plan = make_plan([menu])
+    if not isinstance(plan.slots[0].compiled, CompiledAnomaly):
+        raise TrigemuError(f"{card}: has no [network]: expected the card of its score, which has inputs")
     selection = tuple(catalogue.sample(name) for name in samples) or catalogue.background
     for sample in selection:
         plan.check(sample)
-    inputs = (EventColumn(text, "float32", "an input, float32, padded") for text in _inputs(plan))
+    inputs = (
+        EventColumn(text, "float32", "an input, float32, padded")
+        for text in dict.fromkeys(_scorer(plan).inputs.texts)
+    )
     score = EventColumn(SCORE, "float64", "the score; −inf if an input without padding is missing")
     columns = (*EVENT_COLUMNS, *inputs, score)
     return EventTable(menu, catalogue, selection, None, columns, plan, _Read(), engine_of(executor))
 
 
-def _inputs(plan: Plan) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_compiled(plan).scorer.inputs.texts))
-
-
-def _compiled(plan: Plan) -> CompiledAnomaly:
+def _scorer(plan: Plan) -> Scorer:
     compiled = plan.slots[0].compiled
-    if not isinstance(compiled, CompiledAnomaly):
-        raise TrigemuError("expected the card of a network or of trees, with [network]: a card of y − Y(x)")
-    return compiled
+    assert isinstance(compiled, CompiledAnomaly)
+    return compiled.scorer
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class _Read:
     """The task that reads the inputs and the score of a chunk."""
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
-        scorer, core = _compiled(plan).scorer, events.core
+        scorer, core = _scorer(plan), events.core
         features, complete = scorer.inputs.evaluate(Workspace(events))
         inputs = dict(zip(scorer.inputs.texts, features[core].T, strict=True))
         return event_columns(chunk, events) | inputs | {SCORE: scorer.scores_of(features, complete)[core]}
