@@ -35,11 +35,11 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 from trigemu_anomaly.anomaly import InputBlock, Scorer, open_scorer, preselected, read_inputs, scores_among
-from trigemu_anomaly.boosted import Trees, compile_trees, load_trees
 from trigemu_anomaly.card import Card, open_card
 from trigemu_anomaly.compiled_trees import CompiledTrees
 from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.models import Trees, compile_trees, load_trees
 from trigemu_anomaly.network import Network
 from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
 from trigemu_anomaly.single_row import (

@@ -10,7 +10,7 @@ import treelite
 import xgboost
 from decade_toys import train_quantile
 from tree_toys import floating_walk, one_by_one
-from trigemu_anomaly.boosted import compile_trees, load_trees
+from trigemu_anomaly.models import compile_trees, load_trees
 from trigemu_anomaly.xgboost_file import LOGISTIC, QUANTILE
 
 

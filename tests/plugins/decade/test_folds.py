@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from trigemu_anomaly.boosted import load_trees
+from trigemu_anomaly.models import load_trees
 from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_decade.training import regression
 from trigemu_decade.training.config import QuantileTable
