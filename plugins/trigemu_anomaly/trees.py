@@ -119,6 +119,8 @@ class FixedEnsemble:
     def __post_init__(self) -> None:
         if len(self.scales) != self.ensemble.features:
             raise TrigemuError(f"{len(self.scales)} scales for {self.ensemble.features} inputs: one each")
+        if self.ensemble.left_of_nan is not None:
+            raise TrigemuError("trees with inputs that may be NaN, which fixed-point types do not have")
 
     @cached_property
     def thresholds(self) -> IntArray:
