@@ -11,8 +11,7 @@ from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_decade.training import regression
 from trigemu_decade.training.config import QuantileTable
 from trigemu_decade.training.folds import Sample, out_of_fold
-from trigemu_decade.training.scored import learned
-from trigemu_decade.training.train import LEAST_ABOVE
+from trigemu_decade.training.train import LEAST_ABOVE, learned
 
 from trigemu.api import IntArray
 from trigemu.emulation.budgets import threshold_for
