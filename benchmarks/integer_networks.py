@@ -21,8 +21,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from trigemu_anomaly import integer_file
+from trigemu_anomaly.hls4ml.project import read_project
 from trigemu_anomaly.models import open_model
-from trigemu_hls4ml.project import read_project
 
 from trigemu.api import kernel, say
 from trigemu.base.kernels import call_function

@@ -18,7 +18,7 @@ import treelite
 import trigemu_latency
 import xgboost
 from pytest_benchmark.fixture import BenchmarkFixture
-from trigemu_anomaly.boosted import load_trees
+from trigemu_anomaly.models import load_trees
 from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_latency import draw_events
 

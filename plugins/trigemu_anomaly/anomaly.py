@@ -17,7 +17,7 @@ file says what it is: ONNX, boosted trees that XGBoost wrote, or an integer netw
 
     [[network.inputs]]                  # the entries of one object, which are present or missing together
     observables = ["jet[0].pt", "jet[0].eta"]
-    padding = 0.0                       # replaces a missing value
+    padding = 0.0                       # replaces a missing value; nan for models that expect that
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.toml import TomlTable
+from trigemu.base.toml import NumberOrNaN, TomlTable
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Events
@@ -45,8 +45,7 @@ from .inputs import Inputs
 from .integer_layers import InputScale
 from .models import open_model
 from .network import Engine
-from .score_model import ScoreModel
-from .single_row import Decision, ModelCall, bare_models, engines_of, model_call
+from .single_row import Decision, ModelCall, ScoreModel, bare_models, engines_of, model_call
 
 
 class InputBlock(TomlTable, frozen=True):
@@ -58,13 +57,14 @@ class InputBlock(TomlTable, frozen=True):
         The inputs, in the observable language. `dphi` is in (−π, π]: it is +π, never −π, for the only object
         in the missing HT. Firmware that computes the inputs has to follow this convention.
     padding : float or None
-        Replaces all of them if one is missing; None: such an event has no score.
+        Replaces all of them if one is missing; None: such an event has no score. `nan` is for models that
+        were trained with it: trees go in the direction that their file names.
     scale : "integer half" or None
         Integers of pT and ET, `hw_pt`, are halved and rounded down.
     """
 
     observables: tuple[str, ...]
-    padding: float | None = None
+    padding: NumberOrNaN | None = None
     scale: Literal["integer half"] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -238,7 +238,7 @@ def open_scorer(
     content = card.model(table, ("network",))
     card.document.finish()
     try:
-        model = open_model(content, len(inputs), engine, scales, inputs.texts)
+        model = open_model(content, len(inputs), engine, scales, inputs.texts, inputs.have_nan)
         return Scorer(inputs, scales, table.sha256.lower(), model, table.file, engine)
     except TrigemuError as error:
         card.document.problem(("network", "file"), "", f"{table.file} {error}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -17,6 +18,7 @@ from typing import Generic, TypeVar
 
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError
+from trigemu.base.files import read_bounded
 from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, load_toml, read_table
 from trigemu.observables.expressions import Number
 from trigemu.observables.hardware_scales import Integers, read_integers
@@ -34,9 +36,21 @@ def empty_context(file: Path, contents: Mapping[str, bytes] | None = None) -> Co
     return Context(read_scope(load_toml(file, lambda path: b"")), file.parent, contents)
 
 
-def input_blocks(texts: Sequence[str], file: Path) -> Blocks:
+def objects_of(menu: Path) -> tuple[Context, str]:
+    """Return the context of a menu's [objects], [sums] and [integer], and these as TOML; or TableError."""
+    document = load_toml(menu)
+    scope = read_scope(document)
+    read_integers(document, lambda name: scope.object(name).base)
+    document.finish()
+    parts = ((part, document.data.get(part, {})) for part in ("objects", "sums", "integer"))
+    tables = (
+        toml_text.table(f"[{part}.{name}]", keys) for part, named in parts for name, keys in named.items()
+    )
+    return Context(scope, menu.parent), "\n".join(tables)
+
+
+def input_blocks(texts: Sequence[str], context: Context) -> Blocks:
     """Return the inputs separated by commas, in blocks with their objects; or TrigemuError."""
-    context = empty_context(file)
     inputs: list[tuple[str, str]] = []
     for text in texts:
         with quoting(text):
@@ -67,6 +81,7 @@ def network_table(model: Path, content: bytes, card: Path) -> str:
     return toml_text.table("[network]", {"file": relative, "sha256": sha256})
 
 
+_DIGEST = re.compile(r"""(sha256\s*=\s*)(?:"[^"]*"|'[^']*')""")
 #: Largest model file that is read, in bytes.
 MAX_BYTES = 2**28
 
@@ -102,6 +117,45 @@ class CardTable(TomlTable, frozen=True, kw_only=True):
 
 
 C = TypeVar("C", bound=CardTable)
+
+
+def renewed_digests(files: Sequence[Path]) -> dict[Path, tuple[str, list[str]]]:
+    """Return, of the TOML files whose digests of models and cards are not those of the files that they name,
+    the text with these digests, and the names; in any order of the files. TrigemuError if one is missing."""
+    texts = {file.resolve(): read_bounded(file).decode() for file in files}
+    changed: dict[Path, tuple[str, list[str]]] = {}
+    for _ in files:  # a card that changes also changes those that name it
+        for file in files:
+            place = file.resolve()
+            document = load_toml(file, lambda path: texts[path.resolve()].encode())
+            for key, table in _signed(document.data, ()):
+                name = str(table.get("file", table.get("card")))
+                path = (place.parent / name).resolve()
+                try:
+                    content = texts[path].encode() if path in texts else read_bounded(path, MAX_BYTES)
+                except OSError as error:
+                    raise TrigemuError(f"{file}: cannot read {name}: {error.strerror}") from None
+                digest = hashlib.sha256(content).hexdigest()
+                if digest == str(table["sha256"]).lower():
+                    continue
+                lines = texts[place].split("\n")
+                number = document.lines[(*key, "sha256")] - 1
+                lines[number], found = _DIGEST.subn(rf'\g<1>"{digest}"', lines[number])
+                if found != 1:
+                    raise TrigemuError(f'{file}:{number + 1}: expected one sha256 = "…" in this line')
+                texts[place] = "\n".join(lines)
+                names = changed.get(file, ("", []))[1]
+                changed[file] = texts[place], [*dict.fromkeys((*names, name))]
+    return changed
+
+
+def _signed(value: object, key: Key) -> Iterator[tuple[Key, Mapping[str, object]]]:
+    """Yield each table that names a file or a card with its sha256, and its key."""
+    if isinstance(value, dict) and "sha256" in value and ("file" in value or "card" in value):
+        yield key, value
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in inner:
+        yield from _signed(part, (*key, name))
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,11 @@ class CompiledTrees:
     """Trees as treelite evaluates them. engine: how; notes: why not as machine code."""
 
     def __init__(self, trees: Ensemble) -> None:
-        self._model, self._features = _model(trees), trees.features
+        self._model, self._features, self._has_nan = (
+            _model(trees),
+            trees.features,
+            trees.left_of_nan is not None,
+        )
         self._library: ctypes.CDLL | None = None
         self.engine, self.notes = "compiled by treelite", tuple[str, ...]()
         nodes, compiler, name = len(trees.feature), _compiler(), _name(self._model)
@@ -61,7 +65,7 @@ class CompiledTrees:
         self._lock = Lock()
 
     def predict(self, x: Features) -> FloatArray:
-        """Return the scores float64[n] of float32[n, d] without NaN, in one call without the GIL."""
+        """Return the scores float64[n] of float32[n, d], in one call without the GIL."""
         if x.ndim != 2 or x.shape[1] != self._features:
             raise ValueError(f"trees that read {self._features} features got an array {x.shape}")
         rows = np.ascontiguousarray(x, np.float32)
@@ -79,12 +83,14 @@ class CompiledTrees:
         x, score = np.zeros(self._features, np.float32), np.zeros(1)
         if not self._library:
             return Row(x, score, python=lambda: np.copyto(score, self.predict(x[np.newaxis])))
-        leaves = np.zeros(1, np.float32)
+        leaves, bits = np.zeros(1, np.float32), x.view(np.int32)
         function, arguments = self._library.predict, (x.ctypes.data, 0, leaves.ctypes.data)
         function.argtypes, function.restype = (ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p), None
 
         def run() -> None:
             leaves[0] = 0.0  # the trees add to the present value
+            if self._has_nan:  # which the C code knows by these bits
+                bits[x != x] = -1
             function(*arguments)
             score[0] = leaves[0]
 
@@ -100,11 +106,12 @@ def _model(trees: Ensemble) -> treelite.Model:
         postprocessor=PostProcessorFunc("identity"),
         base_scores=[trees.base],
     )
-    columns = trees.feature, trees.threshold, trees.left, trees.right, trees.value
+    nan = np.ones(len(trees.feature), np.bool_) if trees.left_of_nan is None else trees.left_of_nan
+    columns = trees.feature, trees.threshold, trees.left, trees.right, trees.value, nan
     nodes = list(zip(*(column.tolist() for column in columns), strict=True))
     for start, stop in zip(trees.starts[:-1].tolist(), trees.starts[1:].tolist(), strict=True):
         builder.start_tree()
-        for number, (feature, threshold, left, right, value) in enumerate(nodes[start:stop]):
+        for number, (feature, threshold, left, right, value, left_of_nan) in enumerate(nodes[start:stop]):
             builder.start_node(number)
             if feature < 0:
                 builder.leaf(value)
@@ -112,7 +119,7 @@ def _model(trees: Ensemble) -> treelite.Model:
                 builder.numerical_test(
                     feature,
                     threshold,
-                    default_left=True,
+                    default_left=left_of_nan,
                     opname="<",
                     left_child_key=left - start,
                     right_child_key=right - start,

@@ -33,7 +33,7 @@ WIDTH = 8
 ADD, SUBTRACT, MULTIPLY, MAXIMUM, MINIMUM, SHIFT = range(6)
 DIVIDE, EQUAL, CHOOSE, IF_NEGATIVE, NEGATIVE, ABSOLUTE, NOT = range(6, 13)
 RELU, SQUARE_ROOT, EXPONENTIAL, LOGARITHM, TANGENT = range(13, 18)
-LAYER, COPY, CONVERT, INPUT, SCORE, SUM = range(18, 24)
+LAYER, COPY, CONVERT, INPUT, SCORE, SUM, TABLE = range(18, 25)
 #: The numbers of an input of words, in order: whether it is scaled; the beginning and the width of a bin; the
 #: lowest and the highest bin; the bins of a circle, or 0; whether the bin is halved.
 SCALED, FIRST, STEP, LOWEST, HIGHEST, PERIOD, HALVED = range(7)
@@ -112,6 +112,11 @@ def _run(table: int, word: np.generic) -> int:
             convert(y, a, listed, n, word)
         elif op == INPUT:
             _read(y, a, listed, n, lanes, word)
+        elif op == TABLE:
+            last = _integer(listed, 1) - 1
+            for k in range(n * lanes):
+                place = np.int64(number_at(a, k, word)) - _integer(listed, 0)
+                put_word(y, k, _integer(listed, 2 + min(max(place, 0), last)), word)
         elif op == SUM:
             _put_single(y, 0, _sum(a, n))
         else:

@@ -232,6 +232,11 @@ class Inputs:
         texts = (text for text, value in zip(self.texts, self.padding, strict=True) if value is None)
         return tuple(dict.fromkeys(found for text in texts for found in _OBJECT.findall(text)))
 
+    @property
+    def have_nan(self) -> bool:
+        """Whether an input of an event that has a score may be NaN."""
+        return any(value != value for value in self.padding)
+
     def evaluate(self, work: Workspace) -> tuple[Features, BoolArray]:
         """Evaluate the inputs of the n events of `work`. Returns features float32[n, k], complete bool[n]."""
         features = np.empty((len(work.events), len(self)), np.float32)

@@ -64,6 +64,14 @@ class Shift(_Layer, frozen=True, tag="shift"):
     by: list[int]
 
 
+class Table(_Layer, frozen=True, tag="table"):
+    """A function as its words, of which the first one is that of the word `first`."""
+
+    of: str
+    first: int
+    words: list[int]
+
+
 class Dense(_Layer, frozen=True, tag="dense"):
     """bias + x weight. Each product becomes an `accumulator`, and so does each sum."""
 
@@ -140,6 +148,7 @@ Layer = (
     | Linear
     | ReLU
     | Shift
+    | Table
     | Dense
     | Convolution
     | Normalise

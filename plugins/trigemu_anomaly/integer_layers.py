@@ -295,6 +295,17 @@ class Layers(ValueSteps):
         return self.converted(Value(moved, value.fraction, result.low, result.high), kind)
 
     @follow.register
+    def _(self, layer: file.Table) -> Value:
+        value, kind = self._of(layer.of), self.type_of(layer.type)
+        check_words(layer.words, kind)
+        if not layer.first <= value.low <= value.high < layer.first + len(layer.words):
+            raise TrigemuError(f"has {len(layer.words)} words from {layer.first} on, which its input exceeds")
+        y = self.steps.new(len(value.slots))
+        listed = np.array([layer.first, len(layer.words), *layer.words], np.int64)
+        self.steps.add(len(y), Step(do.TABLE, (value.slots,), y, listed=listed, is_whole=True))
+        return Value(y, kind.fraction, min(layer.words), max(layer.words))
+
+    @follow.register
     def _(self, layer: file.Dense) -> Value:
         of = Weights(self, layer.weight, layer.bias, layer.accumulator)
         value = self._of(layer.of)

@@ -14,8 +14,7 @@ from trigemu.base.errors import TrigemuError
 
 from . import evaluator as do, integer_file as file
 from .integer_layers import InputScale, Layers, TooWideError, Value
-from .step_memory import needed_steps
-from .step_model import StepModel
+from .step_model import StepModel, needed_steps
 from .steps import Step, Trace, UnknownError
 
 #: Scores of more bits are no float32.

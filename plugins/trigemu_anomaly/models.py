@@ -1,18 +1,26 @@
-"""The model of a card, chosen by the content of its file."""
+"""The model of a card, chosen by the content of its file, and the evaluators of boosted trees."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
+from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, excerpt
 
-from .boosted import load_trees
+from .input_kernels import Features
 from .integer_layers import InputScale
 from .integer_network import IntegerNetwork
 from .network import Engine, Network
-from .score_model import ScoreModel
-from .xgboost_file import LOGISTIC
+from .single_row import Row, ScoreModel
+from .tree_kernels import TreeKernels
+from .trees import FixedEnsemble
+from .xgboost_file import LOGISTIC, Objective, XGBoostTrees, read_model
+
+if TYPE_CHECKING:
+    from .compiled_trees import CompiledTrees
 
 #: Largest model in JSON, in bytes.
 MAX_JSON = 2**25
@@ -24,18 +32,22 @@ def open_model(
     engine: Engine = "onnxruntime",
     scales: Sequence[InputScale | None] = (),
     inputs: Sequence[str] = (),
+    nan: bool = False,
 ) -> ScoreModel:
     """Return the model of a file; TrigemuError if it cannot be used. engine: of a model in ONNX; scales: of
-    an integer network; inputs: as the card writes them, with which the names in the file are compared."""
+    an integer network; inputs: as the card writes them, with which the names in the file are compared;
+    nan: whether one may be NaN."""
     keys = _keys(content) if content.lstrip().startswith(b"{") else []
     if "layers" not in keys and any(scales):
         raise TrigemuError("is no integer network: only these have inputs with a scale of the hardware")
     if not keys:
         return Network(content, features, engine)
     if "layers" in keys:
+        if nan:
+            raise TrigemuError("is an integer network, which has no NaN: expected another padding")
         return IntegerNetwork(content, features, scales)
     if "learner" in keys:
-        return load_trees(content, features, LOGISTIC, tuple(inputs))
+        return load_trees(content, features, LOGISTIC, tuple(inputs), nan)
     names = excerpt(", ".join(keys))
     expected = "an ONNX model, trees that XGBoost wrote, or an integer network"
     raise TrigemuError(f"is JSON with the keys {names}: expected {expected}")
@@ -51,3 +63,46 @@ def _keys(content: bytes) -> list[str]:
             f"begins like JSON, and cannot be read as such ({excerpt(str(error))}): "
             "let XGBoost write a file that ends with .json"
         ) from None
+
+
+class Trees(ScoreModel):
+    """Boosted trees, whose score is the sum of leaves and base. how: the way in which they are evaluated."""
+
+    def __init__(
+        self, file: XGBoostTrees, kernels: TreeKernels | CompiledTrees, how: str, notes: tuple[str, ...] = ()
+    ) -> None:
+        self.file, self._kernels, self.how = file, kernels, how
+        self.tau, self.ensemble, self.names = file.tau, file.ensemble, file.names
+        self.notes = (*file.notes, *notes)
+        self.engine = f"trigemu's kernels ({file.ensemble.trees} trees, {how})"
+
+    def score(self, features: Features) -> FloatArray:
+        return self._kernels.predict(features)
+
+    def row(self) -> Row:
+        return self._kernels.row()
+
+    def in_fixed_point(self, fixed: FixedEnsemble) -> Trees:
+        """Return the trees as firmware evaluates them."""
+        return Trees(self.file, fixed.kernels, "in fixed point")
+
+
+@lru_cache(maxsize=32)
+def load_trees(
+    content: bytes, features: int, objective: Objective, inputs: tuple[str, ...] = (), nan: bool = False
+) -> Trees:
+    """Read a BDT for trigemu's kernels; arguments and errors are those of `read_model`."""
+    file = read_model(content, features, objective, inputs, nan)
+    kernels = TreeKernels(file.ensemble)
+    return Trees(file, kernels, kernels.engine)
+
+
+@lru_cache(maxsize=32)
+def compile_trees(content: bytes, features: int, objective: Objective, nan: bool = False) -> Trees:
+    """Read a BDT like `load_trees`, and let treelite evaluate it (`CompiledTrees`)."""
+    # Imported late: the kernels need neither treelite nor tl2cgen.
+    from .compiled_trees import CompiledTrees
+
+    file = read_model(content, features, objective, nan=nan)
+    trees = CompiledTrees(file.ensemble)
+    return Trees(file, trees, trees.engine, trees.notes)

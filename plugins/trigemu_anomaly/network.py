@@ -12,10 +12,8 @@ from .input_kernels import Features
 from .onnx_graph import BOOL, FLOAT, Graph, Node, read_graph
 from .onnx_session import Session
 from .operators import RULES
-from .score_model import ScoreModel
-from .single_row import Row
-from .step_memory import needed_steps, with_relu
-from .step_model import KERNELS, StepModel
+from .single_row import Row, ScoreModel
+from .step_model import KERNELS, StepModel, needed_steps, with_relu
 from .steps import Array, Trace, UnknownError, Value
 
 #: The largest number of nodes.

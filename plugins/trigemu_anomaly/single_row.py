@@ -1,4 +1,4 @@
-"""One event at a time: rows of models, by one protocol, and the decision on them.
+"""Models with one score per event: all rows in one call; one event at a time, and the decision on it.
 
 A row is memory for the inputs and the score of a model, and what computes one from the other: the address of
 a C function intp(intp) and its argument, or, where that cannot be compiled, a Python function. The machine of
@@ -7,6 +7,7 @@ single events calls one C function for the whole decision, which calls those of 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numba import types
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import Array, FloatArray, IntArray
 from trigemu.base.kernels import address_of, c_function, call_function, kernel, numbers_at
 from trigemu.observables.expressions import Condition
 from trigemu.samples.events import Events
@@ -46,6 +47,27 @@ class Row:
         else:
             call(self.function, self.arguments)
         return float(self.score[0])
+
+
+class ScoreModel(ABC):
+    """A model with one score per event. Not picklable: created in each process."""
+
+    engine: str  # What evaluates it, and why
+    notes: tuple[str, ...] = ()  # What a reader of its file has to know; each follows the name of the file
+    # Names that the file gives its inputs, in the order of the card; empty if it has none.
+    names: tuple[str, ...] = ()
+
+    @abstractmethod
+    def score(self, features: Features) -> FloatArray:
+        """Return the scores float64[n] of features float32[n, k] in one call without the GIL."""
+
+    @abstractmethod
+    def row(self) -> Row:
+        """Return memory for one event at a time."""
+
+    def bound(self, features: Features) -> Callable[[], Array] | None:
+        """Return a function that runs ONNX Runtime on what these rows contain then, if possible."""
+        return None
 
 
 @kernel

@@ -2,8 +2,9 @@
 
 Trees of few inputs become one table: the thresholds of an input divide its range into bins, and all of them
 the input space into cells, in each of which the sum of the trees is computed once. A score then needs one
-search per input and one look-up, for any number of trees. Where that table would be too large, trees are
-followed from the root to a leaf. Words are whole numbers of at most 53 bits, and so float64 like all others.
+search per input and one look-up, for any number of trees. Where that table would be too large, or an input
+may be NaN, trees are followed from the root to a leaf. Words are whole numbers of at most 53 bits, and so
+float64 like all others.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _WIDTH = 4
 ) = range(13)  # fmt: skip
 #: Of a table, in the order of `_search` and its values; of trees that are followed, in the order of nodes.
 _FEATURE, _STRIDE, _LEVEL, _START, _CUTS, _VALUES, _BEYOND = range(13, 20)
-_ROOTS, _NODE_FEATURE, _CUT, _LEFT, _RIGHT, _LEAF, _BASE, _SCRATCH = range(13, 21)
+_ROOTS, _NODE_FEATURE, _CUT, _LEFT, _RIGHT, _LEAF, _BASE, _NAN_LEFT, _SCRATCH = range(13, 22)
 
 _integer, _put_integer = numbers_at(types.int64)
 _single, _ = numbers_at(types.float32)
@@ -57,7 +58,7 @@ class TreeKernels:
             inputs, score, scales = fixed
             factors = np.append(np.ldexp(1.0, np.array(scales, np.int64) + inputs.fraction), score.step)
             modes, sums = [*inputs.modes, *inputs.words], [score.modes[1], *score.words]
-        arrays = _cells(trees, fixed and fixed[1])
+        arrays = _cells(trees, fixed and fixed[1]) if trees.left_of_nan is None else None
         if arrays:
             self.engine, self._function, count = "as a table", _of_cells, len(arrays[0])
             self.cells = len(arrays[-1])
@@ -71,13 +72,15 @@ class TreeKernels:
                     values.astype(np.float32).astype(np.float64),
                     [0.0, float(np.float32(trees.base))],
                 )
-            arrays = [roots, feature, trees.threshold, left, right, values, np.array(base, np.float64)]
+            nan = np.zeros(len(left)) if trees.left_of_nan is None else trees.left_of_nan
+            nodes_of = [roots, feature, trees.threshold, left, right, values]
+            arrays = [*nodes_of, np.array(base, np.float64), nan.astype(np.int64)]
         self._memory = [np.ascontiguousarray(array) for array in (factors, *arrays)]
         first, *others = (array.ctypes.data for array in self._memory)
         self._numbers = [self.features, *modes, first, *sums, count, *others]
 
     def predict(self, x: Features) -> FloatArray:
-        """Return the scores float64[n] of float32[n, d], none of which is NaN; releases the GIL."""
+        """Return the scores float64[n] of float32[n, d], NaN only with `left_of_nan`; releases the GIL."""
         return self.scores(x)[0]
 
     def scores(self, x: Features) -> tuple[FloatArray, BoolArray]:
@@ -205,6 +208,7 @@ def _of_nodes(t: int) -> int:
     roots, feature, cut = _integer(t, _ROOTS), _integer(t, _NODE_FEATURE), _integer(t, _CUT)
     left, right, leaf = _integer(t, _LEFT), _integer(t, _RIGHT), _integer(t, _LEAF)
     base, x, overflow = _integer(t, _BASE), _integer(t, _SCRATCH), _integer(t, _SUM_OVERFLOW)
+    nan_left = _integer(t, _NAN_LEFT)
     lowest, highest = _integer(t, _SUM_LOWEST), _integer(t, _SUM_HIGHEST)
     for i in range(_integer(t, _INPUTS)):
         _put(x, i, _value(t, i))
@@ -212,7 +216,8 @@ def _of_nodes(t: int) -> int:
     for tree in range(_integer(t, _TREES)):
         node = _integer(roots, tree)
         while _integer(feature, node) >= 0:
-            below = _double(x, _integer(feature, node)) < _double(cut, node)
+            value = _double(x, _integer(feature, node))
+            below = value < _double(cut, node) or (value != value and _integer(nan_left, node) != 0)
             node = _integer(left, node) if below else _integer(right, node)
         total += _double(leaf, node)
         if overflow < 0:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 
 from .fixed_point import ApFixed
@@ -36,7 +36,8 @@ class Ensemble:
     splits on, −1 for a leaf. threshold: float64[nodes]; x < threshold goes left. left, right: int32[nodes],
     the indices of the children, larger than the index of their parent, −1 for a leaf. value: float64[nodes],
     of leaves. starts: int32[trees + 1], the first node of each tree, its root. base: the score to which
-    leaves are added. features: the number of inputs."""
+    leaves are added. features: the number of inputs. left_of_nan: bool[nodes], whether NaN goes left; None
+    if no input is NaN."""
 
     feature: Nodes
     threshold: FloatArray
@@ -46,6 +47,7 @@ class Ensemble:
     starts: Nodes
     base: float
     features: int
+    left_of_nan: BoolArray | None = None
 
     def __post_init__(self) -> None:
         nodes = np.arange(len(self.feature))
@@ -117,6 +119,8 @@ class FixedEnsemble:
     def __post_init__(self) -> None:
         if len(self.scales) != self.ensemble.features:
             raise TrigemuError(f"{len(self.scales)} scales for {self.ensemble.features} inputs: one each")
+        if self.ensemble.left_of_nan is not None:
+            raise TrigemuError("trees with inputs that may be NaN, which fixed-point types do not have")
 
     @cached_property
     def thresholds(self) -> IntArray:

@@ -46,6 +46,7 @@ class _Tree(msgspec.Struct, frozen=True):
     split_indices: list[_Feature]
     split_conditions: list[float]
     tree_param: _Parameters
+    default_left: list[int] = []
     split_type: list[int] = []
 
 
@@ -89,10 +90,11 @@ class XGBoostTrees(msgspec.Struct, frozen=True):
 
 
 def read_model(
-    content: bytes, features: int, objective: Objective, inputs: Sequence[str] = ()
+    content: bytes, features: int, objective: Objective, inputs: Sequence[str] = (), nan: bool = False
 ) -> XGBoostTrees:
     """Read the file of a model with this objective and number of inputs; TrigemuError if it cannot be used.
-    If its features are `inputs`, as the card writes them, in another order, they are matched by name."""
+    If its features are `inputs`, as the card writes them, in another order, they are matched by name.
+    nan: whether inputs may be NaN, for which the default directions are read."""
     learner = _parse(content).learner
     tau = _tau(learner.objective, objective)
     parameters, booster = learner.learner_model_param, learner.gradient_booster
@@ -114,7 +116,7 @@ def read_model(
     weights = booster.weight_drop if booster.name == "dart" else [1.0] * len(model.trees)
     if len(weights) != len(model.trees):
         raise TrigemuError("is damaged: expected one weight_drop for each tree")
-    ensemble = _ensemble(model.trees[:used], weights[:used], order, _base(learner))
+    ensemble = _ensemble(model.trees[:used], weights[:used], order, _base(learner), nan)
     names = learner.feature_names and [learner.feature_names[order.index(i)] for i in range(features)]
     return XGBoostTrees(tau, ensemble, (*notes, *matched), tuple(names))
 
@@ -206,7 +208,7 @@ def _integer(parameters: _Parameters, name: str) -> int:
     return int(text)
 
 
-def _ensemble(trees: list[_Tree], weights: list[float], order: list[int], base: float) -> Ensemble:
+def _ensemble(trees: list[_Tree], weights: list[float], order: list[int], base: float, nan: bool) -> Ensemble:
     """Return trees as arrays. Leaves are multiplied by the weight of their tree, and feature i of the file is
     the input order[i]. Nodes that cannot be reached are left out: XGBoost's pruning deleted them."""
     nodes = sum(len(tree.left_children) for tree in trees)
@@ -217,7 +219,7 @@ def _ensemble(trees: list[_Tree], weights: list[float], order: list[int], base: 
     starts, columns = [0], []
     for number, (tree, weight) in enumerate(zip(trees, weights, strict=True)):
         try:
-            reached = _reached(tree, len(order))
+            reached = _reached(tree, len(order), nan)
         except TrigemuError as error:
             raise TrigemuError(f"is damaged: tree {number}, from 0: {error}") from None
         place = np.full(len(tree.left_children) + 1, -1)  # the last one is that of the child −1
@@ -228,9 +230,14 @@ def _ensemble(trees: list[_Tree], weights: list[float], order: list[int], base: 
         with np.errstate(over="ignore"):
             condition = np.array(tree.split_conditions)[reached].astype(np.float32)
             leaf = condition * np.float32(weight)
-        columns.append((feature, np.where(split, condition, 0), left, right, np.where(split, 0, leaf)))
+        left_of_nan = np.array(tree.default_left)[reached] if nan else split
+        columns.append(
+            (feature, np.where(split, condition, 0), left, right, np.where(split, 0, leaf), left_of_nan)
+        )
         starts.append(starts[-1] + len(reached))
-    feature, threshold, left, right, value = (np.concatenate(part) for part in zip(*columns, strict=True))
+    feature, threshold, left, right, value, left_of_nan = (
+        np.concatenate(part) for part in zip(*columns, strict=True)
+    )
     return Ensemble(
         feature=feature.astype(np.int32),
         threshold=threshold.astype(np.float64),
@@ -240,13 +247,15 @@ def _ensemble(trees: list[_Tree], weights: list[float], order: list[int], base: 
         starts=np.array(starts, np.int32),
         base=base,
         features=len(order),
+        left_of_nan=left_of_nan.astype(np.bool_) if nan else None,
     )
 
 
-def _reached(tree: _Tree, features: int) -> list[int]:
+def _reached(tree: _Tree, features: int, nan: bool) -> list[int]:
     """Return the nodes from the root, each after its parent; TrigemuError if they are no tree."""
     n = len(tree.left_children)
-    lengths = [len(column) for column in (tree.right_children, tree.split_indices, tree.split_conditions)]
+    columns = tree.right_children, tree.split_indices, tree.split_conditions, tree.default_left
+    lengths = [len(column) for column in columns[: 4 if nan else 3]]
     if not n or set(lengths) != {n}:
         raise TrigemuError(f"its lists have {n}, {lengths} entries")
     if _integer(tree.tree_param, "size_leaf_vector") > 1:

@@ -67,6 +67,9 @@ def cms_l1(
     as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
     imported = import_cms_l1(menu, as_emulated)
     _write(file, imported, f"{imported.items} algorithms, {imported.parts} conditions that they combine")
+    for network in as_emulated.networks:
+        if network.menu:
+            say(f"{network.signal}: {network.name} decides as recorded in the menu {network.menu}")
 
 
 @click.command("cms-phase2")

@@ -13,10 +13,14 @@ from trigemu.base.errors import TrigemuError, nearest
 
 from .l1_grammar import SCORES
 
-#: The networks that decide as CMS recorded, by name: how the sha256 of their files begin. Two are called v5.
+#: The networks that decide as CMS recorded, by name and by how the sha256 of their files begin: the menu, and
+#: which of its test vectors. Two are called v5.
 _COMPARED = {
-    "GTADModel_v4": ("da38132ff8e4fe6f",),
-    "GTADModel_v5": ("3d71f23d79b7fbf7", "096ef216c193fd4d"),
+    "GTADModel_v4": {"da38132ff8e4fe6f": "2025 v1.0.1 (vectors data and ttBar)"},
+    "GTADModel_v5": {
+        "3d71f23d79b7fbf7": "2025 v1.0.0 (vectors …_TestVector_data_000 and …_TestVector_ttBar_000)",
+        "096ef216c193fd4d": "2025 v1.0.0 (vector TestVector_ttBar_000)",
+    },
 }
 
 
@@ -31,14 +35,20 @@ class ScoreNetwork:
     step: float
     sha256: str
 
+    @property
+    def menu(self) -> str | None:
+        """The menu in which it decides as recorded, if it was compared."""
+        known = _COMPARED.get(self.name, {}).items()
+        return next((menu for digest, menu in known if self.sha256.startswith(digest)), None)
+
     def warning(self) -> str | None:
         """Return a warning if networks of this name were compared with decisions, and not this one."""
         compared = _COMPARED.get(self.name)
-        if not compared or any(self.sha256.startswith(digest) for digest in compared):
+        if not compared or self.menu:
             return None
         return (
             f"{self.name} of {self.card} has sha256 {self.sha256[:16]}…: the networks of this name that "
-            f"decide as recorded have {' or '.join(f'{digest}…' for digest in compared)}"
+            f"decide as recorded have {' or '.join(f'{key}…, in {menu}' for key, menu in compared.items())}"
         )
 
     def is_model(self, model: str) -> bool:

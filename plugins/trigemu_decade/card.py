@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from trigemu_anomaly.card import CardTable, ModelFile
 
-from trigemu.base.toml import TomlTable
+from trigemu.base.toml import NumberOrNaN, TomlTable
 
 
 class ScoreTable(TomlTable, frozen=True):
@@ -103,7 +103,7 @@ class QuantileTable(ModelFile, frozen=True):
     x : tuple of str
         The observables that Y depends on.
     missing : float
-        Replaces the value of a missing object.
+        Replaces the value of a missing object; `nan` for a model that was trained with it.
     chosen : tuple of Step
         The steps in which x was chosen from the observables that a menu cuts on, if it was.
     seen : tuple of Seen
@@ -112,7 +112,7 @@ class QuantileTable(ModelFile, frozen=True):
 
     q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-    missing: float
+    missing: NumberOrNaN
     chosen: tuple[Step, ...] = ()
     seen: tuple[Seen, ...] = ()
 

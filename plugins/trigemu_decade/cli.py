@@ -72,7 +72,7 @@ def train(
     purpose.
     """
     with _needs_extra("train"):
-        from .training.scored import half_of_card
+        from .training.train import half_of_card
         from .training.write import CARD
     from .training.config import read_config, replica, with_most_trees
 

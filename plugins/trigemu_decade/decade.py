@@ -35,11 +35,11 @@ from typing import Literal, get_args
 import msgspec
 import numpy as np
 from trigemu_anomaly.anomaly import InputBlock, Scorer, open_scorer, preselected, read_inputs, scores_among
-from trigemu_anomaly.boosted import Trees, compile_trees, load_trees
 from trigemu_anomaly.card import Card, open_card
 from trigemu_anomaly.compiled_trees import CompiledTrees
 from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.models import Trees, compile_trees, load_trees
 from trigemu_anomaly.network import Network
 from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
 from trigemu_anomaly.single_row import (
@@ -134,10 +134,14 @@ class Quantile:
         return None if trees is None or trees.notes else trees
 
 
-def open_quantile(content: bytes, features: int, engine: Engine = "kernels") -> Trees | Network:
+def open_quantile(
+    content: bytes, features: int, engine: Engine = "kernels", nan: bool = False
+) -> Trees | Network:
     """Return the model of a file with this number of inputs. Raises TrigemuError if it cannot be used."""
     if content.lstrip()[:1] == b"{" or not content:
-        return (compile_trees if engine == "parallel" else load_trees)(content, features, QUANTILE)
+        if engine == "parallel":
+            return compile_trees(content, features, QUANTILE, nan)
+        return load_trees(content, features, QUANTILE, nan=nan)
     return Network(content, features, "onnxruntime" if engine == "parallel" else "kernels")
 
 
@@ -149,7 +153,9 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: 
     content = card.model(table, ("quantile",))
     card.document.finish()
     try:
-        model = open_quantile(content, len(inputs), "kernels" if precision else engine)
+        if precision and inputs.have_nan:
+            raise TrigemuError("has missing = nan, which is no number of fixed point: leave `precision` out")
+        model = open_quantile(content, len(inputs), "kernels" if precision else engine, inputs.have_nan)
     except TrigemuError as error:
         card.document.problem(("quantile", "file"), "", f"{table.file} {error}")
         card.document.finish()

@@ -17,7 +17,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -115,7 +115,7 @@ def sha256(path: Path) -> str:
 
 def write_trees(ensemble: Ensemble, path: Path) -> None:
     """Write trees as JSON, with numbers exact to the last bit."""
-    document = {field.name: getattr(ensemble, field.name) for field in fields(ensemble)}
+    document = {name: getattr(ensemble, name) for name in _Trees.__struct_fields__}
     path.write_text(json.dumps(document, default=np.ndarray.tolist) + "\n")
 
 

@@ -25,6 +25,7 @@ from trigemu_anomaly.integer_file import (
     ReLU,
     Shift,
     Subtract,
+    Table,
 )
 
 Values = list[Fraction]
@@ -106,6 +107,13 @@ def score_of(network: IntegerFile, x: Sequence[float]) -> Fraction:
                 step = Fraction(2) ** -parsed(of.type).fraction
                 moved = [value * Fraction(2) ** -by for value, by in zip(values[of.of], of.by, strict=True)]
                 result = [math.floor(value / step) * step for value in moved]
+            case Table():
+                step = Fraction(2) ** -parsed(of.type).fraction
+                (source,) = (layer for layer in network.layers if layer.name == of.of)
+                places = [
+                    value * Fraction(2) ** parsed(source.type).fraction - of.first for value in values[of.of]
+                ]
+                result = [of.words[int(place)] * step for place in places]
             case Dense():
                 result = layer(of.accumulator, values[of.of], constants(of.weight), constants(of.bias))
             case Convolution():

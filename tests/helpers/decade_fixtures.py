@@ -12,7 +12,7 @@ import xgboost
 from decade_toys import Models, train_quantile
 from toys import memory_catalogue, toy_events
 from trigemu_anomaly import tree_kernels
-from trigemu_anomaly.boosted import compile_trees, load_trees
+from trigemu_anomaly.models import compile_trees, load_trees
 
 from trigemu import Catalogue
 

@@ -203,3 +203,83 @@ def write_project(folder: Path, **changed: str | None) -> Path:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
     return folder
+
+
+#: A layer by distributed arithmetic and a sigmoid, behind a wrapper that scales its inputs.
+ADDERS = """\
+#ifndef NNET_INSTR_GEN_H_
+#define NNET_INSTR_GEN_H_
+#include "nnet_function_stubs.h"
+namespace sums {
+using nnet::bit_shift;
+// hls4ml insert code
+template <typename inp_t, typename out_t>
+void dense_da_2(inp_t inp[3], out_t out[2]) {
+    #pragma HLS INLINE
+    // ==== Latency: 1 ====
+    ap_fixed<13, 6> v0 = bit_shift<-2>(inp[0]) - inp[1];
+    ap_fixed<14, 7> v1 = -v0 + bit_shift<1>(inp[2]);
+    ap_fixed<14, 7> v2 = v1 + ap_ufixed<2, -1>(0.125);
+    out[0] = v2;
+    out[1] = -inp[2];
+}
+}
+#endif
+"""
+SUMS = {
+    "nnet_utils/nnet_code_gen.h": ADDERS,
+    "parameters.h": """\
+#include "ap_fixed.h"
+#include "nnet_utils/nnet_code_gen.h"
+#include "nnet_utils/nnet_activation.h"
+#include "nnet_utils/nnet_dense.h"
+typedef ap_fixed<10,5> input_t;
+typedef ap_fixed<20,20> unscaled_t;
+typedef ap_fixed<10,6> layer2_t;
+typedef ap_fixed<9,3> weight3_t;
+typedef ap_fixed<16,8> layer3_t;
+typedef ap_fixed<14,2> table4_t;
+typedef ap_fixed<12,4,AP_RND> result_t;
+static weight3_t w3[2] = {0.375, -1.5};
+static weight3_t b3[1] = {0.25};
+struct config3 : nnet::dense_config {
+    static const unsigned n_in = 2;
+    static const unsigned n_out = 1;
+    static const unsigned strategy = nnet::latency;
+    static const unsigned reuse_factor = 1;
+    static const unsigned multiplier_limit = 2;
+    typedef layer3_t accum_t;
+    typedef weight3_t bias_t;
+    typedef weight3_t weight_t;
+    template<class data_T, class res_T, class CONFIG_T>
+    using kernel = nnet::DenseLatency<data_T, res_T, CONFIG_T>;
+    template<class x_T, class y_T>
+    using product = nnet::product::mult<x_T, y_T>;
+};
+struct sigmoid_config4 : nnet::activ_config {
+    static const unsigned n_in = 1;
+    static const unsigned table_size = 1024;
+    typedef table4_t table_t;
+};
+""",
+    "sums.cpp": """\
+#include "parameters.h"
+void toy(input_t x[3], result_t layer4_out[1]) {
+    layer2_t layer2_out[2];
+    sums::dense_da_2<input_t, layer2_t>(x, layer2_out);
+    layer3_t layer3_out[1];
+    nnet::dense<layer2_t, layer3_t, config3>(layer2_out, layer3_out, w3, b3);
+    nnet::sigmoid<layer3_t, result_t, sigmoid_config4>(layer3_out, layer4_out);
+}
+""",
+    "scaling.h": "int norm[3] = {4, 1, 16};\nint bias[3] = {-3, 2, 7};\n",
+    "wrapper.cpp": '#include "scaling.h"\n',
+}
+
+
+def write_sums(folder: Path, **changed: str) -> Path:
+    """Write the project with sums. changed: other texts by the stem of the file."""
+    for name, text in SUMS.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(changed.get(Path(name).stem, text))
+    return folder

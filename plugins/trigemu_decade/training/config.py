@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import msgspec
 from trigemu_anomaly.anomaly import InputBlock, read_inputs
@@ -33,7 +33,7 @@ from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.emulation.plan import lacks
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import read_menu
-from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.expressions import Condition
 from trigemu.observables.selections import read_scope
 from trigemu.samples import split
 from trigemu.samples.sample import Sample
@@ -256,9 +256,6 @@ class ConfigTable(TomlTable, frozen=True, kw_only=True):
         return self.score.card if self.score else self.autoencoder.card if self.autoencoder else None
 
 
-S = TypeVar("S", bound=TomlTable)
-
-
 @dataclass(frozen=True)
 class Config:
     """A configuration with resolved names."""
@@ -297,20 +294,29 @@ def read_config(path: Path) -> Config:
     keys = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
     table = read_table(document, keys, ConfigTable, (), "")
     context = Context(scope, path.parent)
-    requires = None
-    if training := _section(document, "training", TrainingTable):
-        requires = document.attempt(lambda: context.condition(training.requires), ("training", "requires"))
-    of_autoencoder = _inputs(document, context, "autoencoder", AutoencoderTable)
-    of_classifier = _inputs(document, context, "classifier", ClassifierTable)
-    quantile = _section(document, "quantile", QuantileTable)
-    blocks = (InputBlock(quantile.x, MISSING),) if quantile and quantile.x != "menu" else ()
-    x = _read(document, context, blocks, lambda i, j: ("quantile", "x", j))
+    if table is None:
+        document.finish()
+        raise AssertionError("a table that cannot be read has mistakes")
+    requires = document.attempt(lambda: context.condition(table.training.requires), ("training", "requires"))
+    learner, x = table.learner, table.quantile.x
+    name = "classifier" if table.classifier else "autoencoder"
+    for i, block in enumerate(learner.inputs if learner else ()):
+        if block.padding not in (None, MISSING):
+            message = f"padding = {block.padding}: expected {MISSING}, the value that the model masks"
+            document.problem((name, "inputs", i, "padding"), "", message)
+
+    def parse(blocks: tuple[InputBlock, ...], key: Callable[[int, int], Key]) -> Inputs:
+        return read_inputs(
+            blocks, lambda text, i, j: document.attempt(lambda: context.observable(text), key(i, j))
+        )
+
+    inputs = parse(learner.inputs, lambda i, j: (name, "inputs", i, "observables", j)) if learner else None
+    listed = () if x == "menu" else (InputBlock(x, MISSING),)
+    of_x = parse(listed, lambda i, j: ("quantile", "x", j))
     document.finish()
-    assert table is not None
     assert requires is not None
-    inputs = (of_classifier if table.classifier else of_autoencoder) if table.learner else None
-    config = Config(path, table, document, context, requires, inputs, x, (), document)
-    return from_menu(config) if table.quantile.x == "menu" else config
+    config = Config(path, table, document, context, requires, inputs, of_x, (), document)
+    return from_menu(config) if x == "menu" else config
 
 
 def from_menu(config: Config) -> Config:
@@ -345,29 +351,3 @@ def replica(config: Config, number: int, half: int | None = None) -> Config:
     if half is None:
         half = split.TRAINING if number % 2 else split.EVALUATION
     return replace(config, table=table, half=half)
-
-
-def _section(document: Document, name: str, struct: type[S]) -> S | None:
-    """Read one table, or return None if it has mistakes, which are already recorded."""
-    return read_table(replace(document, problems=[]), document.data.get(name), struct, (name,), "")
-
-
-def _inputs(
-    document: Document, context: Context, name: str, struct: type[AutoencoderTable] | type[ClassifierTable]
-) -> Inputs:
-    table = _section(document, name, struct) if name in document.data else None
-    blocks = table.inputs if table else ()
-    for i, block in enumerate(blocks):
-        if block.padding not in (None, MISSING):
-            message = f"padding = {block.padding}: expected {MISSING}, the value that the model masks"
-            document.problem((name, "inputs", i, "padding"), "", message)
-    return _read(document, context, blocks, lambda i, j: (name, "inputs", i, "observables", j))
-
-
-def _read(
-    document: Document, context: Context, blocks: tuple[InputBlock, ...], key: Callable[[int, int], Key]
-) -> Inputs:
-    def parse(text: str, i: int, j: int) -> Number | None:
-        return document.attempt(lambda: context.observable(text), key(i, j))
-
-    return read_inputs(blocks, parse)

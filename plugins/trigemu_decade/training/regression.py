@@ -35,14 +35,6 @@ THREADS = 0
 
 
 @dataclass(frozen=True)
-class Loss:
-    """The pinball loss after one tree, in units of the score."""
-
-    train: float
-    stop: float
-
-
-@dataclass(frozen=True)
 class Quantile:
     """A fitted Y(x)."""
 
@@ -50,8 +42,9 @@ class Quantile:
     trees: int
     split_nodes: int
     weights: int = 0  # Of a network, which has no trees
-    #: By tree, including trees beyond the best number; empty if the number of trees was fixed.
-    curve: tuple[Loss, ...] = ()
+    #: The pinball loss of the early-stopping sample after each tree, also of those beyond the best number;
+    #: empty if the number of trees was fixed.
+    curve: tuple[float, ...] = ()
 
 
 def fit(
@@ -90,7 +83,7 @@ def fit(
         "seed": seed,
     }
     booster: xgboost.Booster | None = None
-    curve: tuple[Loss, ...] = ()
+    curve: tuple[float, ...] = ()
     if trees is None:
         booster, curve = _stopped(parameters, x, y, weight, stop, settings)
         trees = booster.num_boosted_rounds()
@@ -110,7 +103,7 @@ def _stopped(
     weight: FloatArray,
     stop: BoolArray,
     settings: QuantileTable,
-) -> tuple[xgboost.Booster, tuple[Loss, ...]]:
+) -> tuple[xgboost.Booster, tuple[float, ...]]:
     """Return the best number of trees for the early-stopping sample, fitted to the others, and all losses."""
     train = _matrix(x, y, weight, ~stop)
     held_out = _matrix(x, y, weight, stop, train)
@@ -119,14 +112,13 @@ def _stopped(
         parameters,
         train,
         settings.max_trees,
-        evals=[(train, "train"), (held_out, "stop")],  # the last one stops the fit
+        evals=[(held_out, "stop")],
         early_stopping_rounds=settings.patience,
         evals_result=losses,
         verbose_eval=False,
     )
-    curve = zip(losses["train"]["quantile"], losses["stop"]["quantile"], strict=True)
     best = booster[: booster.best_iteration + 1]  # early stopping keeps the later trees too
-    return best, tuple(Loss(*pair) for pair in curve)
+    return best, tuple(losses["stop"]["quantile"])
 
 
 def _matrix(

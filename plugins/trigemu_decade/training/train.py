@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from trigemu_anomaly.anomaly import Scorer, open_scorer, preselected
+from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.models import open_model
 
-from trigemu.base.arrays import FloatArray
+from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError
+from trigemu.base.files import contents_of
+from trigemu.base.splitmix import splitmix64
 from trigemu.emulation.budgets import threshold_for
-from trigemu.menus.menu import Solution
+from trigemu.emulation.plan import Plan
+from trigemu.menus.menu import Menu, Solution
+from trigemu.menus.prescales import at_own_column
+from trigemu.menus.read import read_menu
+from trigemu.observables.expressions import Condition
+from trigemu.observables.selections import Scope
+from trigemu.observables.workspace import Workspace
+from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
+from trigemu.triggers.base import Context
 from trigemu_decade.card import Seen, Step
 from trigemu_decade.closure import squares
 from trigemu_decade.diagnostics import ScoredEvents, diagnose, score_threshold
+from trigemu_decade.gather import Gathered, gather
 from trigemu_decade.verdict import Verdict, judge
 
-from . import autoencoder, regression
+from . import autoencoder, classifier, regression
 from .choice import choose
-from .config import Config
+from .config import ClassifierTable, Config, check_columns
 from .folds import Sample, fit_weight, out_of_fold
-from .scored import Scored, scored
+from .graph import onnx_model
 
+#: What `scored` returns.
+Scored = tuple[Menu, Sample, bytes | None, Sequence[autoencoder.Loss]]
 #: The parts of the events that Y(x) is fitted to; Y(x) of each part out of fold is fitted to the others.
 _FOLDS = 4
 #: The smallest number of effective events that may be expected above Y(x). A leaf has 5 of them. The trees of
@@ -66,12 +85,12 @@ def train(
 ) -> Trained:
     """Fit on the training half of a catalogue's background; the other half remains unseen. progress: called
     with the number of epochs done. executor: as in `emulate`. begin: as in `choose`."""
-    scored_ = scored(config, catalogue, progress, executor)
-    events, x, budget = scored_.events, config.x.texts, config.table.training.unique_rate_hz
+    menu, events, model, curve = scored(config, catalogue, progress, executor)
+    x, budget = config.x.texts, config.table.training.unique_rate_hz
     q, seed, settings = _fraction(config, events), config.table.training.seed, config.table.quantile
     choice: tuple[Step, ...] = ()
     if config.candidates:
-        choice = _choice(config, scored_, begin)
+        choice = _choice(config, menu, events, begin)
         x = tuple(step.observable for step in choice[1:])
     columns = [config.x.texts.index(text) for text in x]
     score, fits = out_of_fold(events, columns, q, settings, seed, _FOLDS)
@@ -83,13 +102,13 @@ def train(
     weight, y = fit_weight(of_x, events.weight, settings, seed=seed), events.y + shift.threshold
     quantile = regression.fit(of_x, y, weight, q, settings, seed=seed, stop=events.stop, trees=trees)
     return Trained(
-        model=scored_.model,
-        curve=scored_.curve,
+        model=model,
+        curve=curve,
         x=x,
         choice=choice,
         seen=tuple(_seen(text, events.x[:, i], events.weight) for text, i in zip(x, columns, strict=True)),
         quantile=quantile,
-        losses=tuple(tuple(loss.stop for loss in fit.curve) for fit in fits),
+        losses=tuple(fit.curve for fit in fits),
         q=q,
         shift=shift,
         error_hz=math.sqrt(squares(events.failing * (score > shift.threshold), events.interaction)),
@@ -97,7 +116,7 @@ def train(
         effective_events=events.effective,
         rate_hz=float(events.weight.sum()),
         failing_hz=float(events.failing.sum()),
-        verdict=_verdict(scored_, x, columns, score, q, shift),
+        verdict=_verdict(menu, events, x, columns, score, q, shift),
     )
 
 
@@ -109,17 +128,17 @@ def suggest(
     begin: Callable[[str], None] = lambda fit: None,
 ) -> tuple[Step, ...]:
     """Return the steps in which x = "menu" is chosen, like `train` but without the training that follows."""
-    scored_ = scored(config, catalogue, progress, executor)
-    _fraction(config, scored_.events)
-    return _choice(config, scored_, begin)
+    menu, events, *_ = scored(config, catalogue, progress, executor)
+    _fraction(config, events)
+    return _choice(config, menu, events, begin)
 
 
-def _choice(config: Config, scored_: Scored, begin: Callable[[str], None]) -> tuple[Step, ...]:
+def _choice(config: Config, menu: Menu, events: Sample, begin: Callable[[str], None]) -> tuple[Step, ...]:
     """Return the steps in which x is chosen from the observables that the menu cuts on."""
-    names, training = [trigger.name for trigger in scored_.menu.enabled], config.table.training
+    names, training = [trigger.name for trigger in menu.enabled], config.table.training
     budget, seed, settings = training.unique_rate_hz, training.seed, config.table.quantile
     with _of_budget(config):
-        steps = choose(scored_.events, config.candidates, names, budget, settings, seed, begin)
+        steps = choose(events, config.candidates, names, budget, settings, seed, begin)
     if len(steps) == 1:
         raise TrigemuError(
             f'{config.path}: x = "menu": no observable that {config.menu} cuts on reduces the overlap with '
@@ -157,10 +176,15 @@ def _seen(text: str, x: npt.NDArray[np.float32], weight: FloatArray) -> Seen:
 
 
 def _verdict(
-    scored_: Scored, x: Sequence[str], columns: Sequence[int], score: FloatArray, q: float, shift: Solution
+    menu: Menu,
+    events: Sample,
+    x: Sequence[str],
+    columns: Sequence[int],
+    score: FloatArray,
+    q: float,
+    shift: Solution,
 ) -> Verdict:
     """Judge the score out of fold, with the threshold that is added to Y(x)."""
-    events, menu = scored_.events, scored_.menu
     unique = float(events.failing[score > shift.threshold].sum())
     judged = ScoredEvents(
         weight=events.weight,
@@ -186,3 +210,127 @@ def _of_budget(config: Config) -> Iterator[None]:
     except ValueError as error:
         budget = config.table.training.unique_rate_hz
         raise TrigemuError(f"{config.path}: unique_rate_hz = {budget:g} {error}") from None
+
+
+def scored(config: Config, catalogue: Catalogue, progress: Callable[[int], None], executor: Any) -> Scored:
+    """Return the menu, the events to fit Y(x) to, which the model has not seen, and its file and losses as in
+    `Trained`; arguments as in `train`."""
+    card = _card(config)
+    for sample in catalogue.background:
+        check_columns(config, sample)
+    menu = at_own_column(read_menu(config.menu))
+    read = _ReadInputs(config.requires, config.x, config.inputs, card)
+    gathered = gather(menu, catalogue, read, config.context.needs, executor).of(config.half)
+    if not len(gathered.weight):
+        raise TrigemuError(f"{config.path}: no event of {catalogue.path} passes `requires`")
+    if card:
+        everything = np.ones(len(gathered.weight), np.bool_)
+        return menu, _apart(gathered, gathered.values["y"], everything), None, ()
+    features, learner = gathered.values["features"].astype(np.float32), config.table.learner
+    assert learner
+    learns = learned(gathered.parent, learner.fraction, config.table.training.seed)
+    if learns.all() or not learns.any():
+        raise TrigemuError(f"{config.path}: {len(learns)} events are too few for a model and for Y(x)")
+    curve: Sequence[autoencoder.Loss] = ()
+    if isinstance(learner, ClassifierTable):
+        background = features[learns], gathered.weight[learns]
+        signals = classifier.signals_of(config, learner, catalogue)
+        model = classifier.fit(background, signals, learner, config.table.training.seed)
+    else:
+        texts = [text for block in learner.inputs for text in block.observables]
+        stops = np.cumsum([len(block.observables) for block in learner.inputs]).tolist()
+        padded = (block.padding is not None for block in learner.inputs)
+        blocks = [*zip([0, *stops[:-1]], stops, padded, strict=True)]
+        fit = autoencoder.fit(
+            features,
+            autoencoder.presence(features, blocks),
+            gathered.weight,
+            learner,
+            seed=config.table.training.seed,
+            learns=learns,
+            log=tuple(i for i, text in enumerate(texts) if text in learner.log),
+            progress=lambda epoch, loss: progress(1),
+        )
+        model, curve = onnx_model(fit.network, fit.standard, blocks, learner.variational), fit.curve
+    y = open_model(model, features.shape[1], "kernels").score(features)
+    return menu, _apart(gathered, y, ~learns), model, curve
+
+
+def learned(parent: npt.NDArray[np.uint64], fraction: float, seed: int) -> BoolArray:
+    """Select the events to train the model of y on, bool[n], by interaction, depending on the seed."""
+    selected: BoolArray = splitmix64(splitmix64(parent) + np.uint64(seed)) < np.uint64(fraction * 2.0**64)
+    return selected
+
+
+def _apart(gathered: Gathered, y: FloatArray, rows: BoolArray) -> Sample:
+    """Return some of the events, with weights scaled to the full rate."""
+    weight = gathered.weight
+    return Sample(
+        x=gathered.values["x"][rows].astype(np.float32),
+        y=y[rows].astype(np.float64),
+        weight=weight[rows] * (weight.sum() / weight[rows].sum()),
+        accepts=gathered.acceptance.total[rows],
+        others=gathered.any_but()[rows],
+        parent=gathered.parent[rows],
+        interaction=gathered.interaction[rows],
+    )
+
+
+@dataclass(frozen=True)
+class _Card:
+    """The card of an existing score with the content of its files, opened in each process."""
+
+    name: str
+    folder: Path
+    scope: Scope
+    contents: Mapping[str, bytes]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        context = Context(self.scope, self.folder, self.contents)
+        return open_scorer(context, self.name, None, engine="kernels")
+
+
+def half_of_card(config: Config) -> int | None:
+    """Return the half that the score of a card was trained on, then the one to fit Y(x) to."""
+    if config.table.card is None:
+        return None
+    context = Context(config.context.scope, config.context.folder)
+    open_scorer(context, config.table.card, None, "configuration")
+    return split.HALF_NAMES.index(context.trained[0].half) if context.trained else None
+
+
+def _card(config: Config) -> _Card | None:
+    """Return the card that a configuration names, after opening it; TrigemuError if it has mistakes."""
+    name = config.table.card
+    if name is None:
+        return None
+    context = config.context  # its needs grow by the columns of the card
+    open_scorer(context, name, None, "configuration")
+    return _Card(name, context.folder, context.scope, contents_of(context.models))
+
+
+@dataclass(frozen=True)
+class _ReadInputs:
+    """Reads x, and either the features or the score, of the selected events with all inputs."""
+
+    requires: Condition
+    x: Inputs
+    inputs: Inputs | None
+    card: _Card | None
+
+    def __call__(self, plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, Features | FloatArray]]:
+        selected, passed = preselected(work, self.requires)
+        values: dict[str, Features | FloatArray] = {"x": self.x.evaluate(selected)[0]}
+        if self.card:
+            values["y"] = self.card.scorer.scores(selected)
+            complete = values["y"] > -np.inf
+        else:
+            assert self.inputs
+            values["features"], complete = self.inputs.evaluate(selected)
+        complete_events = passed.copy()
+        complete_events[passed] = complete
+        return complete_events, {name: value[complete] for name, value in values.items()}

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -128,6 +128,10 @@ T = TypeVar("T")
 MAX_MESSAGE = 2000
 #: The fields of a struct. msgspec resolves annotations at each call, which takes longer than reading a table.
 fields_of = cache(msgspec.structs.fields)
+
+
+#: A number that may be `nan`, where others have to be finite.
+NumberOrNaN = Annotated[float, msgspec.Meta(extra={"nan": True})]
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -369,7 +373,7 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
         items = value.items()
         return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}
     try:
-        if not _is_finite(value):
+        if not _is_finite(value) and not (kind == NumberOrNaN and value != value):
             expected = "finite numbers" if isinstance(value, list) else "a finite number"
             raise msgspec.ValidationError(f"expected {expected}")
         if origin is typing.Literal and (isinstance(value, dict | list) or value not in arguments):

@@ -15,7 +15,7 @@ from trigemu.base.mapping import CHUNK_EVENTS, engine_of
 from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, Task, over_background, over_samples
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import (
     crossing_scale,
@@ -183,7 +183,7 @@ class EventTable:
     fired: Expression | None  #: The selection of events by raw decisions; None: all
     columns: tuple[EventColumn, ...]  #: The columns, in their order
     _plan: Plan
-    _task: _Record
+    _task: Task[Columns]
     _executor: Any
 
     def parts(self, progress: Progress | None = None) -> Iterator[Columns]:

@@ -10,7 +10,7 @@ import treelite
 import xgboost
 from decade_toys import train_quantile
 from tree_toys import floating_walk, one_by_one
-from trigemu_anomaly.boosted import compile_trees, load_trees
+from trigemu_anomaly.models import compile_trees, load_trees
 from trigemu_anomaly.xgboost_file import LOGISTIC, QUANTILE
 
 
@@ -110,3 +110,24 @@ def test_plain_arrays_are_the_trees_of_xgboost(booster: xgboost.Booster) -> None
     assert floating_walk(trees, grid()) == pytest.approx(expected, rel=1e-6, abs=1e-6)
     edge = np.float32([[trees.threshold[0]] * 2])  # equal goes right
     assert floating_walk(trees, edge) == pytest.approx(booster.inplace_predict(edge), rel=1e-6)
+
+
+@pytest.mark.parametrize("way", ["one by one", "compiled by treelite", "by treelite's interpreter"])
+def test_nan_goes_in_the_default_direction(way: str, request: pytest.FixtureRequest) -> None:
+    if "interpreter" in way:
+        request.getfixturevalue("no_compiler")
+    random = np.random.default_rng(8)
+    x = np.where(random.random((4000, 3)) < 0.3, np.nan, random.exponential(30, (4000, 3))).astype(np.float32)
+    missing = np.isnan(x)
+    y = np.where(missing[:, 0], 3.0, x[:, 0] / 9) - np.where(missing[:, 2], x[:, 1], 5.0 * missing[:, 1])
+    settings = {"objective": QUANTILE, "quantile_alpha": 0.9, "max_depth": 4}
+    booster = xgboost.train(settings, xgboost.DMatrix(x, np.nan_to_num(y)), num_boost_round=20)
+    read = load_trees if way == "one by one" else compile_trees
+    trees = read(content(booster), 3, QUANTILE, nan=True)
+    ensemble = trees.ensemble
+    splits = ensemble.feature >= 0
+    assert way in trees.how
+    assert ensemble.left_of_nan is not None
+    assert set(ensemble.left_of_nan[splits].tolist()) == {True, False}
+    assert trees.score(x) == pytest.approx(booster.inplace_predict(x), rel=1e-5, abs=1e-5)
+    assert one_by_one(trees.row(), x[:500]) == trees.score(x[:500]).tolist()

@@ -126,7 +126,7 @@ padding = 0.0
         ('"model.onnx"', '"absent.onnx"', 8, "absent.onnx: No such file"),
         ('"model.onnx"', '"."', 8, "Is a directory"),
         ("padding = 0.0", 'padding = "0"', 12, "expected a number"),
-        ("padding = 0.0", "padding = nan", 12, "expected a finite number"),
+        ("padding = 0.0", "padding = inf", 12, "expected a finite number"),
         ("padding = 0.0", "padding = 1e39", 12, "infinite as a float32"),
         ('["met", "lead[0].pt"]', "[]", 10, "at least one input"),
         ("[network]", "[network", 7, "not valid TOML"),

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+import pyarrow
+import pyarrow.parquet as parquet
 import pytest
 import uproot
 import xgboost
@@ -19,7 +21,7 @@ from commands import place as place, root_file as root_file, trigemu as trigemu
 from onnx_toys import autoencoder, linear
 from toys import menu_from
 
-from trigemu import open_catalogue, run
+from trigemu import event_table, open_catalogue, run
 
 Run = Callable[..., tuple[int, str]]
 INPUTS = ("n_jet, met", "jet[0].pt, jet[0].eta")
@@ -180,3 +182,92 @@ def test_what_a_file_of_xgboost_says_of_itself(place: Any, trigemu: Run) -> None
     status, text = trigemu("run", str(menu), "--samples", "all.root")
     assert status == 0
     assert "m.json has 5 trees, of which the first 3 are used" in " ".join(text.split())
+
+
+def test_the_selections_of_a_menu_become_those_of_a_card(place: Any, trigemu: Run) -> None:
+    place.write(
+        "objects.toml",
+        '[objects.jet]\nfrom = "jet"\npt = { min = 30.0 }\n[objects.hard]\nfrom = "jet"\nany_of = [{ pt = { '
+        'min = 50.0 } }]\n[sums.ht]\nof = ["jet"]\n',
+    )
+    (place.folder / "m.onnx").write_bytes(linear([1.0, 1.0]))
+    options = "--inputs", "ht, n_hard", "--objects-from", "objects.toml"
+    status, text = trigemu("anomaly", "card", "m.onnx", *options, "-o", "card.toml")
+    assert (status, "[objects]" in text) == (0, False), text
+    read = (tomllib.loads((place.folder / name).read_text()) for name in ("card.toml", "objects.toml"))
+    card, menu = read
+    assert [card["objects"], card["sums"]] == [menu["objects"], menu["sums"]]
+
+
+def test_digests_are_renewed_up_to_the_menu(place: Any, trigemu: Run) -> None:
+    """A changed model changes its card, that the card above it, and that the menu; files in any order."""
+    written(place, trigemu, linear([1.0]), "met")
+    above = '[score]\ncard = "card.toml"\nsha256 = "old"\n[quantile]\nfile = "m.onnx"\nsha256 = \'\' # q\n'
+    place.write("above.toml", above)
+    menu = f'{TRIGGER}sha256 = "" # old\nabove = 0.0\n'
+    place.write("menu.toml", menu)
+    (place.folder / "m.onnx").write_bytes(content := linear([2.0]))
+    status, text = trigemu("anomaly", "sign", "menu.toml", "above.toml", "card.toml")
+    assert (status, text.count("as they are now")) == (0, 3), text
+    digest = hashlib.sha256(content).hexdigest()
+    of_card = hashlib.sha256((place.folder / "card.toml").read_bytes()).hexdigest()
+    assert tomllib.loads((place.folder / "card.toml").read_text())["network"]["sha256"] == digest
+    expected = above.replace("old", of_card).replace("''", f'"{digest}"')
+    assert (place.folder / "above.toml").read_text() == expected
+    assert (place.folder / "menu.toml").read_text() == menu.replace('""', f'"{of_card}"')
+    status, text = trigemu("anomaly", "sign", "menu.toml", "above.toml", "card.toml")
+    assert (status, text.strip()) == (0, "All have the sha256 of the files that they name.")
+    (place.folder / "m.onnx").unlink()
+    assert trigemu("anomaly", "sign", "card.toml")[0] == 2
+
+
+def test_inputs_and_scores_beside_those_of_the_author(place: Any, trigemu: Run) -> None:
+    written(place, trigemu, linear([1.0, -2.0]), "met", "jet[0].pt")
+    assert trigemu("anomaly", "inputs", "card.toml", "-o", "inputs.parquet", "--sample", "photon")[0] == 0
+    file = place.folder / "inputs.parquet"
+    events = parquet.read_table(file).to_pydict()
+    rows = [i for i, value in enumerate(events["score"]) if value > -math.inf][:300]
+    mine = {name: [column[i] for i in rows] for name, column in events.items()}
+    scores = [a - 2.0 * b for a, b in zip(mine["met"], mine["jet[0].pt"], strict=True)]
+    parquet.write_table(pyarrow.table(mine | {"score": scores}), file)
+    command = "anomaly", "verify", "card.toml", "inputs.parquet", "--sample", "photon"
+    status, text = trigemu(*command)
+    assert (status, "300 events, their scores and 2 of the inputs" in text) == (0, True), text
+    scores[7] += 1.0
+    mine["met"][9] *= 2.0
+    parquet.write_table(pyarrow.table(mine | {"score": scores}), file)
+    status, text = trigemu(*command)
+    assert status == 1
+    assert [line.split()[:2] for line in text.splitlines() if line[:1] in "sm"] == [
+        ["score", "1"],
+        ["met", "1"],
+    ]
+    parquet.write_table(pyarrow.table({"id": [1, 10**9], "score": [0.0, 0.0]}), file)
+    status, text = trigemu(*command)
+    assert (status, "event 1000000000 is not among those of photon" in text) == (2, True), text
+
+
+def test_scores_are_compared_at_one_rate(place: Any, trigemu: Run) -> None:
+    written(place, trigemu, linear([1.0]), "ht")
+    place.write("second.toml", (place.folder / "card.toml").read_text().replace('"ht"', '"met"'))
+    place.write(
+        "primary.toml", '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "ht"\nabove = 300.0\n'
+    )
+    menus = []
+    for name in ("card", "second"):
+        place.write(
+            f"of_{name}.toml", f"{TRIGGER.replace('card.toml', f'{name}.toml')}total_rate_hz = 5000.0\n"
+        )
+        menus.append(f"of_{name}.toml")
+    status, text = trigemu("anomaly", "compare", "card.toml", "second.toml", "--rate", "5000")
+    assert status == 0, text
+    (line,) = (line.split() for line in text.splitlines() if line.startswith("tt "))
+    for menu, share, error in zip(menus, line[1::4], line[3::4], strict=True):
+        arrays = event_table(place.folder / menu, samples=["tt"]).arrays()
+        accepted = arrays["fired_AD"].sum() / len(arrays["id"])
+        assert float(share) == pytest.approx(100 * accepted, abs=0.01)
+        binomial = 100 * math.sqrt(accepted * (1 - accepted) / len(arrays["id"]))
+        assert float(error) == pytest.approx(binomial, abs=0.01)
+    beside = "--menu", "primary.toml", "--requires", "n_photon >= 1"
+    status, text = trigemu("anomaly", "compare", "second.toml", "--rate", "500", *beside)
+    assert (status, "threshold" in text) == (0, True), text

@@ -11,7 +11,7 @@ import pytest
 import xgboost
 from decade_toys import train_quantile
 from trigemu_anomaly import compiled_trees
-from trigemu_anomaly.boosted import Trees, compile_trees
+from trigemu_anomaly.models import Trees, compile_trees
 from trigemu_anomaly.xgboost_file import QUANTILE
 
 from trigemu import TrigemuError

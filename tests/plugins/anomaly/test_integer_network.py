@@ -33,7 +33,7 @@ from trigemu_anomaly.integer_file import (
     written,
 )
 from trigemu_anomaly.models import open_model
-from trigemu_anomaly.score_model import ScoreModel
+from trigemu_anomaly.single_row import ScoreModel
 
 from trigemu import TrigemuError
 

@@ -12,8 +12,7 @@ import pytest
 import xgboost
 from decade_toys import train_quantile
 from toys import memory_catalogue, toy_events
-from trigemu_anomaly.boosted import Trees
-from trigemu_anomaly.models import open_model
+from trigemu_anomaly.models import Trees, open_model
 from trigemu_anomaly.network import Network
 
 import trigemu

@@ -149,9 +149,13 @@ def test_what_are_no_trees(change: dict[str, object], message: str) -> None:
     assert message in str(error.value)
 
 
-def test_one_scale_an_input() -> None:
+def test_one_scale_an_input_and_no_nan() -> None:
+    trees = random_trees(1, 1)
     with pytest.raises(TrigemuError, match="2 scales for 3 inputs"):
-        FixedEnsemble(random_trees(1, 1), WIDE, (0, 0))
+        FixedEnsemble(trees, WIDE, (0, 0))
+    with_nan = replace(trees, left_of_nan=np.ones(len(trees.feature), np.bool_))
+    with pytest.raises(TrigemuError, match="may be NaN"):
+        FixedEnsemble(with_nan, WIDE, (0, 0, 0))
 
 
 def test_no_sum_is_beyond_its_reach() -> None:

@@ -15,8 +15,8 @@ import treelite
 import xgboost
 from decade_toys import train_quantile
 from trigemu_anomaly import xgboost_file
-from trigemu_anomaly.boosted import load_trees
 from trigemu_anomaly.fixed_point import ApFixed
+from trigemu_anomaly.models import load_trees
 from trigemu_anomaly.tree_kernels import TreeKernels
 from trigemu_anomaly.trees import FixedEnsemble, Precision
 from trigemu_anomaly.xgboost_file import LOGISTIC, QUANTILE, read_model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from trigemu_anomaly.anomaly import InputBlock
-from trigemu_anomaly.boosted import load_trees
+from trigemu_anomaly.models import load_trees
 from trigemu_anomaly.xgboost_file import LOGISTIC
 from trigemu_decade.training.classifier import fit
 from trigemu_decade.training.config import ClassifierTable

@@ -125,25 +125,32 @@ def test_the_largest_number_of_trees(configured: Configured) -> None:
 
 
 def test_all_mistakes_are_reported_with_their_lines(configured: Configured) -> None:
-    """Of the sections that can be read also those in names."""
-    with pytest.raises(TableError) as error:
-        configured(
-            ('requires = "n_photon >= 1"', 'requires = "n_photon >="'),
-            ("epochs = 3", "epoch = 3\nbatch_size = 0"),
-            ('x = ["jet[0].pt", "met"]', 'x = ["jet[0]", "met", "ht +"]'),
-            ("min = 20.0", "mn = 20.0"),
-            ('of = ["jet"]', "of = []"),
-        )
-    messages = [str(problem).partition(":")[2] for problem in error.value.problems]
-    starts = [
-        "4: 'n_photon >='",
+    """Those of the tables, and once these can be read, those in names."""
+    tables = [
+        ("epochs = 3", "epoch = 3\nbatch_size = 0"),
+        ("min = 20.0", "mn = 20.0"),
+        ('of = ["jet"]', "of = []"),
+    ]
+    names = [
+        ('requires = "n_photon >= 1"', 'requires = "n_photon >="'),
+        ('x = ["jet[0].pt", "met"]', 'x = ["jet[0]", "met", "ht +"]'),
+    ]
+    _reported(
+        configured,
+        [*tables, *names],
         "8: unknown key 'epoch'; did you mean 'epochs'?",
         "9: autoencoder.batch_size = 0: expected an integer >= 1",
-        "19: 'jet[0]': 'jet[0]' is not a number per event",
-        "19: 'ht +'",
         "23: ",
         "26: [sums.ht]: of = []: name at least one object",
-    ]
+    )
+    numbers = "18: 'jet[0]': 'jet[0]' is not a number per event", "18: 'ht +'"
+    _reported(configured, names, "4: 'n_photon >='", *numbers)
+
+
+def _reported(configured: Configured, changes: list[tuple[str, str]], *starts: str) -> None:
+    with pytest.raises(TableError) as error:
+        configured(*changes)
+    messages = [str(problem).partition(":")[2] for problem in error.value.problems]
     assert len(messages) == len(starts), messages
     for line, start in zip(messages, starts, strict=True):
         assert line.startswith(start), line

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from trigemu_anomaly.boosted import load_trees
+from trigemu_anomaly.models import load_trees
 from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_decade.training import regression
 from trigemu_decade.training.config import QuantileTable
 from trigemu_decade.training.folds import Sample, out_of_fold
-from trigemu_decade.training.scored import learned
-from trigemu_decade.training.train import LEAST_ABOVE
+from trigemu_decade.training.train import LEAST_ABOVE, learned
 
 from trigemu.api import IntArray
 from trigemu.emulation.budgets import threshold_for

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import xgboost
-from trigemu_anomaly.boosted import Trees, load_trees
 from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.models import Trees, load_trees
 from trigemu_anomaly.tree_kernels import TreeKernels
 from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_decade.decade import Quantile

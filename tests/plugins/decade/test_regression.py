@@ -194,7 +194,7 @@ def test_events_of_weight_zero_and_the_scale_of_weights_change_nothing(small: Sm
 
 def test_only_the_best_trees_remain_and_treelite_reads_them(small: Small, tmp_path: Path) -> None:
     toy, weight, result = small
-    losses = [loss.stop for loss in result.curve]
+    losses = list(result.curve)
     assert result.trees == int(np.argmin(losses)) + 1
     assert len(losses) == result.trees + SETTINGS.patience
     assert result.split_nodes <= 15 * result.trees

@@ -25,7 +25,7 @@ def network() -> dict[str, Any]:
     """Return the toy project as an integer network."""
     from hls4ml_toys import write_project
     from trigemu_anomaly import integer_file
-    from trigemu_hls4ml.project import read_project
+    from trigemu_anomaly.hls4ml.project import read_project
 
     with tempfile.TemporaryDirectory() as folder:
         read = read_project(write_project(Path(folder)))
@@ -167,7 +167,7 @@ def _use_network(folder: Path) -> list[float]:
 
 def _use_project(folder: Path) -> list[float]:
     from trigemu_anomaly import integer_file
-    from trigemu_hls4ml.project import read_project
+    from trigemu_anomaly.hls4ml.project import read_project
 
     (folder / "network.json").write_bytes(integer_file.written(read_project(folder)))
     return _use_network(folder)

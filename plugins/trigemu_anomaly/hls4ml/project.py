@@ -11,11 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from trigemu_anomaly import integer_file as file
-from trigemu_anomaly.fixed_point import ApFixed
 
 from trigemu.base.errors import TrigemuError, excerpt, nearest
 
+from .. import integer_file as file
+from ..fixed_point import MAX_WORD, ApFixed
+from .adders import dense_layer
 from .source import Array, Call, Source, Struct, read_source
 
 #: A number of C++ that is no octal one.
@@ -48,7 +49,7 @@ class _Project:
         size = self._declared(first)
         self._inputs(first, size)
         for call in source.calls:
-            layer = _LAYERS.get(call.function)
+            layer = _Project.adders if call.function.startswith("dense_da_") else _LAYERS.get(call.function)
             if layer is None:
                 known = ", ".join(sorted(_LAYERS))
                 raise TrigemuError(f"{call.where}: the layer nnet::{call.function} is not known: {known}")
@@ -90,9 +91,13 @@ class _Project:
         self.sizes[layer.name] = size
 
     def _inputs(self, name: str, size: int) -> None:
-        """Add the input, with the scales of AXOL1TL if there are any: (x − offset) >> shift."""
+        """Add the input, with the scales of a wrapper if there are any. AXOL1TL: (x − offset) >> shift; TOPO:
+        (x − bias) / norm."""
         source, where = self.source, self.source.calls[0].where
         kind = str(source.type(source.parameters[name][0], where))
+        if (norm := source.arrays.get("norm")) and (bias := source.arrays.get("bias")):
+            self._normalised(name, kind, size, norm, bias)
+            return
         shifts, offsets = source.arrays.get("ad_shift"), source.arrays.get("ad_offsets")
         if shifts is None or offsets is None:
             self._add(file.Input(name, kind, size), size, where)
@@ -112,6 +117,23 @@ class _Project:
         ]
         self._add(file.Linear(name, kind, shifted), size, where)
 
+    def _normalised(self, name: str, kind: str, size: int, norm: Array, bias: Array) -> None:
+        """Add the input (x − bias) / norm, in which the norms are powers of two."""
+        raw, whole = str(self.source.type("unscaled_t", norm.where)), ApFixed(32, 32)
+        norms, offsets = (self._words(array, size, whole)[1] for array in (norm, bias))
+        if any(number < 1 or number & (number - 1) for number in norms):
+            raise TrigemuError(
+                f"{norm.where}: expected powers of two, by which firmware divides without loss"
+            )
+        fraction, unscaled = max(norms).bit_length() - 1, f"{name}_unscaled"
+        steps = [2**fraction // number for number in norms]
+        scale = file.Numbers(str(ApFixed(fraction + 1, 1, signed=False)), steps)
+        moved = [-offset * step for offset, step in zip(offsets, steps, strict=True)]
+        bits = max(map(abs, moved)).bit_length() + 1
+        offset = file.Numbers(str(ApFixed(bits, bits - fraction)), moved)
+        self.layers.append(file.Input(unscaled, raw, size))
+        self._add(file.Normalise(name, kind, unscaled, scale, offset), size, norm.where)
+
     def _score(self, last: str) -> None:
         """Add the score of several outputs: their squares, in the type resultsq_t."""
         source, where = self.source, self.source.calls[-1].where
@@ -129,9 +151,9 @@ class _Project:
                 f"become a score: define a type resultsq_t for the sum of their squares"
             )
 
-    def _words(self, array: Array, size: int) -> tuple[ApFixed, list[int]]:
+    def _words(self, array: Array, size: int, kind: ApFixed | None = None) -> tuple[ApFixed, list[int]]:
         """Return the type of an array and its values as words."""
-        kind = self.source.type(array.type, array.where)
+        kind = kind or self.source.type(array.type, array.where)
         wrong = next((value for value in array.values if not _NUMBER.fullmatch(value)), None)
         if wrong is not None:
             raise TrigemuError(f"{array.where}: {excerpt(wrong)!r} is not a number")
@@ -212,6 +234,18 @@ class _Project:
         kind, sums = self._result_type(call), self._type_in(config, "accum_t")
         self._add(file.Dense(y, kind, x, sums, weight, bias), n_out, call.where)
 
+    def adders(self, call: Call) -> None:
+        """Add a dense layer by distributed arithmetic."""
+        x, y = _arguments(call, 2)
+        x, kind = self._operand(x, call.where), str(self.source.type(call.types[-1], call.where))
+        of = next(ApFixed.parse(layer.type, MAX_WORD) for layer in self.layers if layer.name == x)
+        text = self.source.files.generated()
+        layer = dense_layer(y, kind, x, of, text, call.function, call.where)
+        n_out = len(layer.bias.words)
+        if self.sizes[x] * n_out != len(layer.weight.words):
+            raise TrigemuError(f"{call.where}: {call.function} does not read {self.sizes[x]} numbers")
+        self._add(layer, n_out, call.where)
+
     def convolution(self, call: Call) -> None:
         x, y, w, b = _arguments(call, 4)
         config, x = self._config(call, "conv2d_config"), self._operand(x, call.where)
@@ -270,6 +304,26 @@ class _Project:
         self._check(call, x, size)
         self._add(layer(y, self._result_type(call), x), size, call.where)
 
+    def sigmoid(self, call: Call) -> None:
+        """Add a sigmoid, a table of the values from −8 to 8, in float32 as the C++ computes them."""
+        x, y = _arguments(call, 2)
+        config, x = self._config(call, "activ_config"), self._operand(x, call.where)
+        n, size = self._size(config, "table_size"), self._size(config, "n_in")
+        if not 2**5 <= n <= 2**20 or n & (n - 1):
+            raise TrigemuError(f"{config.where}: table_size = {n}: expected a power of two, 32 to {2**20}")
+        self._check(call, x, size)
+        index, place = f"{y}_index", ApFixed(n.bit_length() - 1, 4, True, "AP_TRN_ZERO", "AP_SAT")
+        self.layers.append(file.Linear(index, str(place), x))
+        exponential = np.exp(-np.arange(-8, 8, 16 / n)).astype(np.float32)
+        values = (1.0 / (np.float32(1) + exponential).astype(np.float64)).astype(np.float32)
+        table, kind = (
+            self.source.type(self._type_in(config, "table_t"), config.where),
+            self._result_type(call),
+        )
+        result = ApFixed.parse(kind, MAX_WORD)
+        words = result.quantise(table.to_float(table.quantise(values.astype(np.float64)))).tolist()
+        self._add(file.Table(y, kind, index, -n // 2, words), size, call.where)
+
     def normalise(self, call: Call) -> None:
         x, y, scale, bias = _arguments(call, 4)
         config, x = self._config(call, "batchnorm_config"), self._operand(x, call.where)
@@ -323,6 +377,7 @@ _LAYERS: dict[str, Callable[[_Project, Call], None]] = {
     "conv_2d_cl": _Project.convolution,
     "relu": lambda project, call: project.unary(call, file.ReLU),
     "linear": lambda project, call: project.unary(call, file.Linear),
+    "sigmoid": _Project.sigmoid,
     "normalize": _Project.normalise,
     "concatenate1d": _Project.concatenate,
     "dot1d": _Project.dot,

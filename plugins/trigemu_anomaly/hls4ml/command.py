@@ -6,15 +6,15 @@ import hashlib
 from pathlib import Path
 
 import click
-from trigemu_anomaly import integer_file
-from trigemu_anomaly.anomaly import open_scorer
-from trigemu_anomaly.card import empty_context, input_blocks, input_tables, network_table
 
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs, read_bounded, write_bytes, write_text
 from trigemu.cli.console import say
 
+from .. import integer_file
+from ..anomaly import open_scorer
+from ..card import empty_context, input_blocks, input_tables, network_table
 from .project import network_of
 from .source import read_source
 
@@ -69,7 +69,7 @@ def _inputs(inputs: str, file: Path) -> str:
         except (OSError, UnicodeDecodeError) as error:
             raise TrigemuError(f"--inputs {inputs}: cannot be read: {error}") from None
     try:
-        return "\n".join(input_tables(input_blocks([inputs], file)))
+        return "\n".join(input_tables(input_blocks([inputs], empty_context(file))))
     except TrigemuError as error:
         raise TrigemuError(
             f"--inputs {error}; sets that come with trigemu: {', '.join(sorted(sets))}"

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ap_fixed import score_of
-from hls4ml_toys import FILES, PARAMETERS, TOP, write_project
+from hls4ml_toys import ADDERS, FILES, PARAMETERS, SUMS, TOP, write_project, write_sums
 from hypothesis import given, settings, strategies as st
 from real_data import real_file
 from trigemu_anomaly import integer_file
+from trigemu_anomaly.hls4ml.project import read_project
 from trigemu_anomaly.models import open_model
-from trigemu_hls4ml.project import read_project
 
 from trigemu import TrigemuError
 
@@ -59,27 +59,86 @@ def scores(folder: Path, events: np.ndarray) -> np.ndarray:
     return open_model(integer_file.written(read_project(folder)), events.shape[1]).score(events)
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
-    """What a project gives as C++ with the headers of hls4ml."""
+def compiled_scores(folder: Path, main: str, events: np.ndarray) -> np.ndarray:
+    """What a project prints as C++ with the headers of hls4ml."""
     package = find_spec("hls4ml")
     if package is None or package.origin is None or not shutil.which("g++"):
         pytest.skip("needs g++ and the headers of hls4ml")
     headers = Path(package.origin).parent / "templates" / "vivado"
-    folder = write_project(tmp_path_factory.mktemp("compiled") / "project")
-    words = "\n".join(f"words<{kind}>();" for kind in CONVERSIONS)
-    (folder / "main.cpp").write_text(MAIN.replace("WORDS", words))
-    command = ["g++", "-O0", "-w", "-std=c++17", f"-I{headers}", f"-I{headers / 'ap_types'}", "-Iweights"]
+    (folder / "main.cpp").write_text(main)
+    folders = (".", headers, headers / "ap_types", headers / "nnet_utils", "weights")
+    command = ["g++", "-O0", "-w", "-std=c++17", *(f"-I{path}" for path in folders)]
     subprocess.run([*command, "main.cpp", "-o", "program"], cwd=folder, check=True, timeout=120)
-    text = "\n".join(" ".join(map(str, event)) for event in EVENTS.tolist())
+    (folder / "main.cpp").unlink()
+    text = "\n".join(" ".join(map(str, event)) for event in events.tolist())
     said = subprocess.run(["./program"], cwd=folder, input=text, capture_output=True, text=True, check=True)
     return np.array(said.stdout.split(), np.float64)
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
+    words = "\n".join(f"words<{kind}>();" for kind in CONVERSIONS)
+    folder = write_project(tmp_path_factory.mktemp("compiled") / "project")
+    return compiled_scores(folder, MAIN.replace("WORDS", words), EVENTS)
 
 
 def test_scores_are_those_of_its_cpp(tmp_path: Path, compiled: np.ndarray) -> None:
     expected = compiled[512 * len(CONVERSIONS) :]
     assert len(set(expected.tolist())) > 100
     np.testing.assert_array_equal(scores(write_project(tmp_path), EVENTS), expected)
+
+
+SCALE = """\
+input_t in[3];
+        for (int i = 0; i < 3; i++) {
+            double moved = unscaled_t(x[i]) - bias[i];
+            in[i] = static_cast<input_t>(moved / norm[i]);
+        }
+"""
+
+
+def test_sums_of_shifted_numbers_a_sigmoid_and_scales_are_those_of_cpp(tmp_path: Path) -> None:
+    """In place of weights, as the strategy of distributed arithmetic writes layers."""
+    project = write_sums(tmp_path)
+    x = np.concatenate([RANDOM.integers(-60, 60, (700, 3)), RANDOM.integers(-999, 999, (300, 3))])
+    main = (
+        MAIN.replace("toy.cpp", "sums.cpp")
+        .replace("WORDS", "")
+        .replace("int main", '#include "scaling.h"\nint main')
+    )
+    main = main.replace("input_t in[3] = {x[0], x[1], x[2]};", SCALE)
+    expected = compiled_scores(project, main, x)
+    assert len(set(expected.tolist())) > 100
+    np.testing.assert_array_equal(scores(project, x.astype(np.float32)), expected)
+    network = read_project(project)
+    exact = [float(score_of(network, [Fraction(int(one)) for one in event])) for event in x[:60]]
+    assert exact == expected[:60].tolist()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "ap_fixed<13, 6> v0",
+            "ap_fixed<12, 5> v0",
+            r"sums.cpp:4: dense_da_2: 'ap_fixed<12, 5> v0 = .* loses bits",
+        ),
+        ("ap_fixed<13, 6> v0", "ap_fixed<12, 6> v0", "loses bits"),
+        ("-v0 +", "-v9 +", "is no sum of shifted numbers"),
+        ("-v0 +", "v0 *", "is no sum of shifted numbers"),
+        ("out[1] = -inp[2];", "", "does not compute each of its 2 outputs"),
+        ("dense_da_2", "dense_da_3", "no dense_da_2 in nnet_code_gen.h"),
+    ],
+)
+def test_sums_that_are_no_layer(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        read_project(write_sums(tmp_path, nnet_code_gen=first(ADDERS, old, new)))
+
+
+def test_norms_that_are_no_powers_of_two(tmp_path: Path) -> None:
+    text = SUMS["scaling.h"].replace("4, 1", "3, 1")
+    with pytest.raises(TrigemuError, match=r"scaling.h:1: expected powers of two"):
+        read_project(write_sums(tmp_path, scaling=text))
 
 
 LINEAR = """\
@@ -187,7 +246,6 @@ OTHER = W2.replace("0.25", "3.75")
 RELU = "    nnet::relu<layer2_t, layer3_t, relu_config3>(layer2_out, layer3_out);\n"
 
 
-GUARDED = {"w2": f"#ifndef A\n#define A\n{W2}#endif", "b2": "#ifndef A\n#define A\n#endif"}
 TWICE = top("    layer3_t layer3_out", "    weight2_t w2[12];\n    layer3_t layer3_out")
 
 
@@ -195,11 +253,9 @@ TWICE = top("    layer3_t layer3_out", "    weight2_t w2[12];\n    layer3_t laye
     ("changed", "message"),
     [
         ({"w2": f"{W2}#if 0\n{OTHER}#endif\n"}, r"w2.h:3: the directive '#if 0'"),
-        ({"w2": f"{W2}#ifdef OLD\n{OTHER}#endif\n"}, r"w2.h:3: #ifdef OLD"),
         ({"w2": W2 + OTHER}, r"w2.h:4: w2 is defined twice, before at .*w2.h:2"),
         ({"w2": f"#define w2 b2\n{W2}"}, r"w2.h:1: #define w2 b2"),
         ({"w2": f"// The weights \\\n{OTHER}\n{W2}"}, r"w2.h:1: .*lines that are joined"),
-        (GUARDED, "A is the guard of"),
         (parameters("#endif", "typedef ap_fixed<9,4> weight2_t;\n#endif"), "weight2_t is defined twice"),
         (parameters("n_in = 4;", "n_in = 4;\nstatic const unsigned n_in = 5;"), "n_in is defined twice"),
         (parameters("typedef sums4_t accum_t;", "typedef bias2_t sums4_t;"), "sums4_t is defined twice"),
@@ -218,9 +274,11 @@ def test_what_only_a_preprocessor_could_decide(tmp_path: Path, changed: dict[str
         read_project(write_project(tmp_path, **changed))
 
 
-def test_what_is_not_synthesised_is_not_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("condition", ["#ifndef __SYNTHESIS__", "#ifdef OLD", "#ifdef W2_H\n#else"])
+def test_what_is_not_synthesised_is_not_read(tmp_path: Path, condition: str) -> None:
     before = scores(write_project(tmp_path / "a"), EVENTS)
-    project = write_project(tmp_path / "b", w2=f"{W2}#ifndef __SYNTHESIS__\n{OTHER}#endif\n")
+    text = f"#ifndef W2_H\n#define W2_H\n{W2}{condition}\n{OTHER}#endif\n#endif\n"
+    project = write_project(tmp_path / "b", w2=text)
     np.testing.assert_array_equal(scores(project, EVENTS), before)
 
 

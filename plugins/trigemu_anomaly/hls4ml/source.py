@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
-from trigemu_anomaly.fixed_point import MAX_WORD, ApFixed
-
 from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.base.files import read_bounded
+
+from ..fixed_point import MAX_WORD, ApFixed
 
 #: A piece of C++, and where it is: file and line.
 Token = tuple[str, str]
@@ -34,8 +34,8 @@ _INCLUDE = re.compile(r'"([^"<>\0]{1,200})"|<[\w./+-]+>', re.ASCII)
 _NETWORK = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?:[^"\n]*/)?parameters\.h"', re.MULTILINE)
 #: The headers of hls4ml and of the HLS tools.
 _EXTERNAL = re.compile(r"(?:.*/)?(?:(?:nnet_utils|nn_utils|ap_types)/.*|(?:ap|hls)_\w+\.h)", re.ASCII)
-#: What is synthesised decides: weights are those of the headers.
-_OPTIONS = {"__SYNTHESIS__": True, "LOAD_WEIGHTS_FROM_TXT": False, "LOAD_WEIGHTS_FROM_TEXT": False}
+#: How a wrapper scales the inputs, which is not part of the network.
+_SCALES = ("scales.h", "scaling.h")
 
 
 class Files:
@@ -47,7 +47,8 @@ class Files:
         self.root = firmware if firmware.is_dir() else folder
         self.read: list[Path] = []
         self._size = 0
-        self._macros: dict[str, str] = {}
+        # What is synthesised decides: weights are those of the headers.
+        self._macros = {"__SYNTHESIS__": ""}
         self._tokens: list[Token] = []
 
     def text(self, file: Path) -> str:
@@ -66,6 +67,12 @@ class Files:
             )
         return content.decode("utf-8", "replace")
 
+    def generated(self) -> str:
+        """Return what hls4ml generated beside the network: nnet_code_gen.h."""
+        folders = [self.root / part for part in ("nnet_utils", "NN/nnet_utils", "nn_utils", "NN/nn_utils")]
+        found = [file for folder in folders if (file := folder / "nnet_code_gen.h").is_file()]
+        return self.text(found[0]) if found else ""
+
     def tokens(self) -> list[Token]:
         """Return the tokens of the network and of its scales; raise TrigemuError for what is not known."""
         texts = {file: self.text(file) for file in self._sources()}
@@ -78,7 +85,7 @@ class Files:
         self._add(networks[0], texts.pop(networks[0]))
         for file, text in texts.items():
             self._add_scales(file, text)
-        for scales in (self.root / "scales.h", self.root / "NN" / "scales.h"):
+        for scales in (folder / name for folder in (self.root, self.root / "NN") for name in _SCALES):
             if scales.is_file() and scales not in self.read:
                 raise TrigemuError(
                     f"{scales}: no .cpp file includes it: add the wrapper of the network, or remove it"
@@ -105,58 +112,40 @@ class Files:
         if wrong := re.search(r"\\[ \t\r]*$|\?\?[/=(!]", text, re.MULTILINE):
             where = f"{file}:{text.count(chr(10), 0, wrong.start()) + 1}"
             raise TrigemuError(f"{where}: {wrong[0]!r}: lines that are joined are not read")
-        lines = _without_comments(text).split("\n")
-        #: Of each condition around a line: whether it is taken, None for the guard of a header.
-        taken: list[bool | None] = []
-        for number, line in enumerate(lines, 1):
-            where = f"{file}:{number}"
-            match = _DIRECTIVE.fullmatch(line.strip())
+        taken: list[bool] = []  # of each condition around a line
+        for number, line in enumerate(_without_comments(text).split("\n"), 1):
+            where, match = f"{file}:{number}", _DIRECTIVE.fullmatch(line.strip())
             if not match:
-                if False not in taken:
+                if all(taken):
                     self._tokens += [(self._macros.get(word, word), where) for word in _TOKEN.findall(line)]
                 continue
             name, value = match.groups()
-            if name == "ifndef" and _follows(lines, number, value):
-                self._guard(value, where)
-                taken.append(None)
-            elif name in ("ifdef", "ifndef"):
-                taken.append(self._is_taken(name, value, taken, where))
-            elif name == "else" and taken and taken[-1] is not None:
+            if name in ("ifdef", "ifndef"):
+                taken.append((value in self._macros) == (name == "ifdef"))
+            elif name == "else" and taken:
                 taken[-1] = not taken[-1]
             elif name == "endif" and taken:
                 taken.pop()
-            elif False in taken and name != "pragma":
-                raise TrigemuError(f"{where}: #{name} in a part that is not synthesised is not read")
             elif name == "include":
-                self._include(file, value, where)
+                if all(taken):
+                    self._include(file, value, where)
             elif name == "define":
-                self._define(value, where)
+                if all(taken):
+                    self._define(value, where)
             elif name != "pragma" or value.split()[:1] not in (["HLS"], ["once"]) or _BROKEN in line:
                 raise TrigemuError(f"{where}: the directive {excerpt(line.strip())!r} is not read")
         if taken:
-            raise TrigemuError(f"{file}:{len(lines)}: an #endif is missing")
-
-    def _is_taken(self, directive: str, name: str, taken: list[bool | None], where: str) -> bool:
-        if name not in _OPTIONS or False in taken:
-            raise TrigemuError(
-                f"{where}: #{directive} {excerpt(name)}: whether this holds is not known: expected the guard "
-                f"of a header, or {', '.join(_OPTIONS)}"
-            )
-        return _OPTIONS[name] == (directive == "ifdef")
-
-    def _guard(self, name: str, where: str) -> None:
-        if name in self._macros:
-            raise TrigemuError(f"{where}: {excerpt(name)} is the guard of another header too, or a number")
-        self._macros[name] = ""
+            raise TrigemuError(f"{file}: an #endif is missing")
 
     def _define(self, text: str, where: str) -> None:
         match = _DEFINE.fullmatch(text)
-        if not match or match[1] in _OPTIONS or (not match[2] and match[1] not in self._macros):
+        if not match:
             raise TrigemuError(f"{where}: #define {excerpt(text)}: expected a name and a whole number")
         name, value = match[1], match[2] or ""
-        before = self._macros.setdefault(name, value)
-        if before != value:
-            raise TrigemuError(f"{where}: {name} is defined twice, before as {before or 'a guard'}")
+        if self._macros.setdefault(name, value) != value:
+            raise TrigemuError(
+                f"{where}: {name} is defined twice, before as {self._macros[name] or 'a guard'}"
+            )
 
     def _include(self, file: Path, text: str, where: str) -> None:
         match = _INCLUDE.fullmatch(text)
@@ -178,17 +167,10 @@ class Files:
 
     def _add_scales(self, file: Path, text: str) -> None:
         """Add the scales that a wrapper includes; the rest of it is not read."""
-        inside = 0
         for number, line in enumerate(_without_comments(text).split("\n"), 1):
-            if not (match := _DIRECTIVE.fullmatch(line.strip())):
-                continue
-            inside += match[1].startswith("if") - (match[1] == "endif")
-            if match[1] != "include" or PurePosixPath(match[2].strip('"')).name != "scales.h":
-                continue
-            where = f"{file}:{number}"
-            if inside:
-                raise TrigemuError(f"{where}: scales.h is included under a condition")
-            self._include(file, match[2], where)
+            match = _DIRECTIVE.fullmatch(line.strip())
+            if match and match[1] == "include" and PurePosixPath(match[2].strip('"')).name in _SCALES:
+                self._include(file, match[2], f"{file}:{number}")
 
 
 def _without_comments(text: str) -> str:
@@ -197,12 +179,6 @@ def _without_comments(text: str) -> str:
         return match[0] if match[0][0] == '"' else _BROKEN + "\n" * lines if lines else " "
 
     return _COMMENT.sub(without, text)
-
-
-def _follows(lines: list[str], number: int, name: str) -> bool:
-    """Return whether the next line that is not blank defines a name, as the guard of a header does."""
-    line = next((lines[index] for index in range(number, len(lines)) if lines[index].strip()), "")
-    return re.fullmatch(rf"#\s*define\s+{re.escape(name)}", line.strip()) is not None
 
 
 _OPERATIONS: Mapping[type, Callable[[int, int], int]] = {
@@ -230,7 +206,7 @@ _TYPEDEF = _form(rf"typedef {_TYPE} ({_NAME}) ;")
 _ARRAY = _form(rf"(?:static )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} = {{")
 _DECLARED = _form(rf"(?:extern )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} ;")
 _ALIAS = _form(rf"auto & ({_NAME}) = ({_NAME}) ;")
-_CALL = _form(rf"nnet :: ({_NAME}) < ([\w ,:]*) > \( ([\w ,]*) \) ;")
+_CALL = _form(rf"{_NAME} :: ({_NAME}) < ([\w ,:]*) > \( ([\w ,]*) \) ;")
 #: Members of configurations that do not change the arithmetic, and tables of io_stream.
 _PASSED = _form(
     r"template < [\w ,]* > using (?:product = nnet :: product :: mult|"

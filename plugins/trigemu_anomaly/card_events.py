@@ -1,0 +1,241 @@
+"""The model of a card on events of a sample: its inputs as a file, its scores beside those of its author, and
+the efficiencies of several scores at one rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from trigemu.base import toml_text
+from trigemu.base.errors import TrigemuError, module_of_extra
+from trigemu.base.mapping import engine_of
+from trigemu.base.toml import load_toml
+from trigemu.emulation.engine import Chunk, Progress
+from trigemu.emulation.event_table import (
+    EVENT_COLUMNS,
+    FIRED,
+    Columns,
+    EventColumn,
+    EventTable,
+    event_columns,
+    event_table,
+    join_columns,
+)
+from trigemu.emulation.plan import Plan, make_plan
+from trigemu.menus.menu import Menu
+from trigemu.menus.read import read_menu
+from trigemu.observables.workspace import Workspace
+from trigemu.results.table import Column, Table
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
+
+from .anomaly import CompiledAnomaly, Scorer
+
+#: The name of the trigger with the model, and of the column with its score.
+SCORE = "score"
+#: Scores that differ by more than this, or this part of them, are different.
+TOLERANCE = 1e-4
+
+
+def menu_of_card(card: Path, **keys: Any) -> Menu:
+    """Return a menu with one trigger, `score`, of the model of a card; TableError if it cannot be used. keys:
+    further ones of the trigger."""
+    kind = "decade" if "quantile" in load_toml(card).data else "network"
+    entries = {"name": SCORE, "kind": kind, "card": card.resolve().as_posix(), **keys}
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / f"{card.stem}.toml"
+        file.write_text(toml_text.table("[[trigger]]", entries))
+        return read_menu(file)
+
+
+def input_table(
+    card: Path,
+    catalogue: Catalogue,
+    samples: Sequence[str] = (),
+    executor: Any = None,
+) -> EventTable:
+    """Return a table of events with the inputs of a card, named as it writes them, and the score.
+
+    samples, executor: as in `event_table`.
+    """
+    menu = menu_of_card(card, above=0.0)
+    plan = make_plan([menu])
+    if not isinstance(plan.slots[0].compiled, CompiledAnomaly):
+        raise TrigemuError(f"{card}: has no [network]: expected the card of its score, which has inputs")
+    selection = tuple(catalogue.sample(name) for name in samples) or catalogue.background
+    for sample in selection:
+        plan.check(sample)
+    inputs = (
+        EventColumn(text, "float32", "an input, float32, padded")
+        for text in dict.fromkeys(_scorer(plan).inputs.texts)
+    )
+    score = EventColumn(SCORE, "float64", "the score; −inf if an input without padding is missing")
+    columns = (*EVENT_COLUMNS, *inputs, score)
+    return EventTable(menu, catalogue, selection, None, columns, plan, _Read(), engine_of(executor))
+
+
+def _scorer(plan: Plan) -> Scorer:
+    compiled = plan.slots[0].compiled
+    assert isinstance(compiled, CompiledAnomaly)
+    return compiled.scorer
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The task that reads the inputs and the score of a chunk."""
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
+        scorer, core = _scorer(plan), events.core
+        features, complete = scorer.inputs.evaluate(Workspace(events))
+        inputs = dict(zip(scorer.inputs.texts, features[core].T, strict=True))
+        return event_columns(chunk, events) | inputs | {SCORE: scorer.scores_of(features, complete)[core]}
+
+    def merge(self, parts: Sequence[Columns]) -> Columns:
+        return join_columns(parts)
+
+
+def compare_scores(table: EventTable, file: Path, progress: Progress | None = None) -> tuple[Table, str, int]:
+    """Compare the columns of a Parquet file with those of a table of inputs, by event. Returns a table with a
+    row for the score, and for each input that differs; a sentence; the number of scores that differ."""
+    theirs, parts = _read_parquet(file), [*table.parts(progress)]
+    ours = join_columns(parts) if parts else {column.name: np.empty(0) for column in table.columns}
+    rows = _rows_of(theirs, ours, table, file)
+    result, wrong, inputs = Table(_DIFFERENCES), 0, 0
+    for name in (SCORE, *(column.name for column in table.columns[len(EVENT_COLUMNS) : -1])):
+        if name not in theirs:
+            continue
+        a, b = theirs[name].astype(np.float64), ours[name][rows].astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            difference = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+        difference[np.isnan(difference)] = np.inf  # only one of them is a number
+        differ = int((difference > TOLERANCE * np.maximum(1.0, np.nan_to_num(np.abs(b), posinf=1.0))).sum())
+        worst = int(difference.argmax())
+        if name == SCORE:
+            wrong = differ
+        else:
+            inputs += 1
+        if differ or name == SCORE:
+            at = difference[worst], int(theirs["id"][worst]), float(a[worst]), float(b[worst])
+            result.add(name, differ, *at)
+    return result, f"{len(rows)} events, their scores and {inputs} of the inputs.", wrong
+
+
+_DIFFERENCES = (
+    Column("column", "label", ""),
+    Column("differ", "count", "events that differ"),
+    Column("largest", "number", "by at most", text="{:.3g}".format),
+    Column("id", "count", "in event"),
+    Column("file", "number", "file", text="{:.6g}".format),
+    Column("card", "number", "card", text="{:.6g}".format),
+)
+
+
+def _rows_of(theirs: Columns, ours: Columns, table: EventTable, file: Path) -> Any:
+    """Return the row of each event of a file, int64[n]; or TrigemuError."""
+    if missing := [name for name in ("id", SCORE) if name not in theirs]:
+        raise TrigemuError(
+            f"{file}: has no column {missing[0]!r}: expected id, score and, if you like, inputs"
+        )
+    if not len(theirs["id"]):
+        raise TrigemuError(f"{file}: has no events")
+    number_of = {sample.name: sample.number for sample in table.samples}
+    if "sample" in theirs:
+        events = [
+            (number_of.get(str(name)), event)
+            for name, event in zip(theirs["sample"], theirs["id"], strict=True)
+        ]
+        keys = [*zip(ours["sample"].tolist(), ours["id"].tolist(), strict=True)]
+    else:
+        events, keys = theirs["id"].tolist(), ours["id"].tolist()
+    row_of = {key: row for row, key in enumerate(keys)}
+    if len(row_of) < len(keys):
+        raise TrigemuError(f"{file}: several events of the samples have one id: expected a column 'sample'")
+    rows = np.array([row_of.get(event, -1) for event in events], np.int64)
+    if (rows < 0).any():
+        first, named = int((rows < 0).argmax()), ", ".join(number_of)
+        raise TrigemuError(f"{file}: event {theirs['id'][first]} is not among those of {named}")
+    return rows
+
+
+def _read_parquet(file: Path) -> Columns:
+    """Return the columns of a Parquet file."""
+    parquet = module_of_extra("pyarrow.parquet", "reading Parquet", "formats", "pyarrow")
+    try:
+        table = parquet.read_table(file)
+    except (OSError, ValueError) as error:
+        raise TrigemuError(f"{file}: cannot be read as Parquet: {error}") from None
+    return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """At which rate scores are compared: in Hz, total, or unique beside the triggers of a menu; requires: the
+    condition on events that they are evaluated on."""
+
+    hz: float
+    requires: str | None = None
+    menu: Menu | None = None
+
+
+def efficiencies(
+    cards: Sequence[Path],
+    setting: Setting,
+    catalogue: Catalogue,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Return the efficiency of each card's score on each signal of a catalogue, at one rate."""
+    signals = [sample.name for sample in catalogue.samples if sample.table.role == "signal"]
+    if not signals:
+        raise TrigemuError(f"{catalogue.path}: has no sample with role = 'signal'")
+    names = [card.stem for card in cards]
+    if len({*names}) < len(names):
+        names = [card.as_posix() for card in cards]
+    cells: dict[str, list[str]] = {"threshold": [], **{name: [] for name in signals}}
+    quantity = "unique_rate_hz" if setting.menu else "total_rate_hz"
+    for card in cards:
+        menu = menu_of_card(card, requires=setting.requires, **{quantity: setting.hz})
+        if setting.menu:
+            menu = _beside(setting.menu, menu)
+        table = event_table(menu, catalogue, samples=signals, executor=executor, progress=progress)
+        solution = table.menu.trigger(SCORE).solution
+        cells["threshold"].append(f"{solution.threshold:.4f} ± {solution.error:.4f}" if solution else "")
+        columns = table.arrays()
+        for sample in table.samples:
+            rows = columns["sample"] == sample.number
+            cells[sample.name].append(
+                _efficiency(*(columns[k][rows] for k in ("weight", "parent", FIRED + SCORE)))
+            )
+    result = Table((Column("", "label", ""), *(Column(name, "number", name) for name in names)))
+    for name, texts in cells.items():
+        result.add(name, *texts)
+    return result
+
+
+def _beside(menu: Menu, other: Menu) -> Menu:
+    """Return a menu with the triggers of another one added."""
+    if menu.levels or menu.columns.names:
+        raise TrigemuError(f"{menu.path}: expected a menu without levels and prescale columns beside scores")
+    if SCORE in (trigger.name for trigger in menu.triggers):
+        raise TrigemuError(f"{menu.path}: has a trigger {SCORE!r}: rename it, to compare scores beside it")
+    plugins = {plugin.name: plugin for plugin in (*menu.plugins, *other.plugins)}
+    triggers, order = (*menu.triggers, *other.triggers), (*menu.order, *other.order)
+    return replace(menu, triggers=triggers, order=order, plugins=tuple(plugins.values()))
+
+
+def _efficiency(weight: Any, parent: Any, fired: Any) -> str:
+    """Return the accepted share of events, with its statistical error; events of one parent fluctuate
+    together."""
+    total = weight.sum()
+    if not total:
+        return ""
+    share = float(weight[fired].sum() / total)
+    _, group = np.unique(parent, return_inverse=True)
+    error = float(np.sqrt((np.bincount(group, weight * (fired - share)) ** 2).sum()) / total)
+    return f"{100 * share:.2f} ± {100 * error:.2f} %"
