@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -12,15 +11,16 @@ from xml.etree import ElementTree
 import click
 
 from trigemu.base.errors import printable
-from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
 from trigemu.cli.outputs import present
 from trigemu.cli.session import Session, session
-from trigemu.menus.read import read_menu
+from trigemu.menus.menu import Menu
 from trigemu.results import numbers
+from trigemu.results.rates import provenance
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.terminal import text_of
 from trigemu.results.view import View
+from trigemu.samples.catalogue import Catalogue
 
 from .drifts import Drift, Gate, Tolerances, gate as compare_with_old, read_tolerances
 
@@ -70,7 +70,8 @@ class _Gate(View[Gate]):
         ]
         menus = {"old": str(result.old.path), "new": str(result.new.path)}
         compared = {"passed": not result.failed, "overlaps_compared": result.overlaps}
-        return menus | compared | {"drifts": drifts}
+        made_from = {r.menu.name: provenance(r.menu, r.catalogue, r.models) for r in result.rates}
+        return menus | compared | {"drifts": drifts, "provenance": made_from}
 
     def figures(self, result: Gate) -> Iterator[Figure]:
         from trigemu.results.rate_pictures import of_triggers
@@ -212,8 +213,13 @@ def gate(
     tolerated.
     """
     limits = read_tolerances(tolerances) if tolerances else Tolerances()
-    before, after = (read_menu(menu, search_path(session.plugin_path)) for menu in (old, new))
-    result = session.run([before, after], functools.partial(compare_with_old, before, after, limits))
+    read = session.menus(old, new)
+
+    def compared(menus: list[Menu], good: Catalogue, **how: Any) -> Gate:
+        before, after = menus
+        return compare_with_old(before, after, limits, good, **how)
+
+    result = session.run(read, compared)
     documents = [
         (session.json_file, lambda: GATE.json(result)),
         (junit, lambda: as_junit(result)),

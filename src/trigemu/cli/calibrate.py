@@ -32,9 +32,9 @@ def calibrate(menu: Path, session: Session, scores: Path | None, output: Path) -
             f"{menu}: no enabled trigger has a budget: set unique_rate_hz or total_rate_hz in place of above"
         )
 
-    def solved_on(good: Catalogue, **how: Any) -> tuple[Menu, str]:
-        table = read_scores(scores, read, good) if scores else None
-        (solved,) = table.solve_budgets(read) if table else solve_budgets([read], good, **how)
+    def solved_on(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[Menu, str]:
+        table = read_scores(scores, menus, good) if scores else None
+        (solved,) = table.solve_budgets(menus) if table else solve_budgets(menus, good, **how)
         return solved, good.table.name
 
     solved, name = session.run([read], solved_on, lambda good: () if scores else good.background)

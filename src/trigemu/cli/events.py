@@ -13,6 +13,7 @@ from trigemu.cli.console import say
 from trigemu.cli.session import Session, session
 from trigemu.emulation.event_table import EventTable, event_table, passes
 from trigemu.emulation.table_files import check_event_file, write_events
+from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 
@@ -38,8 +39,8 @@ def events(menu: Path, output: Path, fired: str | None, names: tuple[str, ...], 
     check_event_file(output)
     (read,) = session.menus(menu)
 
-    def written(good: Catalogue, **how: Any) -> tuple[EventTable, int]:
-        table = event_table(read, good, samples=names, fired=fired, **how)
+    def written(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[EventTable, int]:
+        table = event_table(menus[0], good, samples=names, fired=fired, **how)
         return table, write_events(output, table, __version__, how["progress"])
 
     def read_events(good: Catalogue) -> list[Sample]:

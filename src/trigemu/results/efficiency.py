@@ -16,6 +16,7 @@ from trigemu.base.errors import bounded_stem
 from trigemu.results.documents import Histograms, left_out
 from trigemu.results.exports import Band, Described, as_set, correction
 from trigemu.results.numbers import count
+from trigemu.results.rates import working_point
 from trigemu.results.table import Column, Page, Row, RowStyle, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.efficiency import Efficiencies, Turnon, ratios_to
@@ -301,7 +302,10 @@ class _Efficiencies(View[Efficiencies]):
 
     def document(self, result: Efficiencies) -> dict[str, Any]:
         catalogue = result.catalogue
-        menus = [{"name": m.name, "path": str(m.path), "sha256": m.sha256} for m in result.menus]
+        menus = [
+            {"name": m.name, "path": str(m.path), "sha256": m.sha256, "point": working_point(m, catalogue)}
+            for m in result.menus
+        ]
         return {
             "samples": list(result.samples),
             "require": result.require,

@@ -135,19 +135,26 @@ def wholes(result: MenuRates) -> list[Rate]:
 
 def conditions(menu: Menu, catalogue: Catalogue) -> str:
     """Return a sentence with the mean number of interactions and the luminosity of a sample."""
+    mean, luminosity = at_conditions(menu, catalogue)
+    if mean is None:
+        return f"Luminosity: {luminosity:g} cm⁻² s⁻¹." if luminosity else ""
+    text = f"µ = {mean:.3g} interactions a crossing"
+    if luminosity:
+        rate = in_unit(menu.crossing_rate_hz, 0.0)
+        text += f", which is {luminosity:.2e} cm⁻² s⁻¹ if {rate} of crossings collide"
+    return f"{text}."
+
+
+def at_conditions(menu: Menu, catalogue: Catalogue) -> tuple[float | None, float | None]:
+    """Return the mean number of interactions and the luminosity at which a menu is run, if they are known."""
     table, pileup = catalogue.table, catalogue.pileup
     luminosity, of_sample = table.luminosity_cm2s, table.mean_interactions
     if table.convention == "luminosity":
-        return f"Luminosity: {luminosity:g} cm⁻² s⁻¹." if luminosity else ""
+        return None, luminosity
     mean = pileup.mean if pileup else of_sample
-    if mean is None:
-        return ""
-    text = f"µ = {mean:.3g} interactions a crossing"
-    if luminosity and of_sample:
-        rate = in_unit(menu.crossing_rate_hz, 0.0)
-        scaled = luminosity * (mean / of_sample) * (menu.crossing_rate_hz / catalogue.crossing_rate_hz)
-        text += f", which is {scaled:.2e} cm⁻² s⁻¹ if {rate} of crossings collide"
-    return f"{text}."
+    if mean is None or not (luminosity and of_sample):
+        return mean, None
+    return mean, luminosity * (mean / of_sample) * (menu.crossing_rate_hz / catalogue.crossing_rate_hz)
 
 
 def half_used(result: MenuRates) -> Iterator[Note]:

@@ -11,7 +11,7 @@ from trigemu.counting.quantities import LISTED, MEANINGS
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import ColumnRates, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.results.documents import left_out, record
-from trigemu.results.notes import legend, notes, notes_of_several, texts
+from trigemu.results.notes import at_conditions, legend, notes, notes_of_several, texts
 from trigemu.results.numbers import (
     EVENTS,
     count,
@@ -232,6 +232,7 @@ def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> d
     of_interactions = catalogue.table.convention == "luminosity"
     return {
         "version": __version__,
+        "point": working_point(menu, catalogue),
         "menu": {"path": str(menu.path), "sha256": menu.sha256} | column,
         "catalogue": {
             "path": str(catalogue.path),
@@ -243,6 +244,20 @@ def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> d
         "samples": files,
         "plugins": {plugin.name: plugin.sha256 for plugin in menu.plugins},
         "models": dict(models),
+    }
+
+
+def working_point(menu: Menu, catalogue: Catalogue) -> dict[str, Any]:
+    """Return where a menu is run, for documents."""
+    pileup, luminosity = at_conditions(menu, catalogue)
+    return {
+        "menu": menu.name,
+        "column": menu.columns.chosen,
+        "crossing_rate_hz": menu.crossing_rate_hz,
+        "pileup": pileup,
+        "luminosity_cm2s": luminosity,
+        "samples": catalogue.table.name,
+        "errors": catalogue.errors,
     }
 
 
@@ -314,10 +329,15 @@ class _ColumnRates(View[ColumnRates]):
         documents = {c: MENU_RATES.document(rates) for c, rates in result.items()}
         keys = ("menu", "triggers", "groups", "overlap", "warnings")
         each = [
-            {"column": c, "off": _off(result[c].menu, c)} | {key: document[key] for key in keys}
+            {"column": c, "point": document["provenance"].pop("point"), "off": _off(result[c].menu, c)}
+            | {key: document[key] for key in keys}
             for c, document in documents.items()
         ]
         first = next(iter(documents.values()))
+        catalogues = [document["provenance"]["catalogue"] for document in documents.values()]
+        for key in ("luminosity_cm2s", "pileup"):  # each column may have its own
+            if len({str(catalogue[key]) for catalogue in catalogues}) > 1:
+                del catalogues[0][key]
         shared = {key: value for key, value in first.items() if key not in keys}
         models = {path: sha256 for rates in result.values() for path, sha256 in rates.models.items()}
         shared["provenance"] |= {"prescales": _menu(result).columns.file, "models": models}
