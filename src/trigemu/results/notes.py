@@ -24,7 +24,7 @@ class Note(NamedTuple):
     what follows, of the rates of one menu."""
 
     text: str
-    about: Literal["menu", "column", "events", "unseen", "few", "budget", "rates"] = "rates"
+    about: Literal["menu", "column", "conditions", "events", "unseen", "few", "budget", "rates"] = "rates"
     cases: str = ""
 
 
@@ -82,7 +82,7 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
     """Yield the notes below the rates of a menu."""
     yield Note("")
     yield from source(result.menu, result.catalogue)
-    yield Note(f"±: statistical errors only. {conditions(result.menu, result.catalogue)}")
+    yield Note(f"±: statistical errors only. {conditions(result.menu, result.catalogue)}", "conditions")
     yield Note("Events: those in the total; N_eff: effective number of independent interactions.", "events")
     for before, level in pairwise(result.levels):
         if level.rejection is not None:
@@ -97,7 +97,8 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
             f"Pile-up: crossings reweighted from µ = {pileup.before:.4g} to {pileup.mean:g} (Poisson; their "
             f"mean is then {pileup.after:.4g}), and by a factor of {pileup.factor:.4g}: the crossing rate is "
             f"kept. Effective number of crossings: {short(pileup.effective_events)}, before "
-            f"{short(pileup.effective_before)}."
+            f"{short(pileup.effective_before)}.",
+            "conditions",
         )
         if not pileup.known:
             yield Note(

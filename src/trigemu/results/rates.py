@@ -280,7 +280,13 @@ def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
     return table
 
 
-_COLUMN = Column("column", "key", "column", "The name of the column of prescales.")
+_COLUMN = (
+    Column("column", "key", "column", "The name of the column of prescales."),
+    Column("pileup", "number", None, "The mean number of interactions per crossing; null if unknown."),
+    Column("luminosity_cm2s", "number", None, "The luminosity in cm⁻² s⁻¹; null if unknown."),
+)
+#: What notes on several columns leave out.
+_OTHER = ("column", "events")
 
 
 class _ColumnRates(View[ColumnRates]):
@@ -289,40 +295,46 @@ class _ColumnRates(View[ColumnRates]):
         return f"of {', '.join(map(name, menus))}: {count(len(result), 'column')} of prescales"
 
     def page(self, result: ColumnRates) -> Page:
-        """Each trigger and group has a line per column."""
-        menu = _menu(result)
-        key, *others = columns(with_levels=False)
-        table = Table((key, _COLUMN, *others))
+        """A row for each trigger and group, with its prescale and its total rate at each column."""
+        menu, (first, *others) = _menu(result), result.values()
+        if not others:
+            return MENU_RATES.page(first)
+        table = Table((COLUMNS[0], *(part for c in result for part in _at_column(c))))
+        points = {c: working_point(rates.menu, rates.catalogue) for c, rates in result.items()}
+        for key, heading in (("pileup", "µ"), ("luminosity_cm2s", "cm⁻² s⁻¹")):
+            if len({point[key] for point in points.values()}) > 1:
+                texts_of = {f"total {c}": f"{point[key] or 0:.3g}" for c, point in points.items()}
+                table.add_record({"name": heading, **texts_of})
+        if table.rows:
+            table.add_gap()
         known = {c: {t.name: t for t in rates.triggers} for c, rates in result.items()}
         for trigger in menu.triggers:
             if trigger.prescales or any(trigger.name in triggers for triggers in known.values()):
-                of_trigger = {c: _printed_or_off(t.get(trigger.name)) for c, t in known.items()}
-                _add(table, trigger.name, of_trigger)
+                _add(table, trigger.name, {c: triggers.get(trigger.name) for c, triggers in known.items()})
         known = {c: {g.name: g for g in rates.groups} for c, rates in result.items()}
         for group in dict.fromkeys(key for groups in known.values() for key in groups):
-            of_group = {c: _printed_or_off(groups.get(group)) for c, groups in known.items()}
-            _add(table, f"group {group}", of_group, "group")
-        wholes = {
-            f"level {level}": {c: r.levels[i].rate for c, r in result.items()}
-            for i, level in enumerate(menu.levels)
-        }
-        wholes[f"menu {menu.name}"] = {c: rates.rate for c, rates in result.items()}
-        for label, of_columns in wholes.items():
-            table.add_gap()
-            _add(table, label, {c: summary_row(label, rate) for c, rate in of_columns.items()}, "summary")
-        listed = {c: [n for n in notes(rates) if n.about != "column"] for c, rates in result.items()}
-        return Page([table], [*notes_of_several(listed, ("menu",))])
+            _add(table, f"group {group}", {c: groups.get(group) for c, groups in known.items()}, "group")
+        table.add_gap()
+        for number, level in enumerate(menu.levels):
+            of_level = {f"total {c}": rates.levels[number].rate for c, rates in result.items()}
+            table.add_record({"name": f"level {level}", **of_level}, "summary")
+        of_menu = {f"total {c}": rates.rate for c, rates in result.items()}
+        table.add_record({"name": f"menu {menu.name}", **of_menu}, "summary")
+        listed = {c: [n for n in notes(rates) if n.about not in _OTHER] for c, rates in result.items()}
+        return Page([table], [*notes_of_several(listed, ("menu", "conditions"))])
 
     def table(self, result: ColumnRates) -> Table:
         of_columns = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
-        records = ({"column": c} | row(trigger) for c, trigger in of_columns)
-        return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
+        records = (_of_column(result, c) | row(trigger) for c, trigger in of_columns)
+        return Table.of((*_COLUMN, *columns(bool(_menu(result).levels))), records)
 
     def csv_table(self, result: ColumnRates) -> Table:
-        """The lines of `run` for each column, which begin with its name."""
+        """The lines of `run` for each column, which begin with its name, its pile-up and its luminosity."""
         tables = {c: MENU_RATES.csv_table(rates) for c, rates in result.items()}
-        records = ({"column": c, **line.values} for c, table in tables.items() for line in table.rows)
-        return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
+        records = (
+            _of_column(result, c) | {**line.values} for c, table in tables.items() for line in table.rows
+        )
+        return Table.of((*_COLUMN, *columns(bool(_menu(result).levels))), records)
 
     def document(self, result: ColumnRates) -> dict[str, Any]:
         """Each column is as in `run`, without what all share, and with the triggers that are off in it."""
@@ -364,12 +376,24 @@ def _off(menu: Menu, column: str) -> list[str]:
     return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
 
 
-def _printed_or_off(rates: TriggerRates | None) -> dict[str, Any]:
-    return {"prescale": "off"} if rates is None else printed_row(rates)
+def _at_column(column: str) -> tuple[Column, Column]:
+    """Return the columns of the prescale and of the total rate at a column of prescales."""
+    prescale = Column(f"prescale {column}", "number", "prescale", text=prescale_text)
+    return prescale, Column(f"total {column}", "rate", column)
 
 
-def _add(table: Table, label: str, rows: Mapping[str, Mapping[str, Any]], style: RowStyle = "plain") -> None:
-    """Add a line for each column, the first with a label."""
-    for column, values in rows.items():
-        table.add_record({**values, "column": column, "name": label}, style)
-        label = ""
+def _of_column(result: ColumnRates, column: str) -> dict[str, Any]:
+    """Return the values that begin each line of a column in a file."""
+    pileup, luminosity = at_conditions(result[column].menu, result[column].catalogue)
+    return {"column": column, "pileup": pileup, "luminosity_cm2s": luminosity}
+
+
+def _add(
+    table: Table, name: str, of_columns: Mapping[str, TriggerRates | None], style: RowStyle = "plain"
+) -> None:
+    """Add the prescale and the total rate of a trigger or group at each column."""
+    values: dict[str, Any] = {"name": name}
+    for column, rates in of_columns.items():
+        values[f"total {column}"] = rates.total if rates else "off"
+        values[f"prescale {column}"] = rates and rates.prescale
+    table.add_record(values, style)

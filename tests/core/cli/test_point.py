@@ -115,7 +115,7 @@ def test_one_table_with_each_column_at_its_own_pileup(columns: Any, trigemu: Run
         (own,) = json.loads((columns.folder / "b.json").read_text())["columns"]
         (of_all,) = (c for c in document["columns"] if c["column"] == column)
         assert own == of_all
-        (total,) = (line for line in lines if line[0] == column and line[1] == "menu")
+        (total,) = (line for line in lines if line[0] == column and line[4] == "menu")
         assert float(total[lines[0].index("total_hz")]) == own["menu"]["rate_hz"]
 
 
