@@ -3,6 +3,7 @@ sample the rates are from, and what a user should know before using them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -106,7 +107,9 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
                 "the sample's own distribution is divided out, and the errors include its fluctuations."
             )
     if result.menu.columns.chosen:
-        yield Note(f"Prescales: those of column {result.menu.columns.chosen}.", "column")
+        off = [trigger.name for trigger in result.menu.triggers if trigger.prescale == math.inf]
+        listed = f" Off: {several(off, _NAMED)}." if off else ""
+        yield Note(f"Prescales: those of column {result.menu.columns.chosen}.{listed}", "column")
     if result.menu.left_out:
         triggers = f"{len(result.menu.left_out)} of {len(result.menu.left_out) + len(result.menu.triggers)}"
         yield Note(
