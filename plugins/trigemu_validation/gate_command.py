@@ -16,6 +16,7 @@ from trigemu.cli.outputs import present
 from trigemu.cli.session import Session, session
 from trigemu.menus.menu import Menu
 from trigemu.results import numbers
+from trigemu.results.notes import points
 from trigemu.results.rates import provenance
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.terminal import text_of
@@ -54,7 +55,8 @@ class _Gate(View[Gate]):
 
     def page(self, result: Gate) -> Page:
         shown: list[Table | str] = [_table(result), ""] if result.failed else []
-        return Page([*shown, *_more(result), summary(result)])
+        where = (line for rates in result.rates for line in points([rates.menu], rates.catalogue))
+        return Page([*shown, *_more(result), summary(result)], [*where])
 
     def table(self, result: Gate) -> Table:
         names = [column.name for column in _NUMBERS]

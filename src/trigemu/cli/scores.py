@@ -16,7 +16,7 @@ from trigemu.emulation.score_table import Scores, passes_to_score, score_pass
 from trigemu.emulation.table_files import write_scores
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
-from trigemu.results.notes import solutions, texts
+from trigemu.results.notes import points, solutions, texts
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table
 from trigemu.samples.catalogue import Catalogue
@@ -70,6 +70,8 @@ def scores(
     console().print(Page([_thresholds(result)]))
     scored = sum(column.above is not None for column in result.columns)
     say(f"{output}: {events} events, {count(scored, 'score')}")
+    for line in points(result.menus, result.catalogue):
+        say(line)
 
 
 def _thresholds(scores: Scores) -> Table:

@@ -15,6 +15,7 @@ from trigemu import __version__
 from trigemu.base.errors import bounded_stem
 from trigemu.results.documents import Histograms, left_out
 from trigemu.results.exports import Band, Described, as_set, correction
+from trigemu.results.notes import points
 from trigemu.results.numbers import count
 from trigemu.results.rates import working_point
 from trigemu.results.table import Column, Page, Row, RowStyle, Table, stacked
@@ -370,6 +371,7 @@ def _notes(result: Efficiencies, with_bins: bool) -> Iterator[str]:
     for turnon in result.turnons:
         if not turnon.events.any():
             yield f"{turnon.profile.observable} has no value within its bins where {turnon.category}."
+    yield from points(result.menus, result.catalogue)
     yield from (f"Warning: {warning}." for warning in result.warnings)
 
 

@@ -149,6 +149,15 @@ def conditions(menu: Menu, catalogue: Catalogue) -> str:
     return f"{text}."
 
 
+def points(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[str]:
+    """Yield the column of prescales and the pile-up of each menu that is not run as it is written, on samples
+    as they are."""
+    for menu in menus:
+        column = f", column {menu.columns.chosen}" if menu.columns.chosen else ""
+        if column or catalogue.pileup:
+            yield f"Menu {menu.name}{column}. {conditions(menu, catalogue)}".rstrip()
+
+
 def at_conditions(menu: Menu, catalogue: Catalogue) -> tuple[float | None, float | None]:
     """Return the mean number of interactions and the luminosity at which a menu is run, if they are known."""
     table, pileup = catalogue.table, catalogue.pileup
