@@ -229,8 +229,8 @@ def check_(
         about = session.menus(*profiles.menus) if profiles else []
         checked = session.run(
             [read],
-            lambda good, executor, progress: check_replicas(
-                read, good, folder, trigger, profiles, about, executor
+            lambda menus, good, executor, progress: check_replicas(
+                menus[0], good, folder, trigger, profiles, about, executor
             ),
             lambda samples: (),  # shows no progress
         )
@@ -238,7 +238,7 @@ def check_(
         files = checked.draw(figures)
         present([checked.summary(), checked.each()], documents, [*files, *checked.notes()])
         return
-    events = session.run([read], lambda good, **how: scored_events(read, good, trigger, **how))
+    events = session.run([read], lambda menus, good, **how: scored_events(menus[0], good, trigger, **how))
     result = diagnose(events)
     files = write_figures(result, densities(events), figures) if figures else []
     verdict = judge(events, result, read)

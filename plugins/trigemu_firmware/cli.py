@@ -19,6 +19,7 @@ from trigemu.cli.outputs import on_disk, present
 from trigemu.cli.progress import bar, steps_bar
 from trigemu.cli.session import Session, session
 from trigemu.emulation.engine import Progress
+from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 
 from . import (
@@ -78,9 +79,9 @@ def export(menu: Path, trigger: str, folder: Path, backend: str, clock: float, s
     """Write the trees of a trigger of MENU as a conifer project, with events and their expected scores."""
     (read,) = session.menus(menu)
 
-    def exported(good: Catalogue, *, executor: Engine, progress: Progress) -> Manifest:
+    def exported(menus: list[Menu], good: Catalogue, *, executor: Engine, progress: Progress) -> Manifest:
         return exporting.export(
-            read, trigger, good, folder, backend=backend, clock_mhz=clock, executor=executor
+            menus[0], trigger, good, folder, backend=backend, clock_mhz=clock, executor=executor
         )
 
     manifest = session.run([read], exported, lambda samples: ())
@@ -180,8 +181,8 @@ def precision(
     if auto:
         types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
 
-    def surveyed(good: Catalogue, *, executor: Engine, progress: Progress) -> Survey:
-        return survey(read, trigger, good, types, executor=executor)
+    def surveyed(menus: list[Menu], good: Catalogue, *, executor: Engine, progress: Progress) -> Survey:
+        return survey(menus[0], trigger, good, types, executor=executor)
 
     result = session.run([read], surveyed, lambda samples: ())
     present(
@@ -231,8 +232,8 @@ def scan(
     (read,) = session.menus(menu)
     types = with_modes(types_of(read, trigger), rounding, overflow)
 
-    def scanned(good: Catalogue, *, executor: Engine, progress: Progress) -> BitScan:
-        return scan_bits(read, trigger, widths, good, types=types, executor=executor, progress=progress)
+    def scanned(menus: list[Menu], good: Catalogue, **how: Any) -> BitScan:
+        return scan_bits(menus[0], trigger, widths, good, types=types, **how)
 
     result = session.run([read], scanned)
     if resources:

@@ -8,16 +8,10 @@ from pathlib import Path
 import click
 
 from trigemu.base.errors import TrigemuError
-from trigemu.base.files import check_outputs
-from trigemu.base.mapping import Engine
-from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
-from trigemu.cli.conditions import fed
-from trigemu.cli.outputs import check_inputs, on_disk, present_result
-from trigemu.cli.progress import bar, menus_bar
+from trigemu.cli.progress import bar
+from trigemu.cli.session import Session, session
 from trigemu.emulation.loop import emulate
-from trigemu.menus.read import read_menu
-from trigemu.samples.opening import open_catalogue
 
 from .timing import costs
 from .views import BenchView, figure_of
@@ -54,10 +48,7 @@ _MORE = "--details: rates, all percentiles, machine."
     help="Time limit: no further triggers are timed after it; the menu and the first triggers always are.",
 )
 @click.option("--details", is_flag=True, help="Print everything: rates, all percentiles, the machine.")
-@options.samples
-@options.tree
-@options.plugin_path
-@options.skip_missing
+@session
 @options.json_file
 @options.figure
 def bench(
@@ -67,25 +58,13 @@ def bench(
     threads: int,
     seconds: float,
     details: bool,
-    catalogue: Path | str | None,
-    tree: str | None,
-    plugin_path: tuple[Path, ...],
-    skip_missing: bool,
-    json_file: Path | None,
+    session: Session,
     figure: Path | None,
 ) -> None:
     """Measure the time per event of a MENU and of each of its triggers."""
-    files = on_disk(json_file, figure)
-    check_outputs(files, (menu, catalogue))
     batches = costs.batches_of(events, threads) if batch is None else _sizes(batch)
     costs.check(batches, events, threads)
-    folders = search_path(plugin_path)
-    read = read_menu(menu, folders)
-    samples = open_catalogue(catalogue, tree=tree)
-    check_inputs(files, [read], samples)
-    engine = Engine()
-    with fed([read], samples, skip_missing) as remaining, menus_bar(remaining, samples, engine) as advance:
-        emulation = emulate(remaining, samples, executor=engine, progress=advance)
+    emulation = session.run(session.menus(menu), emulate)
     with bar("timing", costs.steps(emulation.plan, batches, threads), limit=seconds) as advance:
         result = costs.bench(
             emulation,
@@ -100,7 +79,7 @@ def bench(
 
         style.save(figure_of(result), figure)
     hint = [] if details else [_MORE]
-    present_result(result, json_file, lines=hint, page=BenchView().page(result, details))
+    session.present(result, lines=hint, page=BenchView().page(result, details))
 
 
 def _sizes(text: str) -> Sequence[int]:

@@ -299,6 +299,7 @@ def _notes(result: Bench, shown: int, details: bool) -> Iterator[str]:
         yield f"{where.cpu}, {where.cores} cores, load {loads[0]} before."
         yield from (f"Warning: {warning}." for warning in result.rates.warnings)
         return
+    yield from notes.points([result.rates.menu], result.rates.catalogue)
     yield "Means and events/s use the median time of each call over several passes; percentiles all calls."
     if result.threads > 1:
         yield "Threads contend for the GIL; the --workers of trigemu run are processes and do not."

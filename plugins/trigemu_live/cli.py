@@ -14,7 +14,6 @@ from trigemu.base.processes import cores
 from trigemu.cli import options
 from trigemu.cli.session import Session, collects, session
 from trigemu.menus.menu import Menu
-from trigemu.menus.prescales import at_column, read_prescales
 from trigemu.samples.catalogue import Catalogue, not_consecutive
 
 from .beam import Start
@@ -37,7 +36,6 @@ class Readout:
     filling: str | None
     colliding: int | None
     rules: str | None
-    prescales: Path | None
     figures: Path | None
 
     def read(self, menu: Path, session: Session) -> tuple[Menu, dict[str, Any]]:
@@ -45,11 +43,12 @@ class Readout:
         check_outputs(session.files, (self.filling and file_of(self.filling), self.rules))
         if self.filling and self.colliding:
             raise TrigemuError("--filling has its own number of colliding bunches: leave --colliding out")
+        if session.point.crossing_rate and (self.filling or self.colliding):
+            raise TrigemuError("the bunches give the rate of crossings: leave --crossing-rate out")
         filling = read_filling(self.filling) if self.filling else None
         filling = spread(self.colliding) if self.colliding else filling
         rules = read_rules(self.rules) if self.rules else NO_RULES
         (read,) = session.menus(menu)
-        read = read_prescales(read, self.prescales) if self.prescales else read
         return read, {"filling": filling, "rules": rules}
 
     def present(self, result: LiveRates | OrderedAccepts | Fill, session: Session) -> None:
@@ -83,7 +82,6 @@ readout = collects(
         metavar="FILE|NAME",
         help=f"Rules: a TOML file, or {', '.join(rule_names())} [default: none].",
     ),
-    options.prescales,
     options.figures,
 )
 
@@ -115,9 +113,7 @@ readout = collects(
     show_default=True,
     help="Take samples of consecutive crossings, such as test vectors, in their order; or draw from them.",
 )
-@click.option("--column", help="Use this column of prescales.")
 @click.option("--without", multiple=True, metavar="TRIGGER", help="A trigger that never accepts; repeatable.")
-@options.pileup
 @session
 @readout
 @options.json_file
@@ -129,33 +125,30 @@ def live(
     counters: Start,
     input_rate: float | None,
     consecutive: bool,
-    column: str | None,
     without: tuple[str, ...],
-    pileup: float | None,
     session: Session,
     readout: Readout,
 ) -> None:
     """Print what is recorded of a MENU with bunch trains, dead time and rules, and why the rest is lost."""
     read, how = readout.read(menu, session)
-    read = read if column is None else at_column(read, column)
     how |= {"seed": seed, "counters": counters, "without": without}
 
-    def recorded(good: Catalogue, **engine: Any) -> LiveRates | OrderedAccepts:
+    def recorded(menus: list[Menu], good: Catalogue, **engine: Any) -> LiveRates | OrderedAccepts:
         in_order = is_consecutive(good)
         if in_order and consecutive:
-            if readout.colliding or input_rate or pileup:
+            if readout.colliding or input_rate or session.point.pileup:
                 raise TrigemuError(
                     f"{good.path}: its crossings are consecutive and taken in their order, so their rate "
                     f"cannot be chosen: leave --colliding, --input-rate and --pileup out, or draw crossings "
                     f"from them with --not-consecutive"
                 )
-            return accepts_in_order(read, good, **how, **engine)
+            return accepts_in_order(menus[0], good, **how, **engine)
         drawn = not_consecutive(good) if in_order else good
-        beam: dict[str, Any] = {"seconds": seconds, "input_rate_hz": input_rate, "pileup": pileup}
-        return live_rates(read, drawn, **beam, workers=session.workers or cores(), **how, **engine)
+        beam: dict[str, Any] = {"seconds": seconds, "input_rate_hz": input_rate}
+        beam["pileup"] = session.point.pileup
+        return live_rates(menus[0], drawn, **beam, workers=session.workers or cores(), **how, **engine)
 
-    passes = 1 + bool(read.budgeted) + (pileup is not None)
-    readout.present(session.run([read], recorded, lambda good: good.background * passes), session)
+    readout.present(session.run([read], recorded, reweight=False), session)
 
 
 @click.command()
@@ -174,8 +167,12 @@ def live(
 @options.csv_file
 def fill(menu: Path, config: Path, seeds: int, session: Session, readout: Readout) -> None:
     """Run a MENU through a FILL (TOML): falling pile-up, columns of prescales, thresholds under control."""
+    if session.point.pileup is not None:
+        raise TrigemuError(f"{config} has its own pile-up: leave --pileup out")
     read, how = readout.read(menu, session)
     about = read_fill(config)
     how |= {"seeds": range(1, seeds + 1)}
-    result = session.run([read], lambda good, **engine: through_fill(read, about, good, **how, **engine))
+    result = session.run(
+        [read], lambda menus, good, **engine: through_fill(menus[0], about, good, **how, **engine)
+    )
     readout.present(result, session)

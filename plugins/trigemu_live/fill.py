@@ -13,7 +13,7 @@ with θ' the change of the threshold that lowers its rate by a factor of e, at t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +27,7 @@ from trigemu.emulation.engine import Progress
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.reweight import at_pileup
 from trigemu.menus.menu import Menu
-from trigemu.menus.prescales import at_column
+from trigemu.menus.prescales import at_column, at_crossing_rate
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
@@ -37,7 +37,6 @@ from .curve import live_curve
 from .fill_config import FillConfig
 from .fill_events import Accepted, Gathered, accepted_of, gather
 from .filling import Filling, every_slot
-from .live import at_crossing_rate
 from .rules import NO_RULES, Rules
 
 #: Points in pile-up between which factors of events are interpolated; exact ones would need a pass for each.
@@ -133,6 +132,8 @@ def through_fill(
     does not exist.
     """
     menu = menu_of(menu)
+    own = replace(menu.columns, pileup=(), luminosity_cm2s=())  # the fill has its own pile-up
+    menu = replace(menu, columns=own)
     filling = filling or every_slot(menu.crossing_rate_hz)
     samples = samples_of(catalogue, executor=executor)
     _check(menu, config, samples)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,13 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.reweight import at_pileup
+from trigemu.emulation.reweight import at_conditions, at_pileup
 from trigemu.menus.menu import Menu
+from trigemu.menus.prescales import at_crossing_rate
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.rates.menu_rates import rates_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.triggers.simple import Random
 
 from .beam import PARTS, Beam, Start, check_start
 from .filling import ORBIT_HZ, Filling, every_slot
@@ -84,6 +83,8 @@ def live_rates(
     check_not_all(rules, filling, table)
     samples = samples_of(catalogue, executor=executor)
     menu = at_crossing_rate(menu, filling.crossing_rate_hz)
+    if pileup is None and not samples.pileup and (own := at_conditions([menu], samples, executor).pileup):
+        pileup = own.mean
     check_names(menu, without, rules)
     nominal, emulations, class_of = emulate_classes(menu, samples, filling, pileup, executor, progress)
     arrays = menu_arrays(nominal.menus[0])
@@ -99,20 +100,6 @@ def live_rates(
     never = frozenset(without)
     beam = Beam(arrays, patterns, filling, class_of, rules, table, never, factor, counters, seed, orbits)
     return summarise(beam, beam.run(workers), nominal, weighed.negative)
-
-
-def at_crossing_rate(menu: Menu, crossing_rate_hz: float) -> Menu:
-    """Return the menu at another crossing rate; the rates of `random` triggers stay."""
-    ratio = crossing_rate_hz / menu.crossing_rate_hz
-    if ratio == 1.0:
-        return menu
-    triggers = (
-        replace(t, prescale=t.prescale * ratio, prescales=tuple(p * ratio for p in t.prescales))
-        if isinstance(t.description, Random)
-        else t
-        for t in menu.triggers
-    )
-    return replace(menu, crossing_rate_hz=crossing_rate_hz, triggers=tuple(triggers))
 
 
 def check_names(menu: Menu, without: Sequence[str], rules: Rules) -> None:

@@ -12,11 +12,11 @@ import click
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs
-from trigemu.cli.progress import events_bar, steps_bar
+from trigemu.cli.progress import steps_bar
 from trigemu.cli.session import Session, session
+from trigemu.emulation.score_table import Scores
 from trigemu.emulation.table_files import read_scores
-from trigemu.samples.catalogue import without_bad_files
+from trigemu.samples.catalogue import Catalogue
 
 from .goals import Effort, read_goals
 from .write_menu import numbers_file, write_menu
@@ -63,22 +63,22 @@ def optimise(
     effort = Effort(**numbers, seconds=time_limit or math.inf)
     if output.suffix != ".toml":
         raise TrigemuError(f"{output} should end in .toml")
-    files = [numbers_file(output), *session.files]
-    check_outputs(files, (menu, goals, session.catalogue))
-    wanted, (read,) = read_goals(goals), session.menus(menu)
+    check_outputs([numbers_file(output)], (menu, goals, session.catalogue))
+    wanted, read = read_goals(goals), session.menus(menu)
 
     from .optimise import optimised
     from .setup import make_setup, samples_read
 
-    with session.opened(session.catalogue) as (engine, samples):
-        check_inputs(files, [read], samples)
-        table = read_scores(scores, read, samples) if scores else None
-        with events_bar(samples_read(read, wanted, table or samples), engine) as advance:
-            setup = without_bad_files(
-                samples, lambda good: make_setup(read, wanted, table or good, engine, advance)
-            )
-        with steps_bar(effort.steps(len(wanted.channels))) as begin:
-            result = optimised(setup, effort, engine, begin)
+    def source(good: Catalogue) -> Catalogue | Scores:
+        return read_scores(scores, read[0], good) if scores else good
+
+    setup = session.run(
+        read,
+        lambda menus, good, **how: make_setup(menus[0], wanted, source(good), **how),
+        lambda good: samples_read(read[0], wanted, source(good)),
+    )
+    with session.started() as engine, steps_bar(effort.steps(len(wanted.channels))) as begin:
+        result = optimised(setup, effort, engine, begin)
     summary = write_menu(result.written, result.menu, result.summary, output)
     lines = [output]
     if figures:

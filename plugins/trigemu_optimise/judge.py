@@ -20,6 +20,7 @@ from trigemu.counting.quantities import members_by_level
 from trigemu.emulation.plan import make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
+from trigemu.results.rates import working_point
 from trigemu.triggers.base import ScoreKind
 
 from .problem import INFEASIBLE, Evaluation, Problem
@@ -296,6 +297,7 @@ def summary_of(
         goals_sha256=setup.goals.sha256,
         new_sha256="",
         samples=setup.scores.catalogue.table.name,
+        point=working_point(setup.written, setup.scores.catalogue),
         merit=setup.goals.table.merit,
         cap_hz=problem.cap,
         halves=setup.halves,

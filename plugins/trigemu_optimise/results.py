@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 from trigemu.results import numbers
 from trigemu.results.table import Column
@@ -145,6 +145,7 @@ class Summary:
     front: tuple[CapResult, ...]  #: The best menus at other caps, ascending
     turning: tuple[str, ...]  #: The variables that become tighter anywhere as the cap rises
     replicas: int  #: The number of replicas of the bootstrap
+    point: dict[str, Any] = field(default_factory=dict)  #: Where the menu was run: its column, the samples
 
     def contender(self, name: str) -> Contender:
         """Return the compared menu with a name."""

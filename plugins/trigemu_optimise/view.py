@@ -166,6 +166,8 @@ def notes_of(summary: Summary) -> Iterator[str]:
         "Per kHz, loss/kHz: what another kHz gives at the margin, for the variable that gives a channel "
         "most, and for each variable."
     )
+    if column := summary.point.get("column"):
+        yield f"Prescales: those of column {column}."
     if summary.replicas:
         yield (
             f"68 %: of the best values on {summary.replicas} replicas of the events, searched from the best "

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import click
@@ -15,15 +15,13 @@ import click
 from trigemu import __version__
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_writable, write_text
-from trigemu.base.mapping import Engine
 from trigemu.cli import options
 from trigemu.cli.console import console, say
-from trigemu.cli.outputs import check_inputs
-from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Session, session
 from trigemu.emulation.table_files import read_scores
 from trigemu.menus.menu import Menu
-from trigemu.samples.catalogue import without_bad_files
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.sample import Sample
 
 from .explorer.make import Explorer, make_explorer, samples_passed
 
@@ -55,29 +53,16 @@ def explore(
             f"{scores} has its own ranges of thresholds and signals: use --vary and --signal with trigemu "
             f"scores"
         )
+
+    def made(menus: list[Menu], good: Catalogue, **how: Any) -> Explorer:
+        source = read_scores(scores, menus, good) if scores else good
+        return make_explorer(menus, source, __version__, vary=vary, signals=signals, **how)
+
+    def read_samples(good: Catalogue) -> Sequence[Sample]:
+        return () if scores else samples_passed(read, good, vary, signals)
+
     read = session.menus(*menus)
-    with session.opened(session.catalogue) as (engine, samples):
-        check_inputs(session.files, read, samples)
-        table = read_scores(scores, read, samples) if scores else None
-        passed = (
-            [samples.sample(name) for name in table.signals]
-            if table
-            else samples_passed(read, samples, vary, signals)
-        )
-        with events_bar(passed, engine) as advance:
-            page = without_bad_files(
-                samples,
-                lambda good: make_explorer(
-                    read,
-                    table or good,
-                    __version__,
-                    vary=vary,
-                    signals=signals,
-                    executor=engine,
-                    progress=advance,
-                ),
-            )
-    write_explorer(output, page)
+    write_explorer(output, session.run(read, made, read_samples))
 
 
 def write_explorer(file: Path, page: Explorer) -> None:
@@ -91,7 +76,6 @@ def write_explorer(file: Path, page: Explorer) -> None:
 @click.command()
 @options.menus
 @session
-@options.errors
 @options.output("The page (HTML).")
 @click.option(
     "--efficiency",
@@ -147,18 +131,13 @@ def report(
     steps = [parse_scan(scan) for scan in scans]
     read = session.menus(*menus)
     command = shlex.join(["trigemu", *sys.argv[1:]])
-    with session.opened(session.catalogue) as (engine, samples):
-        samples = samples.with_errors(session.errors) if session.errors else samples
-        check_inputs(session.files, read, samples)
-        sets = tuple(map(read_profiles, profiles)) or profiles_beside(menus, samples)
-        with events_bar(samples.background, engine, passes_over_events(read, steps)) as advance:
-            contents = without_bad_files(
-                samples,
-                lambda good: collect_contents(
-                    read, good, sets, steps, signals, command=command, executor=engine, progress=advance
-                ),
-            )
-        page = _explorer(read, contents, engine) if explorer_file else None
+
+    def collected(ready: list[Menu], good: Catalogue, **how: Any) -> Contents:
+        sets = tuple(map(read_profiles, profiles)) or profiles_beside(menus, good)
+        return collect_contents(ready, good, sets, steps, signals, command=command, **how)
+
+    passes = passes_over_events(read, steps)
+    contents = session.run(read, collected, lambda good: good.background * passes)
     content = sections(contents)
     written = write_figures(content, figures) if figures else []
     title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
@@ -169,19 +148,20 @@ def report(
     if figures:
         say(f"{figures}: {len(written)} files")
     say(output)
-    if page and explorer_file:
-        write_explorer(explorer_file, page)
+    if explorer_file:
+        write_explorer(explorer_file, _explorer(read, contents, session))
 
 
-def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Explorer:
+def _explorer(menus: Sequence[Menu], contents: Contents, session: Session) -> Explorer:
     """Make the explorer page for the menus and signals of a report."""
     catalogue = contents.catalogue
     shown = dict.fromkeys(name for turnons in contents.turnons for name in turnons.efficiencies.samples)
     signals = [name for name in shown if catalogue.sample(name) not in catalogue.background]
-    with events_bar(samples_passed(menus, catalogue, {}, signals), engine) as advance:
-        return make_explorer(
-            menus, catalogue, __version__, signals=signals, executor=engine, progress=advance
-        )
+    return session.run(
+        menus,
+        lambda menus, good, **how: make_explorer(menus, good, __version__, signals=signals, **how),
+        lambda good: samples_passed(menus, good, {}, signals),
+    )
 
 
 def _make(folder: Path) -> None:

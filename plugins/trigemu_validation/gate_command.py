@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -12,15 +11,17 @@ from xml.etree import ElementTree
 import click
 
 from trigemu.base.errors import printable
-from trigemu.base.plugin_search import search_path
 from trigemu.cli import options
 from trigemu.cli.outputs import present
 from trigemu.cli.session import Session, session
-from trigemu.menus.read import read_menu
+from trigemu.menus.menu import Menu
 from trigemu.results import numbers
+from trigemu.results.notes import points
+from trigemu.results.rates import provenance
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.terminal import text_of
 from trigemu.results.view import View
+from trigemu.samples.catalogue import Catalogue
 
 from .drifts import Drift, Gate, Tolerances, gate as compare_with_old, read_tolerances
 
@@ -54,7 +55,8 @@ class GateView(View[Gate]):
 
     def page(self, result: Gate) -> Page:
         shown: list[Table | str] = [_table(result), ""] if result.failed else []
-        return Page([*shown, *_more(result), summary(result)])
+        where = (line for rates in result.rates for line in points([rates.menu], rates.catalogue))
+        return Page([*shown, *_more(result), summary(result)], [*where])
 
     def table(self, result: Gate) -> Table:
         names = [column.name for column in _NUMBERS]
@@ -70,7 +72,8 @@ class GateView(View[Gate]):
         ]
         menus = {"old": str(result.old.path), "new": str(result.new.path)}
         compared = {"passed": not result.failed, "overlaps_compared": result.overlaps}
-        return menus | compared | {"drifts": drifts}
+        made_from = {r.menu.name: provenance(r.menu, r.catalogue, r.models) for r in result.rates}
+        return menus | compared | {"drifts": drifts, "provenance": made_from}
 
     def figures(self, result: Gate) -> Iterator[Figure]:
         from trigemu.results.figures.rates import of_triggers
@@ -209,8 +212,13 @@ def gate(
     tolerated.
     """
     limits = read_tolerances(tolerances) if tolerances else Tolerances()
-    before, after = (read_menu(menu, search_path(session.plugin_path)) for menu in (old, new))
-    result = session.run([before, after], functools.partial(compare_with_old, before, after, limits))
+    read = session.menus(old, new)
+
+    def compared(menus: list[Menu], good: Catalogue, **how: Any) -> Gate:
+        before, after = menus
+        return compare_with_old(before, after, limits, good, **how)
+
+    result = session.run(read, compared)
     documents = [
         (session.json_file, lambda: GateView().json(result)),
         (junit, lambda: as_junit(result)),

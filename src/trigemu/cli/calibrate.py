@@ -15,7 +15,7 @@ from trigemu.emulation.budgets import solve_budgets, ties
 from trigemu.emulation.table_files import read_scores
 from trigemu.menus.menu import Menu
 from trigemu.menus.write import write_calibrated
-from trigemu.results.notes import solutions, texts
+from trigemu.results.notes import points, solutions, texts
 from trigemu.samples.catalogue import Catalogue
 
 
@@ -32,13 +32,15 @@ def calibrate(menu: Path, session: Session, scores: Path | None, output: Path) -
             f"{menu}: no enabled trigger has a budget: set unique_rate_hz or total_rate_hz in place of above"
         )
 
-    def solved_on(good: Catalogue, **how: Any) -> tuple[Menu, str]:
-        table = read_scores(scores, read, good) if scores else None
-        (solved,) = table.solve_budgets(read) if table else solve_budgets([read], good, **how)
-        return solved, good.table.name
+    def solved_on(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[Menu, Catalogue]:
+        table = read_scores(scores, menus, good) if scores else None
+        (solved,) = table.solve_budgets(menus) if table else solve_budgets(menus, good, **how)
+        return solved, good
 
-    solved, name = session.run([read], solved_on, lambda good: () if scores else good.background)
-    write_calibrated(solved, output, name)
+    solved, catalogue = session.run([read], solved_on, lambda good: () if scores else good.background)
+    write_calibrated(solved, output, catalogue.table.name)
     for line in (*texts(solutions(solved)), *(f"Warning: {tie}." for tie in ties(solved))):
         console().print(line)
+    for line in points([solved], catalogue):
+        say(line)
     say(output)

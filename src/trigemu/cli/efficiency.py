@@ -31,7 +31,6 @@ from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet
     "--trigger", "triggers", multiple=True, help="Trigger to measure in addition to the menus; repeatable."
 )
 @session
-@options.errors
 @options.json_file
 @options.csv_file
 @click.option(
@@ -70,7 +69,7 @@ def efficiency(
         background = good.background if any(menu.budgeted for menu in read) else ()
         return [*(good.sample(name) for name in requested.samples), *background]
 
-    result = session.run(read, lambda good, **how: requested.measure(read, good, **how), read_samples)
+    result = session.run(read, requested.measure, read_samples)
     session.present(result, lines=write_figures(result, figures) if figures else ())
 
 

@@ -13,6 +13,8 @@ from trigemu.cli.console import say
 from trigemu.cli.session import Session, session
 from trigemu.emulation.event_table import EventTable, event_table, passes
 from trigemu.emulation.table_files import check_event_file, write_events
+from trigemu.menus.menu import Menu
+from trigemu.results.notes import points
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 
@@ -38,8 +40,8 @@ def events(menu: Path, output: Path, fired: str | None, names: tuple[str, ...], 
     check_event_file(output)
     (read,) = session.menus(menu)
 
-    def written(good: Catalogue, **how: Any) -> tuple[EventTable, int]:
-        table = event_table(read, good, samples=names, fired=fired, **how)
+    def written(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[EventTable, int]:
+        table = event_table(menus[0], good, samples=names, fired=fired, **how)
         return table, write_events(output, table, __version__, how["progress"])
 
     def read_events(good: Catalogue) -> list[Sample]:
@@ -51,3 +53,5 @@ def events(menu: Path, output: Path, fired: str | None, names: tuple[str, ...], 
     named = ", ".join(sample.name for sample in table.samples)
     from_ = named if len(table.samples) <= FEW else f"{len(table.samples)} samples"
     say(f"{output}: {number} events of {from_}{condition}, {len(table.columns)} columns")
+    for line in points([table.menu], table.catalogue):
+        say(line)

@@ -105,20 +105,6 @@ def output(what: str) -> Callable[[F], F]:
     return click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=what)
 
 
-skip_missing = click.option(
-    "--skip-missing",
-    is_flag=True,
-    help="Leave out triggers that need columns that the samples lack, and list them.",
-)
-pileup = click.option("--pileup", type=float, help="Reweight crossings to this mean number of interactions.")
-luminosity = click.option(
-    "--luminosity", type=float, help="Scale samples of interactions to this luminosity, in cm^-2 s^-1."
-)
-prescales = click.option(
-    "--prescales",
-    type=click.Path(path_type=Path),
-    help="Prescale columns (CSV: name, then one per column) instead of the menu's.",
-)
 overlap = click.option(
     "--overlap",
     is_flag=False,

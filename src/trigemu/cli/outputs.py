@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from trigemu.base.shown import Shown, view_of
 from trigemu.cli.console import console, say
 from trigemu.emulation.plan import make_plan
 from trigemu.menus.menu import Menu
+from trigemu.rates.results import MenuRates
+from trigemu.results.overlap import overlap_page
 from trigemu.results.table import Page, Table
 from trigemu.samples.catalogue import Catalogue
 
@@ -103,6 +105,24 @@ def present(
     console().print(*pages, sep="\n")
     for line in lines:
         say(line)
+
+
+def overlaps(rates: Mapping[str, MenuRates], which: str | None) -> Iterator[Page | str]:
+    """Yield the "largest" overlaps of each menu below its name, or "all", if they are asked for."""
+    for name, menu_rates in rates.items() if which else ():
+        yield ""
+        if name:
+            yield name
+        yield overlap_page(menu_rates, which == "all")
+
+
+def drawn(variants: Sequence[MenuRates], folder: Path | None) -> list[Path]:
+    """Draw the rates of menus into a folder, if one is given; return the files."""
+    if folder is None:
+        return []
+    from trigemu.results.figures.rates import write_figures
+
+    return write_figures(variants, folder)
 
 
 def check_inputs(outputs: Iterable[Path | None], menus: Iterable[Menu], catalogue: Catalogue) -> None:

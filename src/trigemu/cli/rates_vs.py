@@ -21,7 +21,6 @@ from trigemu.studies.efficiency_profiles import parse_bins
 @click.option("--bins", required=True, help="Bin edges: 0:60:5 or 0,20,50,100; bins exclude the upper one.")
 @click.option("--trigger", "triggers", multiple=True, help="Print and draw only these; repeatable.")
 @session
-@options.errors
 @options.json_file
 @options.csv_file
 @options.figure
@@ -34,7 +33,9 @@ def rates_vs(
     for name in triggers:
         if not read.trigger(name).enabled:
             raise TrigemuError(f"{menu}: trigger {name!r} is disabled: it has no rates")
-    result = session.run([read], lambda good, **how: binned_rates(read, observable, edges, good, **how))
+    result = session.run(
+        [read], lambda menus, good, **how: binned_rates(menus[0], observable, edges, good, **how)
+    )
     if figure:
         from trigemu.results.figures.style import save
 

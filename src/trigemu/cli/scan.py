@@ -12,6 +12,7 @@ from trigemu.cli import options
 from trigemu.cli.outputs import present
 from trigemu.cli.session import Session, session
 from trigemu.emulation.table_files import read_scores
+from trigemu.menus.menu import Menu
 from trigemu.results.documents import in_json
 from trigemu.results.scan import ScanView, figure_of
 from trigemu.samples.catalogue import Catalogue
@@ -39,7 +40,6 @@ from trigemu.studies.scan import Scan, Steps, budget_brackets, parse_values, sca
 )
 @session
 @options.scores_file
-@options.errors
 @options.json_file
 @options.csv_file
 @options.figure
@@ -60,10 +60,10 @@ def scan(
     thresholds = {step.trigger for step in steps if not step.vary}
     passes = 2 if any(trigger.name not in thresholds for trigger in read.budgeted) else 1
 
-    def scanned(good: Catalogue, **how: Any) -> Scan:
+    def scanned(menus: list[Menu], good: Catalogue, **how: Any) -> Scan:
         if scores:
-            return scan_menu(read, steps, read_scores(scores, read, good))
-        return scan_menu(read, steps, good, **how)
+            return scan_menu(menus[0], steps, read_scores(scores, menus, good))
+        return scan_menu(menus[0], steps, good, **how)
 
     result = session.run([read], scanned, lambda good: () if scores else good.background * passes)
     view, brackets = ScanView(), [entry for budget in budgets for entry in budget_brackets(result, budget)]

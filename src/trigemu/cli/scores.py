@@ -14,8 +14,9 @@ from trigemu.cli.console import console, say
 from trigemu.cli.session import Session, session
 from trigemu.emulation.score_table import Scores, passes_to_score, score_pass
 from trigemu.emulation.table_files import write_scores
+from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
-from trigemu.results.notes import solutions, texts
+from trigemu.results.notes import points, solutions, texts
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table
 from trigemu.samples.catalogue import Catalogue
@@ -54,8 +55,8 @@ def scores(
         raise TrigemuError(f"{output} should end in .parquet")
     read = session.menus(*menus)
 
-    def written(good: Catalogue, **how: Any) -> tuple[Scores, int]:
-        collected = score_pass(read, good, vary, signals, **how)
+    def written(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[Scores, int]:
+        collected = score_pass(menus, good, vary, signals, **how)
         return collected, write_scores(output, collected, __version__)
 
     def read_samples(good: Catalogue) -> list[Sample]:
@@ -69,6 +70,8 @@ def scores(
     console().print(Page([_thresholds(result)]))
     scored = sum(column.above is not None for column in result.columns)
     say(f"{output}: {events} events, {count(scored, 'score')}")
+    for line in points(result.menus, result.catalogue):
+        say(line)
 
 
 def _thresholds(scores: Scores) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ import click
 
 from trigemu.base.checkpoint import Checkpoint
 from trigemu.base.dask import dask_client
-from trigemu.base.errors import TrigemuError
+from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.base.mapping import Engine
 from trigemu.base.plugin_search import search_path
@@ -22,11 +22,14 @@ from trigemu.base.shown import Shown
 from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
+from trigemu.cli.point import OPTIONS as POINT, WorkingPoint
 from trigemu.cli.progress import events_bar
+from trigemu.emulation.plan import LackingError
 from trigemu.menus.menu import Menu, named_apart
+from trigemu.menus.prescales import ALL_COLUMNS
 from trigemu.menus.read import read_menu
 from trigemu.results.table import Page
-from trigemu.samples.catalogue import Catalogue, Errors, without_bad_files
+from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.samples.opening import open_catalogue
 from trigemu.samples.sample import Sample
 
@@ -64,8 +67,8 @@ class Processing:
             raise TrigemuError("--workers is for processes on this machine: a cluster has its own workers")
 
     @contextmanager
-    def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
-        """Start the engine, and open a `catalogue` with it; the engine stops at the end of the block."""
+    def started(self) -> Iterator[Engine]:
+        """Start the engine; it stops at the end of the block."""
         checkpoint = Checkpoint(self.checkpoint) if self.checkpoint else None
         where = self.engine.partition(":")[2] or None
         local = nullcontext() if self.engine == LOCAL else dask_client(where, self.workers or cores())
@@ -76,13 +79,17 @@ class Processing:
             if engine.number == 0:
                 _report("the cluster has no workers yet: waiting for the first")
             try:
-                samples = open_catalogue(
-                    catalogue, executor=engine, skip_bad_files=self.skip_bad_files, tree=self.tree
-                )
-                yield engine, samples
+                yield engine
             finally:
                 if not client:
                     own_pool(self.workers or cores()).restart()
+
+    @contextmanager
+    def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
+        """Start the engine, and open a `catalogue` with it."""
+        with self.started() as engine:
+            skip = self.skip_bad_files
+            yield engine, open_catalogue(catalogue, executor=engine, skip_bad_files=skip, tree=self.tree)
 
 
 def _report(message: str) -> None:
@@ -147,37 +154,59 @@ processing = collects(Processing, "processing", *_OPTIONS)
 
 @dataclass(frozen=True)
 class Session(Processing):
-    """What a command reads and writes."""
+    """What a command reads and writes, and where its menus are run."""
 
     catalogue: Path | str | None
     plugin_path: tuple[Path, ...]
-    errors: Errors | None = None  # What fluctuates independently, where it is an option
+    point: WorkingPoint
     json_file: Path | None = None
     csv_file: Path | None = None
     files: tuple[Path, ...] = ()  # All files that the command writes
 
     def menus(self, *files: Path) -> list[Menu]:
-        """Read menus, with different names."""
-        return [*named_apart([read_menu(file, search_path(self.plugin_path)) for file in files])]
+        """Read menus, with different names, at the prescales and the crossing rate of the working point."""
+        folders = search_path(self.plugin_path)
+        return self.point.of_menus(named_apart([read_menu(file, folders) for file in files]))
+
+    def columns(self, file: Path) -> list[Menu]:
+        """Read a menu, at each column that is asked for; with a file of columns, by default at all."""
+        point = self.point
+        if point.prescales and not point.columns:
+            point = replace(point, columns=(ALL_COLUMNS,))
+        return point.of_columns(read_menu(file, search_path(self.plugin_path)))
 
     def run(
         self,
         menus: Sequence[Menu],
         task: Callable[..., T],
         read: Callable[[Catalogue], Iterable[Sample]] | None = None,
+        *,
+        reweight: bool = True,
     ) -> T:
-        """Return the result of a task on the samples, with the engine and the progress as its keywords; again
-        without files that turn out to be damaged.
+        """Return the result of a task on the menus and the samples, both at the working point, with the
+        engine and the progress as its keywords; again without files that turn out to be damaged.
 
         menus: no output may replace their files. read: lists the samples that the task reads, each once for
-        each pass; by default the background, twice if a menu has a budget.
+        each pass; by default the background, twice if a menu has a budget. reweight: False for a task that
+        sets the pile-up itself.
         """
+
+        def at_point(good: Catalogue) -> T:
+            try:
+                ready = self.point.at_point(menus, good, engine, advance, reweight)
+                return task(*ready, executor=engine, progress=advance)
+            except LackingError as error:
+                if self.point.skip_missing:
+                    raise
+                raise SampleError(f"{error}\n--skip-missing leaves these triggers out") from error
+
         with self.opened(self.catalogue) as (engine, samples):
-            samples = samples.with_errors(self.errors) if self.errors else samples
+            samples = samples.with_errors(self.point.errors)
             check_inputs(self.files, menus, samples)
             passes = read(samples) if read else samples.background * (1 + any(m.budgeted for m in menus))
-            with events_bar(passes, engine) as advance:
-                return without_bad_files(samples, lambda good: task(good, executor=engine, progress=advance))
+            further = samples.background * self.point.passes(menus)
+            with events_bar((*passes, *further), engine) as advance:
+                return without_bad_files(samples, at_point)
 
     def present(
         self, result: Shown, *further: Page | str, page: Page | None = None, lines: Iterable[object] = ()
@@ -188,20 +217,21 @@ class Session(Processing):
 
 #: Names of options of commands: files that are written, and files that are read.
 _WRITTEN = ("json_file", "csv_file", "junit", "markdown", "figure", "output", "explorer_file")
-_READ = ("menu", "old", "new", "config", "goals", "tolerances", "prescales", "profile", "scores")
+_READ = ("menu", "old", "new", "config", "goals", "tolerances", "profile", "scores")
 
 
 def session(command: F) -> F:
     """Add the options of `Session` to a command, and check that its outputs can be written and replace no
     input."""
     collected = collects(Session, "session", options.samples, *_OPTIONS, options.plugin_path)(command)
+    collected = collects(WorkingPoint, "point", *POINT)(collected)
 
     @functools.wraps(collected)
     def checked(*arguments: Any, **keywords: Any) -> Any:
         files = on_disk(*(keywords.get(name) for name in _WRITTEN))
         inputs = (keywords.get(name) for name in _READ)
         several = (*keywords.get("menus", ()), *keywords.get("profiles", ()))
-        check_outputs(files, (*inputs, *several, keywords["catalogue"]))
+        check_outputs(files, (*inputs, *several, keywords["catalogue"], keywords["prescales"]))
         return collected(*arguments, files=tuple(files), **keywords)
 
     return checked  # type: ignore[return-value]

@@ -26,6 +26,7 @@ from trigemu.emulation.engine import (
     over_background,
 )
 from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
+from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import (
     crossing_scale,
     half_scales,
@@ -112,7 +113,7 @@ def solve_budgets(
     menus = tuple(map(at_own_column, menus_of(menus)))
     if not any(menu.budgeted for menu in menus):
         return menus
-    catalogue = samples_of(catalogue, executor=executor)
+    catalogue = at_conditions(menus, samples_of(catalogue, executor=executor), executor, progress)
     plan = make_plan(menus)
     plan.check_background(catalogue)
     slots = sorted({bits[t.name] for menu, bits in zip(menus, plan.bits, strict=True) for t in menu.budgeted})

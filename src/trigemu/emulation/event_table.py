@@ -17,6 +17,7 @@ from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tabl
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, Task, over_background, over_samples
 from trigemu.emulation.plan import Plan, decide, make_plan
+from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import (
     crossing_scale,
     fitted_in,
@@ -258,7 +259,7 @@ def event_table(
     engine = engine_of(executor)
     input_menu = at_own_column(menu_of(menu))
     expression = None if fired is None else _expression(input_menu, fired)
-    catalogue = samples_of(catalogue, executor=engine)
+    catalogue = at_conditions([input_menu], samples_of(catalogue, executor=engine), engine, progress)
     selection = tuple(catalogue.sample(name) for name in samples) or catalogue.background
     (solved,) = solve_budgets(input_menu, catalogue, executor=engine, progress=progress)
     plan = make_plan([solved])

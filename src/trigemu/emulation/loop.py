@@ -41,6 +41,7 @@ from trigemu.emulation.engine import (
     over_background,
 )
 from trigemu.emulation.plan import Plan, decide, make_plan
+from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import (
     Counted,
     constant_in,
@@ -252,7 +253,7 @@ def emulate(
     engine = engine_of(executor)
     if not (input_menus := menus_of(menus)):
         raise TrigemuError("there is no menu to emulate: give at least one")
-    catalogue = samples_of(catalogue, executor=engine)
+    catalogue = at_conditions(input_menus, samples_of(catalogue, executor=engine), engine, progress)
     solved = solve_budgets(input_menus, catalogue, executor=engine, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)

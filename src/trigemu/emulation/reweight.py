@@ -14,6 +14,7 @@ weight fluctuates (`strata.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +26,7 @@ from trigemu.base.errors import SampleError, TrigemuError, number_of
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, check_needs, make_plan
+from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike, samples_of
@@ -202,6 +204,46 @@ def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
     )
     head = msgspec.structs.replace(table, luminosity_cm2s=luminosity_cm2s)
     return replace(catalogue, table=head, samples=samples)
+
+
+def at_conditions(
+    menus: Sequence[Menu], catalogue: Catalogue, executor: Any = None, progress: Progress | None = None
+) -> Catalogue:
+    """Return samples at the pile-up or the luminosity of the chosen columns of prescales of menus.
+
+    A luminosity of a column also gives the pile-up of crossings, in proportion to that of the samples.
+    Samples at another pile-up already, and samples of menus whose columns have neither, stay as they are.
+    """
+    of_menus = {conditions: menu for menu in menus if any(conditions := menu.columns.conditions)}
+    if not of_menus or catalogue.pileup:
+        return catalogue
+    if len(of_menus) > 1:
+        each = (
+            f"{menu.name}, column {menu.columns.chosen}: {_conditions_text(*conditions)}"
+            for conditions, menu in of_menus.items()
+        )
+        raise TrigemuError(
+            f"the columns are for different conditions, at which menus do not share their events "
+            f"({'; '.join(each)}): choose one with --pileup or --luminosity"
+        )
+    (((pileup, luminosity), menu),) = of_menus.items()
+    table = catalogue.table
+    if table.convention == "luminosity" and luminosity:
+        return at_luminosity(catalogue, luminosity)
+    if not pileup:
+        if not (table.mean_interactions and table.luminosity_cm2s):
+            raise SampleError(
+                f"{catalogue.path}: column {menu.columns.chosen!r} is for {_conditions_text(0, luminosity)}, "
+                f"and the pile-up there is not known: mean_interactions and luminosity_cm2s of the catalogue "
+                f"would give it; or give the pile-up of the column"
+            )
+        crossings = catalogue.crossing_rate_hz / menu.crossing_rate_hz
+        pileup = table.mean_interactions * luminosity / table.luminosity_cm2s * crossings
+    return at_pileup(catalogue, pileup, executor=executor, progress=progress)
+
+
+def _conditions_text(pileup: float, luminosity_cm2s: float) -> str:
+    return f"µ = {pileup:g}" if pileup else f"{luminosity_cm2s:g} cm⁻² s⁻¹"
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ from trigemu.emulation.event_table import (
 )
 from trigemu.emulation.loop import Emulation, counts_rejected
 from trigemu.emulation.plan import Plan, ThresholdLadder, bit_of_words, decide, make_plan, pack
+from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import fitted_in, half_scales, unseen_half
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_own_column
@@ -380,11 +381,11 @@ def score_pass(
     """Find the ranges of thresholds, and prepare a table whose events are read when they are asked for; the
     arguments are those of `score_table`."""
     engine = engine_of(executor)
-    catalogue = samples_of(catalogue, executor=engine)
+    input_menus = menus_of(menus)
+    catalogue = at_conditions(input_menus, samples_of(catalogue, executor=engine), engine, progress)
     signal_samples = [catalogue.sample(name) for name in names_of("the signals", signals)]
     if in_background := [sample.name for sample in signal_samples if sample in catalogue.background]:
         raise TrigemuError(f"{in_background[0]!r} is a background sample, which the table always includes")
-    input_menus = menus_of(menus)
     requested = _requested(input_menus, vary or {})
     solved = input_menus
     if any(menu.budgeted for menu in input_menus):  # scores alone need no prescales

@@ -25,6 +25,7 @@ from trigemu.base.fingerprint import fingerprint
 from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_tables
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.event_table import Columns, EventColumn, EventTable, join_columns
+from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.score_table import PLAIN_COLUMNS, Scores, ScoreTable, ThresholdRange
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue
@@ -217,7 +218,8 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
         If the file is not a score table, is damaged, or was made from other samples.
     """
     pyarrow = _pyarrow_for("reading")
-    menus, catalogue = menus_of(menus), samples_of(catalogue)
+    menus = menus_of(menus)
+    catalogue = at_conditions(menus, samples_of(catalogue))
     try:
         check_no_pipe(Path(path))
         with (

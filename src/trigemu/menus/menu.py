@@ -128,13 +128,18 @@ class PrescaleColumns:
     names : tuple of str
         The names of the columns.
     path : Path or None
-        The CSV file with the columns; None if they are part of the menu.
+        The file with the columns; None if they are part of the menu.
     sha256 : str or None
         The SHA-256 of that file.
     default : str or None
         The column that the menu names; it is used unless another is chosen.
     chosen : str or None
         The column whose prescales the triggers have; None: no column is chosen yet, and rates need one.
+    pileup, luminosity_cm2s : tuple of float
+        The mean number of interactions per crossing and the luminosity in cm⁻² s⁻¹ of each column; 0 is that
+        of the samples. Empty if no column has its own.
+    skipped : tuple of str
+        The names in rows of the file for which the menu has no trigger.
     """
 
     names: tuple[str, ...] = ()
@@ -142,11 +147,21 @@ class PrescaleColumns:
     sha256: str | None = None
     default: str | None = None
     chosen: str | None = None
+    pileup: tuple[float, ...] = ()
+    luminosity_cm2s: tuple[float, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     @property
     def file(self) -> dict[str, str | None] | None:
-        """The path and the SHA-256 of the CSV file, for documents; None if there is none."""
+        """The path and the SHA-256 of that file, for documents; None if there is none."""
         return {"path": str(self.path), "sha256": self.sha256} if self.path else None
+
+    @property
+    def conditions(self) -> tuple[float, ...]:
+        """The pile-up and the luminosity of the column that is used; 0 is that of the samples."""
+        column = self.chosen or self.default
+        number = self.names.index(column) if column else 0
+        return tuple(each[number] if column and each else 0.0 for each in (self.pileup, self.luminosity_cm2s))
 
 
 @dataclass(frozen=True)

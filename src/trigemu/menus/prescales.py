@@ -1,7 +1,8 @@
-"""Columns of prescales, typically one for each luminosity: in the menu, or in a CSV file.
+"""Columns of prescales, typically one for each luminosity: in the menu, in a CSV file, or in XML of CMS.
 
     [menu]                                          name,2.0e34,1.5e34
-    prescale_columns = ["2.0e34", "1.5e34"]         G30,7.5,5
+    prescale_columns = ["2.0e34", "1.5e34"]         pileup,56,42
+    column_pileup = [56, 42]                        G30,7.5,5
     column = "2.0e34"                               RATE,0,0
 
     [[trigger]]
@@ -20,9 +21,10 @@ import hashlib
 import io
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from xml.parsers import expat
 
 from trigemu.base import toml_text
 from trigemu.base.errors import MAX_PROBLEMS, TrigemuError, excerpt, few_of, listed, nearest
@@ -42,7 +44,17 @@ _NAMED = 3
 #: Columns that a message names.
 _LISTED = 20
 
-#: Name of a trigger → line and prescales of its row.
+#: Headings of the names of triggers, in lower case: of trigemu and in tables of CMS. What is to the left of
+#: them, such as the bit of each trigger, is not read.
+_NAME = ("name", "algo name", "algo/prescale-index")
+#: Headings of columns of remarks, in lower case, which are not read.
+_REMARKS = ("comment", "comments", "remark", "remarks")
+#: Rows of a file with the pile-up and the luminosity of each column.
+CONDITIONS = ("pileup", "luminosity_cm2s")
+
+#: Line and cells of a row.
+Cells = tuple[int, list[str]]
+#: Name in a row → line and values.
 Rows = dict[str, tuple[int, tuple[float, ...]]]
 
 
@@ -65,12 +77,31 @@ def name_mistakes(names: Sequence[str]) -> Iterator[str]:
             yield f"two columns are called {name!r}"
 
 
-def read_prescales(menu: Menu, path: Path) -> Menu:
-    """Return the menu with the prescale columns of a CSV file in place of its own."""
+def condition_mistake(value: float) -> str | None:
+    """Return the mistake in the pile-up or the luminosity of a column, or None."""
+    return (
+        None if 0 <= value < math.inf else f"{value:g}: expected a number above 0, or 0 for that of samples"
+    )
+
+
+def read_prescales(menu: Menu, path: Path, skip_missing: bool = False) -> Menu:
+    """Return the menu with the prescale columns of a file in place of its own.
+
+    The file is a CSV file, also with further columns to the left of the names, as in tables of CMS; or the
+    XML of the CMS global trigger, whose rows have the name or the bit of a trigger (`stored`).
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    path : Path
+        The file.
+    skip_missing : bool
+        Whether to skip rows for which the menu has no trigger.
+    """
     try:
         content = read_bounded(path)
-        lines = io.StringIO(content.decode("utf-8-sig"), newline="").readlines()
-        names, rows, problems = _parse(lines)
+        table = _xml_rows(path, content) if content.lstrip().startswith(b"<") else _csv_rows(content)
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -78,51 +109,124 @@ def read_prescales(menu: Menu, path: Path) -> Menu:
     except csv.Error as error:
         raise TrigemuError(f"cannot read {path}: it is not a CSV file: {error}") from None
     known = {trigger.name for trigger in menu.triggers}
-    for name in [name for name in rows if name not in known][:MAX_PROBLEMS]:
+    conditions = [name for name in CONDITIONS if name not in known]
+    bits = {t.stored: t.name for t in menu.triggers if t.stored and t.stored not in known}
+    names, rows, problems = _parse(table, conditions, bits)
+    own = {name: rows.pop(name)[1] for name in conditions if name in rows}
+    unknown = [name for name in rows if name not in known]
+    for name in [] if skip_missing else unknown[:MAX_PROBLEMS]:
         message = f"the menu {menu.path} has no trigger {excerpt(name)!r}{nearest(name, known)}"
         problems.append((rows[name][0], message))
     missing = [f"{t.name!r} ({t.place})" for t in menu.enabled if t.name not in rows]
     if missing and not problems:
         named = f"trigger{'s' * (len(missing) > 1)} {few_of(missing, _NAMED)}"
         one = "each enabled trigger needs one, with 1 if it is not prescaled"
-        problems.append((len(lines), f"no row for {named}: {one}"))
+        problems.append((table[-1][0] if table else 1, f"no row for {named}: {one}"))
     if problems:
-        raise TrigemuError(listed([f"{path}:{line}: {text}" for line, text in sorted(problems)]))
+        remedy = "\n--skip-missing skips rows without a trigger" if unknown and not skip_missing else ""
+        raise TrigemuError(listed([f"{path}:{line}: {text}" for line, text in sorted(problems)]) + remedy)
     triggers = []
     for trigger in menu.triggers:
         _, prescales = rows.get(trigger.name, (0, trigger.prescales))
         factor = own_prescale(trigger.description, menu.crossing_rate_hz) if trigger.name in rows else 1.0
         triggers.append(replace(trigger, prescales=tuple(prescale * factor for prescale in prescales)))
-    columns = PrescaleColumns(names, path, hashlib.sha256(content).hexdigest())
+    sha256 = hashlib.sha256(content).hexdigest()
+    pileup, luminosity = (own.get(name, ()) for name in CONDITIONS)
+    columns = PrescaleColumns(
+        names, path, sha256, pileup=pileup, luminosity_cm2s=luminosity, skipped=tuple(unknown)
+    )
     return replace(menu, triggers=tuple(triggers), columns=columns)
 
 
-def _parse(lines: Sequence[str]) -> tuple[tuple[str, ...], Rows, list[tuple[int, str]]]:
-    """Return the names of the columns, the rows, and the mistakes as (line, message)."""
-    reader = csv.reader(lines, strict=True)
-    first, *names = [cell.strip() for cell in next(reader, [""])] or [""]
-    if first != "name" or not names:
-        return (), {}, [(1, "expected a header: 'name', then the names of columns, as in name,2.0e34,1.5e34")]
-    problems = [(1, mistake) for mistake in name_mistakes(names)]
+def _csv_rows(content: bytes) -> list[Cells]:
+    """Return the rows of a CSV file that are not empty."""
+    reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+    rows = ((reader.line_num, [cell.strip() for cell in row]) for row in reader)
+    return [(line, cells) for line, cells in rows if any(cells)]
+
+
+def _xml_rows(path: Path, content: bytes) -> list[Cells]:
+    """Return the columns and the rows of the prescales in the run settings of the CMS global trigger. A
+    document type, which could define entities, is refused."""
+    parser, inside = expat.ParserCreate(), False
+    texts: list[tuple[int, list[str]]] = []
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal inside
+        inside = attributes.get("id") == "prescales" if tag == "param" else inside
+        if inside and tag in ("columns", "row"):
+            texts.append((parser.CurrentLineNumber, []))
+            parser.CharacterDataHandler = texts[-1][1].append
+
+    def end(tag: str) -> None:
+        parser.CharacterDataHandler = None
+
+    def refuse(*_: object) -> None:
+        raise TrigemuError(
+            f"{path}:{parser.CurrentLineNumber}: a DOCTYPE, which no prescales need: remove it"
+        )
+
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise TrigemuError(f"{path}:{error.lineno}: not valid XML: {expat.ErrorString(error.code)}") from None
+    except (LookupError, ValueError) as error:  # of an encoding that needs one of Python's codecs
+        raise TrigemuError(f"{path}: {error}; save it as UTF-8") from None
+    if not texts:
+        raise TrigemuError(f'{path}: no <param id="prescales"> with <columns> and <row>, as CMS writes them')
+    return [(line, [cell.strip() for cell in "".join(parts).split(",")]) for line, parts in texts]
+
+
+def _parse(
+    table: Sequence[Cells], conditions: Sequence[str], bits: Mapping[str, str]
+) -> tuple[tuple[str, ...], Rows, list[tuple[int, str]]]:
+    """Return the names of the columns, the rows, and the mistakes as (line, message). bits: the name of the
+    trigger of each bit."""
+    start = next((i for i, (_, cells) in enumerate(table) if _heading(cells)), None)  # after a title
+    if start is None:
+        expected = "'name', then the names of columns, as in name,2.0e34,1.5e34 or Index,Name,2.0e34,1.5e34"
+        return (), {}, [(1, f"expected a header: {expected}")]
+    line, head = table[start]
+    first = _heading(head)[0]
+    used = [any(place < len(cells) and cells[place] for _, cells in table) for place in range(len(head))]
+    places = [i for i in range(first + 1, len(head)) if used[i] and head[i].lower() not in _REMARKS]
+    names = tuple(head[place] for place in places)
+    problems = [(line, mistake) for mistake in name_mistakes(names)]
     rows: Rows = {}
-    for cells in filter(None, reader):
-        line, (name, *values) = reader.line_num, [cell.strip() for cell in cells]
-        if len(values) != len(names):
-            problems.append((line, f"trigger {name!r} has {len(values)} prescales for {len(names)} columns"))
+    for line, cells in table[start + 1 :]:
+        name = cells[first] if first < len(cells) else ""
+        name = bits.get(name, name)
+        values = [cells[place] for place in places if place < len(cells)]
+        if not name:
+            if any(text not in ("", "0") for text in values):
+                problems.append((line, "a row with prescales has no name"))
+        elif len(values) < len(names) or any(cells[len(head) :]):
+            problems.append(
+                (line, f"trigger {name!r} has {len(cells) - 1 - first} prescales for {len(names)} columns")
+            )
         elif name in rows:
             problems.append((line, f"trigger {name!r} already has a row (line {rows[name][0]})"))
         else:
             numbers = []
+            is_condition = name in conditions
             for column, text in zip(names, values, strict=True):
                 try:
-                    numbers.append(float(text))
-                    wrong = prescale_mistake(numbers[-1])
+                    numbers.append(float(text or "0") if is_condition else float(text))
+                    wrong = (condition_mistake if is_condition else prescale_mistake)(numbers[-1])
                 except ValueError:
                     wrong = f"{text!r} is not a number"
                 if wrong:
-                    problems.append((line, f"trigger {name!r}, column {column!r}: {wrong}"))
+                    what = name if is_condition else f"trigger {name!r}"
+                    problems.append((line, f"{what}, column {column!r}: {wrong}"))
             rows[name] = line, tuple(numbers)
-    return tuple(names), rows, problems
+    return names, rows, problems
+
+
+def _heading(cells: Sequence[str]) -> list[int]:
+    """Return the place of the names of triggers in a heading; none if a row is not a heading."""
+    return [i for i, cell in enumerate(cells) if cell.lower() in _NAME and any(cells[i + 1 :])][:1]
 
 
 def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
@@ -175,5 +279,20 @@ def no_column(menu: Menu) -> str:
     key = "" if columns.path else f"write column = {toml_text.value(columns.names[0])} under [menu], or "
     return (
         f"{columns.path or menu.path} has columns of prescales, and rates need one of them: {key}choose with "
-        f"--column (of run, compare and live) from {few_of(columns.names, _LISTED)}"
+        f"--column from {few_of(columns.names, _LISTED)}"
     )
+
+
+def at_crossing_rate(menu: Menu, crossing_rate_hz: float) -> Menu:
+    """Return the menu at another crossing rate; the rates of `random` triggers stay."""
+
+    def at(trigger: Trigger) -> Trigger:
+        own = own_prescale(trigger.description, menu.crossing_rate_hz)
+        ratio = own_prescale(trigger.description, crossing_rate_hz) / own
+        return replace(
+            trigger, prescale=trigger.prescale * ratio, prescales=tuple(p * ratio for p in trigger.prescales)
+        )
+
+    if crossing_rate_hz == menu.crossing_rate_hz:
+        return menu
+    return replace(menu, crossing_rate_hz=crossing_rate_hz, triggers=tuple(map(at, menu.triggers)))

@@ -36,7 +36,7 @@ from trigemu.menus.checks import (
     try_known,
 )
 from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
-from trigemu.menus.prescales import name_mistakes, prescale_mistake
+from trigemu.menus.prescales import condition_mistake, name_mistakes, prescale_mistake
 from trigemu.menus.warnings import unit_mistake
 from trigemu.observables.hardware_scales import read_integers
 from trigemu.observables.selections import Scope, read_scope
@@ -90,6 +90,13 @@ class MenuTable(TomlTable, frozen=True):
         The names of the columns of prescales; `prescales` of each trigger has one value for each.
     column : str or None
         The column whose prescales are used unless another is chosen. Rates of a menu with columns need one.
+    column_pileup : tuple of float
+        The mean number of interactions per crossing of each of the `prescale_columns`, to which samples of
+        crossings are reweighted; 0: that of the samples.
+    column_luminosity_cm2s : tuple of float
+        The luminosity in cm⁻² s⁻¹ of each of the `prescale_columns`; 0: that of the samples. Samples of
+        interactions are scaled to it; samples of crossings are reweighted to the pile-up that they have at
+        it, unless the column has one in `column_pileup`.
     levels : tuple of str
         The names of the trigger levels, in the order in which they decide.
     """
@@ -100,6 +107,8 @@ class MenuTable(TomlTable, frozen=True):
     plugins: tuple[str, ...] = ()
     prescale_columns: tuple[str, ...] = ()
     column: str | None = None
+    column_pileup: tuple[float, ...] = ()
+    column_luminosity_cm2s: tuple[float, ...] = ()
     levels: tuple[str, ...] = ()
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -108,6 +117,11 @@ class MenuTable(TomlTable, frozen=True):
         if self.column is not None and self.column not in self.prescale_columns:
             known = nearest(self.column, self.prescale_columns) if self.prescale_columns else "; it has none"
             yield "column", f"column = {quoted(self.column)}: not one of the prescale_columns{known}"
+        for key in ("column_pileup", "column_luminosity_cm2s"):
+            values, n = getattr(self, key), len(self.prescale_columns)
+            if values and len(values) != n:
+                yield key, f"{key}: {len(values)} for the {n} prescale_columns"
+            yield from ((key, f"{key}: {wrong}") for value in values if (wrong := condition_mistake(value)))
         if not all(self.levels) or len(set(self.levels)) < len(self.levels):
             yield "levels", f"levels = {list(self.levels)}: give each level a different name"
 
@@ -238,7 +252,12 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
         order=order,
         path=Path(path),
         sha256=document.sha256,
-        columns=PrescaleColumns(head.prescale_columns, default=head.column),
+        columns=PrescaleColumns(
+            head.prescale_columns,
+            default=head.column,
+            pileup=head.column_pileup,
+            luminosity_cm2s=head.column_luminosity_cm2s,
+        ),
         levels=head.levels,
     )
 

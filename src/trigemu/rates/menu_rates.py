@@ -343,7 +343,9 @@ def emulation_of(
 def column_rates(
     menu: MenuLike, columns: str | Sequence[str], catalogue: SamplesLike = None, *, executor: Any = None
 ) -> ColumnRates:
-    """Compute the rates of a menu for several columns of prescales, from one pass.
+    """Compute the rates of a menu for several columns of prescales.
+
+    Each column is at its own pile-up or luminosity, if it has one; the others share a pass over the events.
 
     Parameters
     ----------
@@ -366,13 +368,24 @@ def column_rates(
     """
     menu = menu_of(menu)
     names = chosen_columns(menu, names_of("the columns", columns))
-    emulation = emulation_of([at_column(menu, name) for name in names], catalogue, executor)
-    return rates_of_columns(emulation)
+    return rates_of_columns([at_column(menu, name) for name in names], catalogue, executor=executor)
 
 
-def rates_of_columns(emulation: Emulation) -> ColumnRates:
-    """Compute the rates of the menus of an emulation, by the column of prescales that is chosen in each."""
-    return ColumnRates({str(menu.columns.chosen): rates_of(emulation, menu) for menu in emulation.menus})
+def rates_of_columns(
+    menus: Sequence[Menu],
+    catalogue: SamplesLike = None,
+    *,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> ColumnRates:
+    """Compute the rates of a menu at several columns of prescales, by the name of the column, each at its
+    pile-up or luminosity. Columns without one share a pass over the events."""
+    rates: dict[str, MenuRates] = {}
+    for conditions in dict.fromkeys(menu.columns.conditions for menu in menus):
+        same = [menu for menu in menus if menu.columns.conditions == conditions]
+        emulation = emulation_of(same, catalogue, executor, progress)
+        rates |= {str(menu.columns.chosen): rates_of(emulation, menu) for menu in emulation.menus}
+    return ColumnRates({name: rates[name] for menu in menus if (name := str(menu.columns.chosen))})
 
 
 def run(menu: MenuLike, catalogue: SamplesLike = None, *, executor: Any = None) -> MenuRates:

@@ -15,7 +15,9 @@ from trigemu import __version__
 from trigemu.base.errors import bounded_stem
 from trigemu.results.documents import Histograms, left_out
 from trigemu.results.exports import Band, Described, as_set, correction
+from trigemu.results.notes import points
 from trigemu.results.numbers import count, with_unit
+from trigemu.results.rates import working_point
 from trigemu.results.table import Column, Page, Row, RowStyle, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.efficiency import Efficiencies, Turnon, ratios_to
@@ -290,7 +292,10 @@ class EfficienciesView(View[Efficiencies]):
 
     def document(self, result: Efficiencies) -> dict[str, Any]:
         catalogue = result.catalogue
-        menus = [{"name": m.name, "path": str(m.path), "sha256": m.sha256} for m in result.menus]
+        menus = [
+            {"name": m.name, "path": str(m.path), "sha256": m.sha256, "point": working_point(m, catalogue)}
+            for m in result.menus
+        ]
         return {
             "samples": list(result.samples),
             "require": result.require,
@@ -352,6 +357,7 @@ def _notes(result: Efficiencies, with_bins: bool) -> Iterator[str]:
     for turnon in result.turnons:
         if not turnon.events.any():
             yield f"{turnon.profile.observable} has no value within its bins where {turnon.category}."
+    yield from points(result.menus, result.catalogue)
     yield from (f"Warning: {warning}." for warning in result.warnings)
 
 

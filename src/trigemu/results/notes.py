@@ -3,6 +3,7 @@ sample the rates are from, and what a user should know before using them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -25,7 +26,9 @@ class Note(NamedTuple):
     "budget": what explains that column or mark; "rates": anything else."""
 
     text: str
-    about: Literal["menu", "rejection", "column", "events", "unseen", "few", "budget", "rates"] = "rates"
+    about: Literal[
+        "menu", "rejection", "column", "conditions", "events", "unseen", "few", "budget", "rates"
+    ] = "rates"
 
 
 def texts(notes: Iterable[Note]) -> Iterator[str]:
@@ -84,7 +87,7 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
     """Yield the notes below the rates of a menu."""
     yield Note("")
     yield from source(result.menu, result.catalogue)
-    yield Note(f"±: statistical errors only. {conditions(result.menu, result.catalogue)}")
+    yield Note(f"±: statistical errors only. {conditions(result.menu, result.catalogue)}", "conditions")
     yield Note("Events: those in the total; N_eff: effective number of independent interactions.", "events")
     for before, level in pairwise(result.levels):
         if level.rejection is not None:
@@ -100,7 +103,8 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
             f"Pile-up: crossings reweighted from µ = {pileup.before:.4g} to {pileup.mean:g} (Poisson; their "
             f"mean is then {pileup.after:.4g}), and by a factor of {pileup.factor:.4g}: the crossing rate is "
             f"kept. Effective number of crossings: {short(pileup.effective_events)}, before "
-            f"{short(pileup.effective_before)}."
+            f"{short(pileup.effective_before)}.",
+            "conditions",
         )
         if not pileup.known:
             yield Note(
@@ -108,7 +112,9 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
                 "the sample's own distribution is divided out, and the errors include its fluctuations."
             )
     if result.menu.columns.chosen:
-        yield Note(f"Prescales: those of column {result.menu.columns.chosen}.", "column")
+        off = [trigger.name for trigger in result.menu.triggers if trigger.prescale == math.inf]
+        listed = f" Off: {few_of(off, _NAMED)}." if off else ""
+        yield Note(f"Prescales: those of column {result.menu.columns.chosen}.{listed}", "column")
     if result.menu.left_out:
         triggers = f"{len(result.menu.left_out)} of {len(result.menu.left_out) + len(result.menu.triggers)}"
         yield Note(
@@ -138,19 +144,35 @@ def wholes(result: MenuRates) -> list[Rate]:
 
 def conditions(menu: Menu, catalogue: Catalogue) -> str:
     """Return a sentence with the mean number of interactions and the luminosity of a sample."""
+    mean, luminosity = at_conditions(menu, catalogue)
+    if mean is None:
+        return f"Luminosity: {luminosity:g} cm⁻² s⁻¹." if luminosity else ""
+    text = f"µ = {mean:.3g} interactions a crossing"
+    if luminosity:
+        rate = in_unit(menu.crossing_rate_hz, 0.0)
+        text += f", which is {luminosity:.2e} cm⁻² s⁻¹ if {rate} of crossings collide"
+    return f"{text}."
+
+
+def points(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[str]:
+    """Yield the column of prescales and the pile-up of each menu that is not run as it is written, on samples
+    as they are."""
+    for menu in menus:
+        column = f", column {menu.columns.chosen}" if menu.columns.chosen else ""
+        if column or catalogue.pileup:
+            yield f"Menu {menu.name}{column}. {conditions(menu, catalogue)}".rstrip()
+
+
+def at_conditions(menu: Menu, catalogue: Catalogue) -> tuple[float | None, float | None]:
+    """Return the mean number of interactions and the luminosity at which a menu is run, if they are known."""
     table, pileup = catalogue.table, catalogue.pileup
     luminosity, of_sample = table.luminosity_cm2s, table.mean_interactions
     if table.convention == "luminosity":
-        return f"Luminosity: {luminosity:g} cm⁻² s⁻¹." if luminosity else ""
+        return None, luminosity
     mean = pileup.mean if pileup else of_sample
-    if mean is None:
-        return ""
-    text = f"µ = {mean:.3g} interactions a crossing"
-    if luminosity and of_sample:
-        rate = in_unit(menu.crossing_rate_hz, 0.0)
-        scaled = luminosity * (mean / of_sample) * (menu.crossing_rate_hz / catalogue.crossing_rate_hz)
-        text += f", which is {scaled:.2e} cm⁻² s⁻¹ if {rate} of crossings collide"
-    return f"{text}."
+    if mean is None or not (luminosity and of_sample):
+        return mean, None
+    return mean, luminosity * (mean / of_sample) * (menu.crossing_rate_hz / catalogue.crossing_rate_hz)
 
 
 def half_used(result: MenuRates) -> Iterator[Note]:
@@ -192,7 +214,7 @@ def solutions(menu: Menu) -> Iterator[Note]:
 
 
 #: Notes with the name of the menu that they are about, if others lack them.
-_OF_ONE = ("menu", "rejection", "column", "unseen")
+_OF_ONE = ("menu", "rejection", "column", "conditions", "unseen")
 
 
 def notes_of_several(listed: Mapping[str, Iterable[Note]]) -> Iterator[str]:

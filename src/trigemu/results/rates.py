@@ -11,7 +11,7 @@ from trigemu.counting.quantities import LISTED, MEANINGS
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import ColumnRates, MenuRates, Rate, TriggerRates
 from trigemu.results.documents import left_out, record
-from trigemu.results.notes import legend, notes, notes_of_several, texts
+from trigemu.results.notes import at_conditions, legend, notes, notes_of_several, texts
 from trigemu.results.numbers import (
     EVENTS,
     count,
@@ -225,6 +225,7 @@ def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> d
     of_interactions = catalogue.table.convention == "luminosity"
     return {
         "version": __version__,
+        "point": working_point(menu, catalogue),
         "menu": {"path": str(menu.path), "sha256": menu.sha256} | column,
         "catalogue": {
             "path": str(catalogue.path),
@@ -236,6 +237,20 @@ def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> d
         "samples": files,
         "plugins": {plugin.name: plugin.sha256 for plugin in menu.plugins},
         "models": dict(models),
+    }
+
+
+def working_point(menu: Menu, catalogue: Catalogue) -> dict[str, Any]:
+    """Return where a menu is run, for documents."""
+    pileup, luminosity = at_conditions(menu, catalogue)
+    return {
+        "menu": menu.name,
+        "column": menu.columns.chosen,
+        "crossing_rate_hz": menu.crossing_rate_hz,
+        "pileup": pileup,
+        "luminosity_cm2s": luminosity,
+        "samples": catalogue.table.name,
+        "errors": catalogue.errors,
     }
 
 
@@ -253,7 +268,13 @@ def _level_table(result: MenuRates, level: str | None) -> Table:
     return table
 
 
-_COLUMN = Column("column", "key", "column", "The name of the column of prescales.")
+_COLUMN = (
+    Column("column", "key", "column", "The name of the column of prescales."),
+    Column("pileup", "number", None, "The mean number of interactions per crossing; null if unknown."),
+    Column("luminosity_cm2s", "number", None, "The luminosity in cm⁻² s⁻¹; null if unknown."),
+)
+#: What notes on several columns leave out.
+_OTHER = ("column", "events")
 
 
 class ColumnRatesView(View[ColumnRates]):
@@ -262,43 +283,61 @@ class ColumnRatesView(View[ColumnRates]):
         return f"of {', '.join(map(name, menus))}: {count(len(result), 'column')} of prescales"
 
     def page(self, result: ColumnRates) -> Page:
-        """Each trigger and group has a line per column."""
-        menu, lines = _menu(result), {column: _lines(rates) for column, rates in result.items()}
-        key, *others = columns(with_levels=False)
-        table = Table((key, _COLUMN, *others))
-        printed = dict.fromkeys(line for of_column in lines.values() for line in of_column)
-        switched = ((trigger.name, trigger.prescales) for trigger in menu.triggers)
-        triggers: list[tuple[str, RowStyle]]
-        triggers = [(n, "plain") for n, prescales in switched if prescales or (n, "plain") in printed]
-        for label, style in dict.fromkeys((*triggers, *printed)):
-            if style == "summary":
-                table.add_gap()
-            for number, (column, of_column) in enumerate(lines.items()):
-                values = of_column.get((label, style), {"prescale": "off"})
-                table.add_record({**values, "column": column, "name": "" if number else label}, style)
-        listed = {c: [n for n in notes(rates) if n.about != "column"] for c, rates in result.items()}
+        """A row for each trigger and group, with its prescale and its total rate at each column."""
+        menu, (first, *others) = _menu(result), result.values()
+        if not others:
+            return MenuRatesView().page(first)
+        table = Table((COLUMNS[0], *(part for c in result for part in _at_column(c))))
+        points = {c: working_point(rates.menu, rates.catalogue) for c, rates in result.items()}
+        for key, heading in (("pileup", "µ"), ("luminosity_cm2s", "cm⁻² s⁻¹")):
+            if len({point[key] for point in points.values()}) > 1:
+                texts_of = {f"total {c}": f"{point[key] or 0:.3g}" for c, point in points.items()}
+                table.add_record({"name": heading, **texts_of})
+        if table.rows:
+            table.add_gap()
+        known = {c: {t.name: t for t in rates.triggers} for c, rates in result.items()}
+        for trigger in menu.triggers:
+            if trigger.prescales or any(trigger.name in triggers for triggers in known.values()):
+                _add(table, trigger.name, {c: triggers.get(trigger.name) for c, triggers in known.items()})
+        known = {c: {g.name: g for g in rates.groups} for c, rates in result.items()}
+        for group in dict.fromkeys(key for groups in known.values() for key in groups):
+            _add(table, f"group {group}", {c: groups.get(group) for c, groups in known.items()}, "group")
+        table.add_gap()
+        for number, level in enumerate(menu.levels):
+            of_level = {f"total {c}": rates.levels[number].rate for c, rates in result.items()}
+            table.add_record({"name": f"level {level}", **of_level}, "summary")
+        of_menu = {f"total {c}": rates.rate for c, rates in result.items()}
+        table.add_record({"name": f"menu {menu.name}", **of_menu}, "summary")
+        listed = {c: [n for n in notes(rates) if n.about not in _OTHER] for c, rates in result.items()}
         return Page([table], [*notes_of_several(listed)])
 
     def table(self, result: ColumnRates) -> Table:
         of_columns = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
-        records = ({"column": c} | row(trigger) for c, trigger in of_columns)
-        return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
+        records = (_of_column(result, c) | row(trigger) for c, trigger in of_columns)
+        return Table.of((*_COLUMN, *columns(bool(_menu(result).levels))), records)
 
     def csv_table(self, result: ColumnRates) -> Table:
-        """The lines of `run` for each column, which begin with its name."""
+        """The lines of `run` for each column, which begin with its name, its pile-up and its luminosity."""
         tables = {c: MenuRatesView().csv_table(rates) for c, rates in result.items()}
-        records = ({"column": c, **line.values} for c, table in tables.items() for line in table.rows)
-        return Table.of((_COLUMN, *columns(bool(_menu(result).levels))), records)
+        records = (
+            _of_column(result, c) | {**line.values} for c, table in tables.items() for line in table.rows
+        )
+        return Table.of((*_COLUMN, *columns(bool(_menu(result).levels))), records)
 
     def document(self, result: ColumnRates) -> dict[str, Any]:
         """Each column is as in `run`, without what all share, and with the triggers that are off in it."""
         documents = {c: MenuRatesView().document(rates) for c, rates in result.items()}
         keys = ("menu", "triggers", "groups", "overlap", "warnings")
         each = [
-            {"column": c, "off": _off(result[c].menu, c)} | {key: document[key] for key in keys}
+            {"column": c, "point": document["provenance"].pop("point"), "off": _off(result[c].menu, c)}
+            | {key: document[key] for key in keys}
             for c, document in documents.items()
         ]
         first = next(iter(documents.values()))
+        catalogues = [document["provenance"]["catalogue"] for document in documents.values()]
+        for key in ("luminosity_cm2s", "pileup"):  # each column may have its own
+            if len({str(catalogue[key]) for catalogue in catalogues}) > 1:
+                del catalogues[0][key]
         shared = {key: value for key, value in first.items() if key not in keys}
         models = {path: sha256 for rates in result.values() for path, sha256 in rates.models.items()}
         shared["provenance"] |= {"prescales": _menu(result).columns.file, "models": models}
@@ -320,3 +359,26 @@ def _off(menu: Menu, column: str) -> list[str]:
     """List the triggers whose prescale in a column switches them off."""
     number = menu.columns.names.index(column)
     return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
+
+
+def _at_column(column: str) -> tuple[Column, Column]:
+    """Return the columns of the prescale and of the total rate at a column of prescales."""
+    prescale = Column(f"prescale {column}", "number", "prescale", text=prescale_text)
+    return prescale, Column(f"total {column}", "rate", column)
+
+
+def _of_column(result: ColumnRates, column: str) -> dict[str, Any]:
+    """Return the values that begin each line of a column in a file."""
+    pileup, luminosity = at_conditions(result[column].menu, result[column].catalogue)
+    return {"column": column, "pileup": pileup, "luminosity_cm2s": luminosity}
+
+
+def _add(
+    table: Table, name: str, of_columns: Mapping[str, TriggerRates | None], style: RowStyle = "plain"
+) -> None:
+    """Add the prescale and the total rate of a trigger or group at each column."""
+    values: dict[str, Any] = {"name": name}
+    for column, rates in of_columns.items():
+        values[f"total {column}"] = rates.total if rates else "off"
+        values[f"prescale {column}"] = rates and rates.prescale
+    table.add_record(values, style)

@@ -16,6 +16,7 @@ from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.plan import Plan, bit_of_words, check_needs, decide, make_plan
+from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import unseen_half
 from trigemu.menus.menu import Menu, named_apart
 from trigemu.menus.prescales import at_own_column
@@ -212,7 +213,7 @@ def efficiencies(
     menus, profiles = named_apart([*map(at_own_column, menus_of(menus))]), _plain(profiles)
     samples, triggers = names_of("the samples", samples), names_of("the triggers", triggers)
     categories = names_of("the categories", categories)
-    catalogue = samples_of(catalogue, executor=executor)
+    catalogue = at_conditions(menus, samples_of(catalogue, executor=executor), executor, progress)
     measured = [catalogue.sample(name) for name in dict.fromkeys(samples)]
     _check(menus, measured, bool(profiles), categories, triggers)
     require = measured[0].table.require if require is None else require

@@ -20,6 +20,7 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import Plan
+from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.score_table import Scores
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_own_column
@@ -247,7 +248,7 @@ def scan(
         emulation = catalogue.emulation(ready, bin=above)
         variants: dict[_Variant, Menu] = {}
     else:
-        catalogue = samples_of(catalogue, executor=executor)
+        catalogue = at_conditions([menu], samples_of(catalogue, executor=executor), executor, progress)
         if budgets:
             (menu,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
         ready = _at_first(menu, axis.steps)

@@ -18,8 +18,21 @@ from project import ROOT
 from toy_menus import as_toml, brute_force, menus
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, TrigemuError, emulate, open_catalogue, rates_of, read_menu, run
+from trigemu import (
+    Menu,
+    Steps,
+    TrigemuError,
+    column_rates,
+    emulate,
+    event_table,
+    open_catalogue,
+    rates_of,
+    read_menu,
+    run,
+    scan,
+)
 from trigemu.emulation.reweight import MIN_EFFECTIVE, at_luminosity, at_pileup
+from trigemu.menus.prescales import at_column
 from trigemu.samples.catalogue import Catalogue
 
 RANDOM = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1000.0\n'
@@ -310,3 +323,46 @@ def test_crossings_stay_at_their_luminosity() -> None:
     for wrong in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(TrigemuError, match="expected a number above 0"):
             at_luminosity(interactions(), wrong)
+
+
+COLUMNS = '[menu]\nprescale_columns = ["x", "y", "z"]\n{conditions}\n' + MET
+
+
+def at(folder: Path, column: str, conditions: str) -> Menu:
+    return at_column(menu_from(folder, COLUMNS.replace("{conditions}", conditions)), column)
+
+
+def test_each_column_is_at_its_own_pileup(tmp_path: Path) -> None:
+    """In every call that takes a menu; columns without one are at that of the samples."""
+    events = [event for n in range(8) for event in alike(n, 60, 40e6 * poisson(n, 2.0))]
+    catalogue = with_mean(crossing_catalogue({"a": events}), 2.0)
+    conditions = "column_pileup = [2.5, 0, 0]\ncolumn_luminosity_cm2s = [1e34, 0, 3e33]"
+    menu = menu_from(tmp_path, COLUMNS.replace("{conditions}", conditions))
+    catalogue = replace(catalogue, table=msgspec.structs.replace(catalogue.table, luminosity_cm2s=2e33))
+    found = column_rates(menu, "all", catalogue)
+    for column, mean in {"x": 2.5, "y": None, "z": 3.0}.items():
+        moved = catalogue if mean is None else at_pileup(catalogue, mean)
+        assert found[column].rate == run(at(tmp_path, column, ""), moved).rate
+        assert found[column].catalogue.pileup == moved.pileup
+        own = at_column(menu, column)
+        assert run(own, catalogue).rate == found[column].rate
+        assert run(own, at_pileup(catalogue, 2.2)).rate == run(own, at_pileup(catalogue, 2.2)).rate
+        (rates,) = scan(own, Steps("MET", (20.0,)), catalogue).points
+        assert rates.rate.hz == pytest.approx(
+            scan(at(tmp_path, column, ""), Steps("MET", (20.0,)), moved).points[0].rate.hz, rel=1e-12
+        )
+        table = event_table(own, catalogue).arrays()
+        assert (table["weight"] @ table["acceptance"]) == pytest.approx(found[column].rate.hz, rel=1e-9)
+    with pytest.raises(TrigemuError, match=r"different conditions.*column x: µ = 2.5; .*column z: 3e\+33 cm"):
+        emulate([at_column(menu, "x"), at_column(menu, "z")], catalogue)
+    unknown = crossing_catalogue({"a": events})
+    with pytest.raises(TrigemuError, match=r"column 'z' is for 3e\+33 cm.*, and the pile-up there is not"):
+        run(at_column(menu, "z"), unknown)
+
+
+def test_each_column_is_at_its_own_luminosity(tmp_path: Path) -> None:
+    conditions = "column_luminosity_cm2s = [2.5e34, 0, 5e33]"
+    menu = menu_from(tmp_path, COLUMNS.replace("{conditions}", conditions))
+    hz = {column: rates.rate.hz for column, rates in column_rates(menu, "all", interactions()).items()}
+    assert hz["x"] == pytest.approx(2.5 * hz["y"], rel=1e-12)
+    assert hz["z"] == pytest.approx(0.5 * hz["y"], rel=1e-12)

@@ -35,7 +35,7 @@ from trigemu import (
     solve_budgets,
 )
 from trigemu.counting.acceptance import acceptances
-from trigemu.menus.prescales import at_column, chosen_columns, read_prescales
+from trigemu.menus.prescales import at_column, at_crossing_rate, chosen_columns, read_prescales
 
 TEXT = """
 [menu]
@@ -298,3 +298,120 @@ def test_lines_may_end_in_any_way(tmp_path: Path) -> None:
     for end in ("\n", "\r\n", "\r"):
         (tmp_path / "p.csv").write_bytes(b"\xef\xbb\xbf" + end.join(["name,x", "A,1", "B,2", "R,3"]).encode())
         assert read_prescales(menu, tmp_path / "p.csv").columns.names == ("x",)
+
+
+def test_a_table_of_cms(tmp_path: Path) -> None:
+    """With a title, a number before each name, remarks, empty rows and columns, bits without a trigger, and
+    what is known of each column."""
+    table = (
+        "L1 prescales of a menu,,,,,\n"
+        "Index,Name,2p0E34,Emergency,Comment,\n"
+        "0,A,2,0,like this,\n"
+        ",,,,,\n"
+        "7,B,1,1,,\n"
+        "8,,0,0,,\n"
+        "9,R,0,4,,\n"
+        ",pileup,56.5,,,\n"
+        ",luminosity_cm2s,2e34,0,,\n"
+    )
+    menu = read(tmp_path, table)
+    assert menu.columns.names == ("2p0E34", "Emergency")
+    assert [t.prescales for t in menu.triggers] == [(2.0, 0.0), (1.0, 1.0), (0.0, 160_000.0), ()]
+    assert at_column(menu, "2p0E34").columns.conditions == (56.5, 2e34)
+    assert at_column(menu, "Emergency").columns.conditions == menu.columns.conditions == (0.0, 0.0)
+    bits = table.replace("Index,Name", "Bit,Algo name").replace("8,,0", "8,L1_OTHER,0")
+    with pytest.raises(TrigemuError, match=r"p.csv:6: .* no trigger 'L1_OTHER' .*\n--skip-missing skips"):
+        read(tmp_path, bits)
+    skipped = read_prescales(menu, tmp_path / "p.csv", skip_missing=True)
+    assert [t.prescales for t in skipped.triggers] == [t.prescales for t in menu.triggers]
+    assert skipped.columns.skipped == ("L1_OTHER",)
+
+
+SETTINGS = """<?xml version='1.0' encoding='UTF-8'?>
+<run-settings id="uGT">
+  <context id="uGtProcessor">
+    <param id="index" type="uint">2</param>
+    <param id="prescales" type="table">
+      <columns>algo/prescale-index,0, 1</columns>
+      <types>uint,uint,uint</types>
+      <rows>
+        <row>3,2,0</row> <!-- A -->
+        <row>B,1,1</row>
+        <row>R, 0, 4</row>
+      </rows>
+    </param>
+    <param id="finorMask" type="table"><rows><row>3,1</row></rows></param>
+  </context>
+</run-settings>
+"""
+
+
+def from_xml(folder: Path, text: str, **how: Any) -> Menu:
+    menu = menu_from(folder, TEXT.replace('name = "A"', 'name = "A"\nstored = "3"'))
+    (folder / "p.xml").write_text(text)
+    return read_prescales(menu, folder / "p.xml", **how)
+
+
+def test_run_settings_of_the_cms_global_trigger(tmp_path: Path) -> None:
+    """Rows have the name of a trigger, or its bit."""
+    menu = from_xml(tmp_path, SETTINGS)
+    assert menu.columns.names == ("0", "1")
+    assert [t.prescales for t in menu.triggers] == [(2.0, 0.0), (1.0, 1.0), (0.0, 160_000.0), ()]
+    more = SETTINGS.replace("</rows>", "<row>511,0,0</row></rows>", 1)
+    with pytest.raises(TrigemuError, match=r"p.xml:12: the menu .* has no trigger '511'"):
+        from_xml(tmp_path, more)
+    assert from_xml(tmp_path, more, skip_missing=True).columns.skipped == ("511",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("<row>B,1,1", "<row>A,1,1", r"p.xml:10: trigger 'A' already has a row \(line 9\)"),
+        ("<row>B,1,1", "<row>B,1", r"p.xml:10: trigger 'B' has 1 prescales for 2 columns"),
+        ("<row>B,1,1", "<row>B,one,1", r"p.xml:10: trigger 'B', column '0': 'one' is not a number"),
+        ("<row>B,1,1</row>", "", r"no row for trigger 'B'"),
+        ('id="prescales"', 'id="other"', r'p.xml: no <param id="prescales"> with <columns> and <row>'),
+        ("</context>", "", r"p.xml:16: not valid XML: mismatched tag"),
+        ("<run-", '<!DOCTYPE a [<!ENTITY b "c">]><run-', r"p.xml:2: a DOCTYPE, which no prescales need"),
+        ("UTF-8", "latin-99", r"p.xml: unknown encoding: latin-99; save it as UTF-8"),
+    ],
+)
+def test_mistakes_of_run_settings(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        from_xml(tmp_path, SETTINGS.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("csv", "message"),
+    [
+        ("Index,Name,x\n1,A,1\n2,B,1\n3,A,1\n", r"p.csv:4: trigger 'A' already has a row \(line 2\)"),
+        ("Index,Name,x\n1,A,1\n2,,5\n", r"p.csv:3: a row with prescales has no name"),
+        ("Index,Name,x\n1,A,1\n2\n", "p.csv:1|no row for"),
+        ("name,x\nA,1\nB,1\nR,1\npileup,-4\n", "p.csv:5: pileup, column 'x': -4: expected a number above 0"),
+        ("name,x\nA,1\nB,1\nR,1\npileup,much\n", "p.csv:5: pileup, column 'x': 'much' is not a number"),
+    ],
+)
+def test_mistakes_of_a_table_of_cms(tmp_path: Path, csv: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        read(tmp_path, csv)
+
+
+@pytest.mark.parametrize("key", ["column_pileup", "column_luminosity_cm2s"])
+def test_conditions_of_the_columns_of_a_menu(tmp_path: Path, key: str) -> None:
+    def with_key(value: str) -> Menu:
+        return menu_from(tmp_path, TEXT.replace("[menu]", f"[menu]\n{key} = {value}"))
+
+    conditions = at_column(with_key("[0, 30]"), "1e34").columns.conditions
+    assert conditions == ((30.0, 0.0) if key == "column_pileup" else (0.0, 30.0))
+    with pytest.raises(TrigemuError, match=f"{key}: 1 for the 2 prescale_columns"):
+        with_key("[30]")
+    with pytest.raises(TrigemuError, match=f"{key}: -1: expected a number above 0, or 0 for that of samples"):
+        with_key("[30, -1]")
+
+
+def test_another_crossing_rate(tmp_path: Path) -> None:
+    """Rates of `random` triggers stay, in each column."""
+    menu = at_crossing_rate(menu_from(tmp_path, TEXT), 30e6)
+    assert menu.crossing_rate_hz == 30e6
+    assert [t.prescale for t in menu.triggers] == [3.0, 7.0, pytest.approx(30_000.0), 1.0]
+    assert [at_column(menu, "1e34").trigger("R").prescale] == [pytest.approx(120_000.0)]

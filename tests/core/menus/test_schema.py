@@ -70,6 +70,8 @@ format = 1
 crossing_rate_hz = 40e6
 plugins = ["mine"]
 prescale_columns = ["low", "high"]
+column_pileup = [40.5, 0]
+column_luminosity_cm2s = [0, 1e34]
 column = "high"
 levels = ["L1", "HLT"]
 [integer.jet]

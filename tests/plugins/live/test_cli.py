@@ -6,6 +6,7 @@ import csv
 import io
 import json
 
+import pytest
 from command_checks import Run
 from commands import Place
 
@@ -29,7 +30,8 @@ def test_a_run(place: Place, trigemu: Run) -> None:
     assert document["menu"]["name"] == "menu"
     assert trigemu("run", "menu.toml", "--samples", "catalogue.toml", "--json", "run.json")[0] == 0
     of_run = json.loads((place.folder / "run.json").read_text())["provenance"]
-    assert document["provenance"] == of_run | {"prescales": None}
+    point = of_run["point"] | {"crossing_rate_hz": pytest.approx(1440 * 11245.5)}
+    assert document["provenance"] == of_run | {"prescales": None, "point": point}
     rows = {row["name"]: row for row in document["rows"]}
     assert rows["J30"]["before_hz"] > rows["J30"]["after_hz"] > 0
     assert sum(document["by_position"]["before"]) == sum(document["by_slot"]["before"])

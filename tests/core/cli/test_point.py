@@ -1,0 +1,137 @@
+"""The working point: the same options for every command that runs menus, in what it prints and writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from toys import toy_events, write_root
+
+Run = Callable[..., tuple[int, str]]
+COLUMNS = """
+[menu]
+prescale_columns = ["high", "low"]
+
+[[trigger]]
+name = "J30"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 30.0
+prescales = [4, 1]
+
+[[trigger]]
+name = "MET"
+kind = "threshold"
+observable = "met"
+above = 20.0
+prescales = [1, 0]
+"""
+ON = ("--samples", "catalogue.toml")
+#: Every command that runs a menu; most of them are of plugins.
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "run": ("menu.toml",),
+    "compare": ("menu.toml", "menu.toml"),
+    "scan": ("menu.toml", "--trigger", "J30", "--values", "30,40"),
+    "rates-vs": ("met", "menu.toml", "--bins", "0,20,1000"),
+    "efficiency": ("menu.toml", "--sample", "all", "--observable", "met", "--bins", "0,1000"),
+    "events": ("menu.toml", "-o", "events.parquet"),
+    "explore": ("menu.toml", "-o", "page.html"),
+    "report": ("menu.toml", "-o", "page.html"),
+    "gate": ("menu.toml", "menu.toml"),
+    "bench": ("menu.toml", "--events", "200", "--seconds", "0.1"),
+    "live": ("menu.toml", "--seconds", "0.2"),
+}
+WITH_JSON = ("run", "scan", "rates-vs", "efficiency", "gate", "bench", "live")
+
+
+@pytest.fixture
+def columns(place: Any) -> Any:
+    place.write("menu.toml", COLUMNS)
+    return place
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_menu_with_columns_needs_one(columns: Any, trigemu: Run, command: str) -> None:
+    """None of them runs it unprescaled."""
+    status, text = trigemu(command, *COMMANDS[command], *ON)
+    assert status == 2
+    assert 'rates need one of them: write column = "high" under [menu], or choose with --column' in text
+    status, text = trigemu(command, *COMMANDS[command], *ON, "--column", "hig")
+    assert status == 2
+    assert "unknown column 'hig'; did you mean 'high'" in text
+
+
+@pytest.mark.parametrize("command", WITH_JSON)
+def test_documents_say_where_a_menu_was_run(columns: Any, trigemu: Run, command: str) -> None:
+    options = ("--column", "low", "--crossing-rate", "30e6", "--errors", "events", "--json", "out.json")
+    status, text = trigemu(command, *COMMANDS[command], *ON, *options)
+    assert status == 0, text
+    found = points(json.loads((columns.folder / "out.json").read_text()))
+    menus = {"old", "new"} if command == "gate" else {"menu"}
+    assert {point.pop("menu") for point in found} == menus
+    assert (
+        found[0]
+        == found[-1]
+        == {
+            "column": "low",
+            "crossing_rate_hz": 30e6,
+            "pileup": None,
+            "luminosity_cm2s": None,
+            "samples": "toy",
+            "errors": "events",
+        }
+    )
+
+
+def points(document: Any) -> list[Any]:
+    """The different working points in a document."""
+    found: list[Any] = []
+    waiting = [document]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            found += [part["point"]] if "point" in part and part["point"] not in found else []
+        waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else []
+    return found
+
+
+def test_one_table_with_each_column_at_its_own_pileup(columns: Any, trigemu: Run) -> None:
+    numbered = enumerate(toy_events(17, 400))
+    events = [event | {"n_interaction": number % 8, "weight": 1.0} for number, event in numbered]
+    write_root(columns.folder / "all.root", events)
+    columns.write("menu.toml", COLUMNS.replace("[menu]", "[menu]\ncolumn_pileup = [2.5, 2]"))
+    status, text = trigemu("run", "menu.toml", *ON, "--column", "all", "--json", "a.json", "--csv", "a.csv")
+    assert status == 0, text
+    assert "µ = 2.5 interactions" in text
+    assert "µ = 2 interactions" in text
+    document = json.loads((columns.folder / "a.json").read_text())
+    assert [(c["column"], c["point"]["pileup"]) for c in document["columns"]] == [("high", 2.5), ("low", 2.0)]
+    lines = [line.split(",") for line in (columns.folder / "a.csv").read_text().splitlines()]
+    for column, mean in (("high", "2.5"), ("low", "2")):
+        alone = ("--column", column, "--pileup", mean, "--json", "b.json")
+        assert trigemu("run", "menu.toml", *ON, *alone)[0] == 0
+        (own,) = json.loads((columns.folder / "b.json").read_text())["columns"]
+        (of_all,) = (c for c in document["columns"] if c["column"] == column)
+        assert own == of_all
+        (total,) = (line for line in lines if line[0] == column and line[4] == "menu")
+        assert float(total[lines[0].index("total_hz")]) == own["menu"]["rate_hz"]
+
+
+def test_options_that_exclude_each_other(columns: Any, trigemu: Run) -> None:
+    status, text = trigemu("compare", *COMMANDS["compare"], *ON, "--column", "all")
+    assert (status, "expected one column; trigemu run takes several" in text) == (2, True)
+    status, text = trigemu("run", "menu.toml", *ON, "--pileup", "3", "--luminosity", "1e34")
+    assert (status, "--luminosity for samples of interactions: give one" in text) == (2, True)
+
+
+def test_rows_of_a_table_without_a_trigger(columns: Any, trigemu: Run) -> None:
+    columns.write("p.csv", "Index,Name,x\n1,J30,2\n2,L1_OTHER,1\n3,MET,0\n")
+    for command in ("run", "scan"):
+        given = (command, *COMMANDS[command], *ON, "--prescales", "p.csv", "--column", "x")
+        status, text = trigemu(*given)
+        assert (status, "p.csv:3: the menu menu.toml has no trigger 'L1_OTHER'" in text) == (2, True)
+        assert "--skip-missing skips rows" in text
+        status, text = trigemu(*given, "--skip-missing")
+        assert (status, "skipped rows without a trigger in menu.toml: L1_OTHER" in text) == (0, True), text
