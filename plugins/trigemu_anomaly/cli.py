@@ -17,6 +17,7 @@ from trigemu.cli.outputs import present
 from trigemu.cli.session import Session, session
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.table_files import check_event_file, write_events
+from trigemu.menus.menu import Menu
 from trigemu.results.table import Table
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
@@ -153,7 +154,7 @@ def inputs(card: Path, output: Path, names: tuple[str, ...], session: Session) -
     """
     check_event_file(output)
 
-    def written(good: Catalogue, executor: Any, progress: Progress) -> int:
+    def written(_: list[Menu], good: Catalogue, executor: Any, progress: Progress) -> int:
         table = input_table(card, good, names, executor)
         return write_events(output, table, __version__, progress)
 
@@ -177,7 +178,7 @@ def verify(
     writes such a file. The exit status is 1 if a score differs by more than 1e-4, or this part of it.
     """
 
-    def compared(good: Catalogue, executor: Any, progress: Progress) -> tuple[Table, str, int]:
+    def compared(_: list[Menu], good: Catalogue, executor: Any, progress: Progress) -> tuple[Table, str, int]:
         return compare_scores(input_table(card, good, names, executor), scores, progress)
 
     table, counts, wrong = session.run([], compared, lambda good: _read(good, names))
@@ -205,16 +206,15 @@ def compare(
 
     CARDS are those of networks and trees, and of y − Y(x). Efficiencies are of all events of a signal.
     """
-    beside = session.menus(menu)[0] if menu else None
-    setting = Setting(rate, requires, beside)
+
+    def compared(menus: list[Menu], good: Catalogue, **how: Any) -> Table:
+        return efficiencies(cards, Setting(rate, requires, menus[0] if menus else None), good, **how)
 
     def samples(good: Catalogue) -> list[Sample]:
         signals = [sample for sample in good.samples if sample.table.role == "signal"]
         return [*good.background, *signals] * len(cards)
 
-    table = session.run(
-        [beside] if beside else [], lambda good, **how: efficiencies(cards, setting, good, **how), samples
-    )
+    table = session.run(session.menus(menu) if menu else [], compared, samples)
     present([table], [])
 
 

@@ -208,8 +208,8 @@ class Parquet(Source):
         groups = [metadata.row_group(0) for metadata, _ in self._footers.values() if metadata.num_row_groups]
         columns = (group.column(i) for group in groups for i in range(group.num_columns))
         values = sum(column.num_values for column in columns if column.path_in_schema in leaves)
-        rows: int = groups[0].num_rows if groups else 0
-        return max(CHUNK_EVENTS, size * rows // (8 * max(values, 1)))
+        rows = groups[0].num_rows if groups else 0
+        return max(CHUNK_EVENTS, int(size * rows // (8 * max(values, 1))))
 
 
 def _row_groups(metadata: Any) -> list[int]:

@@ -122,7 +122,7 @@ class Sums:
             self._may_have_events[first + part.indices[part.data != 0.0]] = True
             first += part.shape[1]
         parts = accepted.parts
-        if self._counted.touched[rows].any():
+        if self._counted.touched.any():
             parts = (self._counted.with_unseen_half(rows, accepted.matrix, self._of),)
         self._sums.add(rows, *parts)
         self._menu_fraction[rows] += parts[0][:, [self._column[MENU]]].toarray().ravel()
