@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -26,8 +26,8 @@ from trigemu.observables.windows import (
     Piece,
     Scaled,
     Window,
+    Windowed,
     Windows,
-    window_mistakes,
     windows_need,
 )
 
@@ -63,7 +63,7 @@ class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
             yield "dr", f"dr = {self.dr}: expected a distance above 0"
 
 
-class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
+class ObjectTable(Windowed, frozen=True, kw_only=True, rename={"from_": "from"}):
     """[objects.NAME]: a selection of objects of the sample.
 
     Attributes
@@ -78,21 +78,15 @@ class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
     scaled : dict of str to tuple of Piece
         Further columns that are linear functions of pT, such as an offline pT, by name; each is the sum of
         its pieces whose windows hold.
-    windows : dict of str to Window or tuple of Window
-        The name of a column, such as `pt` or `eta`, and the window that an object must be in; of a list of
-        windows, one.
     """
-
-    further: ClassVar[str | None] = "windows"
 
     from_: str
     any_of: tuple[Alternative, ...] = ()
     remove_overlap: OverlapRemoval | None = None
     scaled: dict[str, tuple[Piece, ...]] = msgspec.field(default_factory=dict)
-    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        yield from window_mistakes(self.windows)
+        yield from super().mistakes()
         for name, pieces in self.scaled.items():
             if name in ("pt", "eta", "phi"):
                 yield ("scaled", name), f"scaled.{name}: every object already has this column"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import msgspec
 
-from trigemu.base.toml import TomlTable
+from trigemu.base.toml import Key, TomlTable
 
 #: The largest integer that a column can hold, an int64.
 MAX_INTEGER = 2**63 - 1
@@ -150,7 +150,31 @@ def windows_need(base: str, windows: Windows) -> Iterator[tuple[str, str]]:
         yield from column_needs(base, column)
 
 
-class Piece(TomlTable, frozen=True):
+class Windowed(TomlTable, frozen=True):
+    """Windows on columns, all of which must hold.
+
+    Attributes
+    ----------
+    windows : dict of str to Window or tuple of Window
+        The name of a column, such as `pt` or `eta`, and the window that an object must be in; of a list of
+        windows, one.
+    """
+
+    further: ClassVar[str | None] = "windows"
+
+    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        """Yield mistakes in windows. Only φ wraps around: on other columns, no value passes a min above the
+        max."""
+        for name, window in self.windows.items():
+            if not window:
+                yield name, f"{name} = []: expected one window or more"
+            for w in any_of(window) if name != "phi" else ():
+                yield from ((name, f"{name}: {message}") for _, message in w.contradictions())
+
+
+class Piece(Windowed, frozen=True, kw_only=True):
     """A term slope × pT + offset, for objects within windows.
 
     Attributes
@@ -159,44 +183,16 @@ class Piece(TomlTable, frozen=True):
         The factor on pT.
     offset : float
         The constant term, in the unit of the column.
-    windows : dict of str to Window or tuple of Window
-        The name of a column and the window that the object must be in for this piece.
     """
-
-    further: ClassVar[str | None] = "windows"
 
     slope: float
     offset: float = 0.0
-    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        yield from window_mistakes(self.windows)
 
 
-class Alternative(TomlTable, frozen=True):
-    """Windows on columns, all of which must hold.
+class Alternative(Windowed, frozen=True):
+    """Windows on columns, all of which must hold."""
 
-    Attributes
-    ----------
-    windows : dict of str to Window or tuple of Window
-        The name of a column and its window.
-    """
-
-    further: ClassVar[str | None] = "windows"
-
-    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if not self.windows:
             yield "", "an empty alternative: name a column and its window"
-        yield from window_mistakes(self.windows)
-
-
-def window_mistakes(windows: Mapping[str, Window | AnyOf]) -> Iterator[tuple[str, str]]:
-    """Yield mistakes in windows. Only φ wraps around: on other columns, no value passes a min above the
-    max."""
-    for name, window in windows.items():
-        if not window:
-            yield name, f"{name} = []: expected one window or more"
-        for w in any_of(window) if name != "phi" else ():
-            yield from ((name, f"{name}: {message}") for _, message in w.contradictions())
+        yield from super().mistakes()

@@ -16,7 +16,7 @@ from trigemu.observables.selections import (
     SumTable,
     make_scope,
 )
-from trigemu.observables.windows import Window, window_mistakes
+from trigemu.observables.windows import Window, Windowed
 
 HARD = (("pt", Window(min=20.0)),)
 CENTRAL = (("eta", Window(abs_max=2.4)),)
@@ -202,4 +202,4 @@ def test_windows_that_let_nothing_pass() -> None:
     assert [key for key, _ in Window(abs_min=2.0, abs_max=1.0).mistakes()] == ["abs_min"]
     assert not list(Window(abs_min=1.0, abs_max=1.0).mistakes())
     windows = {name: Window(min=2.0, max=1.0) for name in ("phi", "eta")}
-    assert [key for key, _ in window_mistakes(windows)] == ["eta"]
+    assert [key for key, _ in Windowed(windows=windows).mistakes()] == ["eta"]
