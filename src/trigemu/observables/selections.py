@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -40,8 +40,6 @@ MAX_DERIVED = 100
 #: The largest number of selections that one may depend on, each counted whenever `from` or `with` leads to it
 #: again: a look-up then takes a millisecond.
 MAX_PARTS = 10_000
-#: The largest number of collections in HT or MHT.
-MAX_SUMMED = 1000
 
 
 class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
@@ -56,11 +54,7 @@ class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
     """
 
     with_: str
-    dr: float
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        if self.dr <= 0:
-            yield "dr", f"dr = {self.dr}: expected a distance above 0"
+    dr: Annotated[float, msgspec.Meta(gt=0)]
 
 
 class ObjectTable(Windowed, frozen=True, kw_only=True, rename={"from_": "from"}):
@@ -103,13 +97,7 @@ class SumTable(TomlTable, frozen=True):
         The names of their collections: objects of the menu, or else collections of the sample.
     """
 
-    of: tuple[str, ...]
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        if not self.of:
-            yield "of", "of = []: name at least one object"
-        if len(self.of) > MAX_SUMMED:
-            yield "of", f"of: {len(self.of)} objects, at most {MAX_SUMMED} are allowed"
+    of: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=1000)]
 
 
 @dataclass(frozen=True)

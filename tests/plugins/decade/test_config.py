@@ -142,7 +142,7 @@ def test_all_mistakes_are_reported_with_their_lines(configured: Configured) -> N
         "19: 'jet[0]': 'jet[0]' is not a number per event",
         "19: 'ht +'",
         "23: ",
-        "26: [sums.ht]: of = []: name at least one object",
+        "26: [sums.ht]: sums.ht.of = []: expected a list of length >= 1",
     ]
     assert len(messages) == len(starts), messages
     for line, start in zip(messages, starts, strict=True):
