@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
 from trigemu.base.toml import Key, TomlTable
 
-#: The largest integer that a column can hold, an int64.
-MAX_INTEGER = 2**63 - 1
+#: An integer that a column can hold, an int64.
+_Integer = Annotated[int, msgspec.Meta(ge=1 - 2**63, le=2**63 - 1)]
 
 
 class Range(TomlTable, frozen=True):
@@ -80,18 +80,13 @@ class Window(Range, frozen=True):
     abs_max: float | None = None
     abs_above: float | None = None
     abs_below: float | None = None
-    any_of: tuple[int, ...] | None = None
-    bits: int | None = None
+    any_of: tuple[_Integer, ...] | None = None
+    bits: Annotated[int, msgspec.Meta(gt=0, le=2**63 - 1)] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if self == Window():
             yield "", "an empty window: give min, max, above, below, the same with abs_, any_of or bits"
         yield from self.contradictions("abs_")
-        if self.bits is not None and self.bits <= 0:
-            yield "bits", f"bits = {self.bits}: expected a number above 0, whose bits must be set"
-        for name, values in (("any_of", self.any_of or ()), ("bits", (self.bits or 0,))):
-            if any(abs(value) > MAX_INTEGER for value in values):
-                yield name, f"{name}: the largest integer of a column is {MAX_INTEGER}"
 
     def abs_span(self) -> tuple[float, float]:
         """Return the smallest and the largest |v|."""
