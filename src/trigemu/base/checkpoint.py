@@ -12,7 +12,6 @@ import io
 import json
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ import numpy as np
 
 from trigemu.base.arrays import Array
 from trigemu.base.errors import TrigemuError
-from trigemu.base.files import check_writable, is_file, read_bounded, write_bytes
+from trigemu.base.files import check_writable, read_bounded, write_bytes
 from trigemu.base.fingerprint import fingerprint
 
 SUFFIX = ".task"
@@ -78,9 +77,6 @@ def load_result(path: Path, warn: Callable[[str], None]) -> Any:
 def keep_result(path: Path, result: object) -> None:
     """Write a result to the disk; raise TrigemuError if that fails."""
     body = pack(result)
-    if not is_file(path):
-        with suppress(OSError):  # a pipe would block; a folder leads to a message below
-            path.unlink()
     write_bytes(path, _header(body) + body)
 
 

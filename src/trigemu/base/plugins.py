@@ -196,9 +196,10 @@ class FoundPlugin:
         if self.comes_with_trigemu:
             with self._failing(" cannot be loaded"):
                 return importlib.import_module(self.module)
-        loaded = sys.modules.get(self.module)
-        if loaded is not None and self._is(Path(loaded.__file__ or "")):
-            return loaded
+        if loaded := sys.modules.get(self.module):
+            file = Path(loaded.__file__ or "")
+            if file == self.file or (file.exists() and digest_of_plugin(file) == self.sha256):
+                return loaded
         spec = importlib.util.spec_from_file_location(self.module, self.file)
         assert spec is not None
         assert spec.loader is not None
@@ -214,9 +215,6 @@ class FoundPlugin:
             raise
         _loaded[self.module] = self
         return module
-
-    def _is(self, file: Path) -> bool:
-        return file == self.file or (file.exists() and digest_of_plugin(file) == self.sha256)
 
     def part(self, part: str, name: str) -> Any:
         """Return a class or function that the plugin declares; raise PluginError if it cannot be loaded.

@@ -173,13 +173,7 @@ class Problem:
 
 
 class TableError(TrigemuError):
-    """The mistakes in one TOML file.
-
-    Attributes
-    ----------
-    problems : list of Problem
-        The mistakes, ordered by line.
-    """
+    """The mistakes in one TOML file: `problems`, ordered by line."""
 
     def __init__(self, problems: list[Problem], perhaps_more: bool = False) -> None:
         self.problems = sorted(problems, key=lambda problem: problem.line)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 
@@ -22,10 +22,19 @@ from trigemu.observables.windows import Column, column_needs
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Need
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
-class Node:
+class Node(Generic[T]):
     """A part of an expression; two nodes with equal content are equal."""
+
+    def evaluate(self, work: Workspace) -> T:
+        """Return the value of each event of `work`. Each workspace computes it once."""
+        return work.once(self, lambda: self._evaluate(work))
+
+    def _evaluate(self, work: Workspace) -> T:
+        raise NotImplementedError
 
     def needs(self) -> Iterator[Need]:
         """Yield the columns of the sample that it reads."""
@@ -37,16 +46,8 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Number(Node):
-    """A number per event, as a node of an expression; two nodes with equal content are equal."""
-
-    def evaluate(self, work: Workspace) -> FloatArray:
-        """Return the value of each event of `work`, float64[n]; NaN if it has none. Each workspace computes
-        it once."""
-        return work.once(self, lambda: self._evaluate(work))
-
-    def _evaluate(self, work: Workspace) -> FloatArray:
-        raise NotImplementedError
+class Number(Node[FloatArray]):
+    """A number per event, float64[n], NaN if an event has none, as a node of an expression."""
 
 
 @dataclass(frozen=True)
@@ -132,15 +133,8 @@ class Arithmetic(Number):
 
 
 @dataclass(frozen=True)
-class Condition(Node):
-    """A condition on an event, as a node of an expression; two nodes with equal content are equal."""
-
-    def evaluate(self, work: Workspace) -> BoolArray:
-        """Return whether each event of `work` satisfies it, bool[n]. Each workspace computes this once."""
-        return work.once(self, lambda: self._evaluate(work))
-
-    def _evaluate(self, work: Workspace) -> BoolArray:
-        raise NotImplementedError
+class Condition(Node[BoolArray]):
+    """A condition on an event, bool[n], as a node of an expression."""
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ MAX_LEVELS = 100
 _VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}
 #: Functions of several numbers.
 _EXTREMES = ("max", "min")
+_ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+_COMPARISONS = {ast.Gt: ">", ast.GtE: ">=", ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!="}
 #: Larger than the number of objects in any event.
 MAX_INDEX = 9999
 
@@ -228,36 +230,19 @@ class _Reader:
         return OfVectors(function, vectors)
 
     def _binary(self, op: ast.operator, left: ast.expr, right: ast.expr) -> Number | Vector:
-        signs = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-        if type(op) not in signs:
+        sign = _ARITHMETIC.get(type(op))
+        if sign is None:
             raise TrigemuError(f"the operator after {self._source(left)!r} is not + - * /")
         first, second = self.read(left), self.read(right)
-        if (
-            isinstance(op, ast.Add)
-            and isinstance(first, Vector)
-            and isinstance(second, Vector)
-            and not (_is_missing(first) and _is_missing(second))
-        ):
+        numbers = all(isinstance(part, MissingEt | MissingMomentum) for part in (first, second))
+        if sign == "+" and isinstance(first, Vector) and isinstance(second, Vector) and not numbers:
             parts = first.parts if isinstance(first, VectorSum) else (first,)
             return VectorSum((*parts, second))
-        return Arithmetic(signs[type(op)], (self._as_number(first, left), self._as_number(second, right)))
+        return Arithmetic(sign, (self._as_number(first, left), self._as_number(second, right)))
 
     def _comparison(self, operands: list[ast.expr], ops: list[ast.cmpop]) -> Condition:
-        names = {
-            ast.Gt: ">",
-            ast.GtE: ">=",
-            ast.Lt: "<",
-            ast.LtE: "<=",
-            ast.Eq: "==",
-            ast.NotEq: "!=",
-        }
-        unknown = [op for op in ops if type(op) not in names]
-        if unknown:
-            raise TrigemuError(f"expected one of the comparisons {' '.join(names.values())}")
+        if any(type(op) not in _COMPARISONS for op in ops):
+            raise TrigemuError(f"expected one of the comparisons {' '.join(_COMPARISONS.values())}")
         numbers = [self.number(operand) for operand in operands]
-        parts = tuple(Relation(names[type(op)], numbers[i], numbers[i + 1]) for i, op in enumerate(ops))
+        parts = tuple(Relation(_COMPARISONS[type(op)], *numbers[i : i + 2]) for i, op in enumerate(ops))
         return parts[0] if len(parts) == 1 else Junction("and", parts)
-
-
-def _is_missing(node: object) -> bool:
-    return isinstance(node, MissingEt | MissingMomentum)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import ClassVar, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -26,8 +26,8 @@ from trigemu.observables.windows import (
     Piece,
     Scaled,
     Window,
+    Windowed,
     Windows,
-    window_mistakes,
     windows_need,
 )
 
@@ -40,8 +40,6 @@ MAX_DERIVED = 100
 #: The largest number of selections that one may depend on, each counted whenever `from` or `with` leads to it
 #: again: a look-up then takes a millisecond.
 MAX_PARTS = 10_000
-#: The largest number of collections in HT or MHT.
-MAX_SUMMED = 1000
 
 
 class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
@@ -56,14 +54,10 @@ class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
     """
 
     with_: str
-    dr: float
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        if self.dr <= 0:
-            yield "dr", f"dr = {self.dr}: expected a distance above 0"
+    dr: Annotated[float, msgspec.Meta(gt=0)]
 
 
-class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
+class ObjectTable(Windowed, frozen=True, kw_only=True, rename={"from_": "from"}):
     """[objects.NAME]: a selection of objects of the sample.
 
     Attributes
@@ -78,21 +72,15 @@ class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
     scaled : dict of str to tuple of Piece
         Further columns that are linear functions of pT, such as an offline pT, by name; each is the sum of
         its pieces whose windows hold.
-    windows : dict of str to Window or tuple of Window
-        The name of a column, such as `pt` or `eta`, and the window that an object must be in; of a list of
-        windows, one.
     """
-
-    further: ClassVar[str | None] = "windows"
 
     from_: str
     any_of: tuple[Alternative, ...] = ()
     remove_overlap: OverlapRemoval | None = None
     scaled: dict[str, tuple[Piece, ...]] = msgspec.field(default_factory=dict)
-    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        yield from window_mistakes(self.windows)
+        yield from super().mistakes()
         for name, pieces in self.scaled.items():
             if name in ("pt", "eta", "phi"):
                 yield ("scaled", name), f"scaled.{name}: every object already has this column"
@@ -109,13 +97,7 @@ class SumTable(TomlTable, frozen=True):
         The names of their collections: objects of the menu, or else collections of the sample.
     """
 
-    of: tuple[str, ...]
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        if not self.of:
-            yield "of", "of = []: name at least one object"
-        if len(self.of) > MAX_SUMMED:
-            yield "of", f"of: {len(self.of)} objects, at most {MAX_SUMMED} are allowed"
+    of: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=1000)]
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,9 @@ from trigemu.samples.events import Need
 
 
 @dataclass(frozen=True)
-class Vector(Node):
-    """A vector per event, as a node of an expression; two nodes with equal content are equal."""
-
-    def components(self, work: Workspace) -> tuple[FloatArray, ...]:
-        """Return px, py, pz, E of each event of `work` in GeV, float64[n] each; only px, py of a transverse
-        vector."""
-        return work.once(self, lambda: self._components(work))
-
-    def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
-        raise NotImplementedError
+class Vector(Node[tuple[FloatArray, ...]]):
+    """A vector per event, as a node of an expression: px, py, pz, E in GeV, float64[n] each; only px, py of a
+    transverse vector."""
 
     @property
     def transverse(self) -> bool:
@@ -46,7 +39,7 @@ class ObjectVector(Vector):
         """Return a `column` of the object, by its name."""
         return Element(self.selection, self.index, self.selection.column(column))
 
-    def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
+    def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
         pt, eta, phi = (self.element(c).evaluate(work) for c in ("pt", "eta", "phi"))
         return pt * np.cos(phi), pt * np.sin(phi), pt * np.sinh(eta), pt * np.cosh(eta)
 
@@ -61,8 +54,8 @@ class VectorSum(Vector):
 
     parts: tuple[Vector, ...]
 
-    def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
-        terms = zip(*(part.components(work) for part in self.parts), strict=False)
+    def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
+        terms = zip(*(part.evaluate(work) for part in self.parts), strict=False)
         return tuple(cast(FloatArray, sum(term[1:], start=term[0])) for term in terms)
 
     @property
@@ -76,7 +69,7 @@ class MissingMomentum(Vector):
 
     selections: tuple[ObjectSelection, ...]
 
-    def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
+    def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
         return self.sums(work, exact=True)
 
     def sums(self, work: Workspace, exact: bool) -> tuple[FloatArray, FloatArray]:
@@ -102,7 +95,7 @@ class MissingMomentum(Vector):
 class MissingEt(Vector):
     """The sample's own missing transverse momentum: the scalars `met` and `met_phi`."""
 
-    def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
+    def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
         met = work.scalar("met").astype(np.float64, copy=False)
         phi = work.scalar("met_phi").astype(np.float64, copy=False)
         return met * np.cos(phi), met * np.sin(phi)
@@ -135,7 +128,7 @@ class OfVectors(Number):
                 return 0.0 * first.element("pt").evaluate(work)
             return first.element(self.function).evaluate(work)
         if len(self.vectors) == 1:
-            return _of_components(self.function, first.components(work))
+            return _of_components(self.function, first.evaluate(work))
         (eta1, phi1), (eta2, phi2) = (self._direction(v, work) for v in self.vectors)
         d_phi = _delta_phi(phi1, phi2)
         if self.function == "dphi":

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
 
-from trigemu.base.toml import TomlTable
+from trigemu.base.toml import Key, TomlTable
 
-#: The largest integer that a column can hold, an int64.
-MAX_INTEGER = 2**63 - 1
+#: An integer that a column can hold, an int64.
+_Integer = Annotated[int, msgspec.Meta(ge=1 - 2**63, le=2**63 - 1)]
 
 
 class Range(TomlTable, frozen=True):
@@ -80,18 +80,13 @@ class Window(Range, frozen=True):
     abs_max: float | None = None
     abs_above: float | None = None
     abs_below: float | None = None
-    any_of: tuple[int, ...] | None = None
-    bits: int | None = None
+    any_of: tuple[_Integer, ...] | None = None
+    bits: Annotated[int, msgspec.Meta(gt=0, le=2**63 - 1)] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if self == Window():
             yield "", "an empty window: give min, max, above, below, the same with abs_, any_of or bits"
         yield from self.contradictions("abs_")
-        if self.bits is not None and self.bits <= 0:
-            yield "bits", f"bits = {self.bits}: expected a number above 0, whose bits must be set"
-        for name, values in (("any_of", self.any_of or ()), ("bits", (self.bits or 0,))):
-            if any(abs(value) > MAX_INTEGER for value in values):
-                yield name, f"{name}: the largest integer of a column is {MAX_INTEGER}"
 
     def abs_span(self) -> tuple[float, float]:
         """Return the smallest and the largest |v|."""
@@ -150,7 +145,31 @@ def windows_need(base: str, windows: Windows) -> Iterator[tuple[str, str]]:
         yield from column_needs(base, column)
 
 
-class Piece(TomlTable, frozen=True):
+class Windowed(TomlTable, frozen=True):
+    """Windows on columns, all of which must hold.
+
+    Attributes
+    ----------
+    windows : dict of str to Window or tuple of Window
+        The name of a column, such as `pt` or `eta`, and the window that an object must be in; of a list of
+        windows, one.
+    """
+
+    further: ClassVar[str | None] = "windows"
+
+    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        """Yield mistakes in windows. Only φ wraps around: on other columns, no value passes a min above the
+        max."""
+        for name, window in self.windows.items():
+            if not window:
+                yield name, f"{name} = []: expected one window or more"
+            for w in any_of(window) if name != "phi" else ():
+                yield from ((name, f"{name}: {message}") for _, message in w.contradictions())
+
+
+class Piece(Windowed, frozen=True, kw_only=True):
     """A term slope × pT + offset, for objects within windows.
 
     Attributes
@@ -159,44 +178,16 @@ class Piece(TomlTable, frozen=True):
         The factor on pT.
     offset : float
         The constant term, in the unit of the column.
-    windows : dict of str to Window or tuple of Window
-        The name of a column and the window that the object must be in for this piece.
     """
-
-    further: ClassVar[str | None] = "windows"
 
     slope: float
     offset: float = 0.0
-    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        yield from window_mistakes(self.windows)
 
 
-class Alternative(TomlTable, frozen=True):
-    """Windows on columns, all of which must hold.
+class Alternative(Windowed, frozen=True):
+    """Windows on columns, all of which must hold."""
 
-    Attributes
-    ----------
-    windows : dict of str to Window or tuple of Window
-        The name of a column and its window.
-    """
-
-    further: ClassVar[str | None] = "windows"
-
-    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if not self.windows:
             yield "", "an empty alternative: name a column and its window"
-        yield from window_mistakes(self.windows)
-
-
-def window_mistakes(windows: Mapping[str, Window | AnyOf]) -> Iterator[tuple[str, str]]:
-    """Yield mistakes in windows. Only φ wraps around: on other columns, no value passes a min above the
-    max."""
-    for name, window in windows.items():
-        if not window:
-            yield name, f"{name} = []: expected one window or more"
-        for w in any_of(window) if name != "phi" else ():
-            yield from ((name, f"{name}: {message}") for _, message in w.contradictions())
+        yield from super().mistakes()

@@ -61,13 +61,7 @@ class Expression:
 
 
 def parse_expression(text: str) -> Expression:
-    """Parse an expression of trigger names joined by and, or, not; raise TrigemuError for other texts.
-
-    Examples
-    --------
-    >>> parse_expression("J100 and not G30").names()
-    ('J100', 'G30')
-    """
+    """Parse trigger names joined by and, or, not: "J100 and not G30"; raise TrigemuError for other texts."""
     with quoting(text):
         return _read(parse_tree(text, MAX_CHARACTERS))
 

@@ -6,7 +6,7 @@ rate_hz = 1000.0
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -29,11 +29,7 @@ class Random(BitKind, frozen=True):
         The rate in Hz, before its prescale.
     """
 
-    rate_hz: float
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        if self.rate_hz <= 0:
-            yield "rate_hz", f"rate_hz = {self.rate_hz}: expected a rate above 0 Hz"
+    rate_hz: Annotated[float, msgspec.Meta(gt=0)]
 
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
         return np.ones(n, np.bool_)
@@ -51,11 +47,7 @@ class Stored(Kind, frozen=True):
         The name of the stored decision.
     """
 
-    decision: str
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        if not self.decision:
-            yield "decision", "decision = '': expected the name of a stored decision"
+    decision: Annotated[str, msgspec.Meta(min_length=1)]
 
     def compile(self, context: Context) -> CompiledStored:
         return CompiledStored(context.stored(self.decision))
@@ -94,11 +86,7 @@ class External(Kind, frozen=True):
 
     bit: Annotated[int, msgspec.Meta(ge=0)]
     crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0
-    word: str = "external"
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        if not self.word:
-            yield "word", "word = '': expected the name of columns without their number"
+    word: Annotated[str, msgspec.Meta(min_length=1)] = "external"
 
     def compile(self, context: Context) -> CompiledExternal:
         column = context.scalar(f"{self.word}_{self.bit // _BITS}")

@@ -254,7 +254,7 @@ def legs(*legs: str, pair: str = "") -> str:
         ),
         (trigger(RANDOM + "\nprescale = inf"), 5, "prescale = inf: expected a finite number"),
         (trigger(RANDOM + '\nenabled = "no"'), 5, "enabled = 'no': expected true or false"),
-        (trigger('kind = "random"\nrate_hz = 0'), 4, "rate_hz = 0.0: expected a rate above 0 Hz"),
+        (trigger('kind = "random"\nrate_hz = 0'), 4, "rate_hz = 0: expected a number > 0.0"),
         (trigger('kind = "random"\nrate_hz = 4.1e7'), 4, "its rate is above the crossing rate of 4e+07 Hz"),
         (trigger(RANDOM + '\nseed = "1 + 1"'), 5, "seed: '1 + 1': '1 + 1' is not a trigger"),
         (trigger('kind = "logic"\nexpression = "T"'), 1, "depends on itself: T → T"),

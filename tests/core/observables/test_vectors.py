@@ -57,6 +57,6 @@ def test_the_transverse_momentum_of_a_sum() -> None:
 
 
 def test_missing_momentum() -> None:
-    px, py = MissingEt().components(Workspace(events()))
+    px, py = MissingEt().evaluate(Workspace(events()))
     assert px.tolist() == [k.momentum_x(float(MET[i]), PHI[i]) for i in range(N)]
     assert py.tolist() == [k.momentum_y(float(MET[i]), PHI[i]) for i in range(N)]

@@ -62,8 +62,6 @@ def test_strict_limits_leave_out_one_float() -> None:
     assert message == ("above", "above = 1.0 leaves nothing for max = 1.0")
     (message,) = Window(abs_min=3.0, abs_below=2.0).mistakes()
     assert message == ("abs_min", "abs_min = 3.0 is above abs_below = 2.0")
-    (message,) = Window(bits=0).mistakes()
-    assert message[0] == "bits"
 
 
 def muons() -> tuple[Any, dict[str, np.ndarray]]:
@@ -177,10 +175,8 @@ def test_bits_are_those_of_whole_numbers() -> None:
         Workspace(events).rows(selection(windows={"pt": Window(bits=1)}))
 
 
-def test_integers_that_no_column_holds() -> None:
-    assert [*Window(any_of=(2**63 - 1,), bits=2**62).mistakes()] == []
-    message = "the largest integer of a column is 9223372036854775807"
-    assert [*Window(any_of=(1, -(2**63)), bits=2**63).mistakes()] == [
-        ("any_of", f"any_of: {message}"),
-        ("bits", f"bits: {message}"),
-    ]
+@pytest.mark.parametrize("window", [{"any_of": [1, -(2**63)]}, {"bits": 2**63}, {"bits": 0}])
+def test_integers_that_no_column_holds(window: dict[str, Any]) -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"Expected `int` [<>]= "):
+        msgspec.convert(window, Window)
+    assert msgspec.convert({"any_of": [2**63 - 1], "bits": 2**62}, Window).bits == 2**62

@@ -48,7 +48,7 @@ def test_another_word(tmp_path: Path) -> None:
     [
         ("bit = -1", "bit = -1: expected an integer >= 0"),
         ("bit = 1\ncrossing = 3", "crossing = 3: expected an integer <= 2"),
-        ('bit = 1\nword = ""', "word = '': expected the name of columns without their number"),
+        ('bit = 1\nword = ""', "word = '': expected a string of length >= 1"),
     ],
 )
 def test_mistakes(tmp_path: Path, keys: str, message: str) -> None:

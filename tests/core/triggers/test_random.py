@@ -23,11 +23,6 @@ def test_its_prescale_leaves_its_rate_of_all_crossings(rate: float, crossing: fl
     assert kind.decide({}, 4).tolist() == [True] * 4
 
 
-@pytest.mark.parametrize("rate", [0.0, -5.0])
-def test_a_rate_is_above_zero(rate: float) -> None:
-    assert [key for key, _ in Random(rate_hz=rate).mistakes()] == ["rate_hz"]
-
-
 def crossings(seed: int = 3) -> list[dict[str, Any]]:
     """Events of few interactions, which add up to 30 MHz."""
     events = [event | {"parent": i // 3} for i, event in enumerate(toy_events(seed, 300))]

@@ -122,7 +122,7 @@ def test_a_sample_without_any(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ("decision = ''", "decision = '': expected the name of a stored decision"),
+        ("decision = ''", "decision = '': expected a string of length >= 1"),
         ("decision = 3", "decision = 3: expected a string, got an integer"),
         ("", "decision"),
     ],

@@ -141,7 +141,7 @@ def test_all_mistakes_are_reported_with_their_lines(configured: Configured) -> N
         "8: unknown key 'epoch'; did you mean 'epochs'?",
         "9: autoencoder.batch_size = 0: expected an integer >= 1",
         "23: ",
-        "26: [sums.ht]: of = []: name at least one object",
+        "26: [sums.ht]: sums.ht.of = []: expected a list of length >= 1",
     )
     numbers = "18: 'jet[0]': 'jet[0]' is not a number per event", "18: 'ht +'"
     _reported(configured, names, "4: 'n_photon >='", *numbers)

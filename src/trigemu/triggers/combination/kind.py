@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -23,8 +23,8 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import kernel
-from trigemu.base.toml import Key, TomlTable
-from trigemu.observables.windows import AnyOf, Range, Window, window_mistakes
+from trigemu.base.toml import Key
+from trigemu.observables.windows import Range, Windowed
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.combination.legs import (
@@ -61,7 +61,7 @@ MAX_STEPS = 10**8
 MATCH_AFTER = 10**4
 
 
-class Leg(TomlTable, frozen=True):
+class Leg(Windowed, frozen=True, kw_only=True):
     """An object of the event, or of a neighbouring crossing, with windows on its columns.
 
     Attributes
@@ -72,20 +72,14 @@ class Leg(TomlTable, frozen=True):
         Its crossing, relative to that of the event: −2 to 2.
     columns : dict of str to str
         The columns that cuts on several legs read as `z0` and `charge`, if they have other names.
-    windows : dict of str to Window or tuple of Window
-        The name of a column, such as `pt`, and the window that the object must be in; of a list of windows,
-        one.
     """
-
-    further: ClassVar[str | None] = "windows"
 
     object: str
     crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0
     columns: dict[str, str] = msgspec.field(default_factory=dict)
-    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
 
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        yield from window_mistakes(self.windows)
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        yield from super().mistakes()
         for name in self.columns.keys() - {"z0", "charge"}:
             yield "columns", f"columns: {name!r}: expected z0 or charge, which may have other names"
 

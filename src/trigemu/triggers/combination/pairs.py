@@ -117,7 +117,7 @@ class _Quantity(NamedTuple):
     columns: tuple[str, ...]
 
 
-#: Quantities of a pair, in the order in which they are tested: the cheapest first.
+#: Quantities of a pair, and one of three objects, in the order in which they are tested: the cheapest first.
 _QUANTITIES = {
     "deta": _Quantity(DETA, ("eta",)),
     "dphi": _Quantity(DPHI, ("phi",)),
@@ -131,9 +131,9 @@ _QUANTITIES = {
     "mass": _Quantity(MASS, ("pt", "eta", "phi")),
     "mass_upt": _Quantity(MASS_UPT, ("upt", "eta", "phi")),
     "mass_over_dr": _Quantity(MASS_OVER_DR, ("pt", "eta", "phi")),
+    "mass3": _Quantity(MASS3, ("pt", "eta", "phi")),
 }
 _SIGNS = {"same": SAME, "opposite": OPPOSITE}
-_OF_MASS = ("pt", "eta", "phi")
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class LegRequirements:
     def columns(self) -> list[set[str]]:
         """Return the `COLUMNS` that are read for each leg."""
         of_all = {"charge"} if self.charge else set()
-        read = [of_all | set(_OF_MASS if self.mass3 else ()) for _ in self.bases]
+        read = [of_all | set(_QUANTITIES["mass3"].columns if self.mass3 else ()) for _ in self.bases]
         for pair in self.pairs:
             needed = {column for name, _ in _limited(pair) for column in _QUANTITIES[name].columns}
             for leg in pair.legs:
@@ -184,50 +184,37 @@ class LegRequirements:
     def cuts(self) -> Iterator[Cut]:
         """Yield the cuts; raise TrigemuError if a pair cannot be computed in integers but should be."""
         for number, pair in enumerate(self.pairs):
-            first, second = sorted(pair.legs)
+            legs = min(pair.legs), max(pair.legs)
             if pair.charge:
-                yield Cut((first, second), _SIGNS[pair.charge])
+                yield Cut(legs, _SIGNS[pair.charge])
             for name, window in _limited(pair):
-                try:
-                    yield self._cut((first, second), name, window, pair.every)
-                except TrigemuError as error:
-                    raise TrigemuError(f"pairs[{number}].{name}: {error}") from None
+                yield self._cut(f"pairs[{number}].{name}", name, legs, window, pair.every)
         last = len(self.bases) - 1
         if self.charge == "opposite" and last > 1:
             yield Cut((0, last), NOT_ALL_SAME)
         elif self.charge:
             yield from (Cut((0, leg), _SIGNS[self.charge]) for leg in range(1, last + 1))
         if self.mass3:
-            try:
-                yield self._mass3(self.mass3)
-            except TrigemuError as error:
-                raise TrigemuError(f"mass3: {error}") from None
+            yield self._cut("mass3", "mass3", (0, 1, 2), self.mass3)
         if self.sum:
             yield Cut((0, max(self.sum.legs)), SUM, (*self.sum.span(), len(self.sum.legs), *self.sum.legs))
 
-    def _cut(self, legs: tuple[int, int], name: str, window: Range, every: bool) -> Cut:
-        outside = name.startswith(OUTSIDE_NAMES)
-        if name == "dz0" or not self._in_integers(legs):
-            return Cut(legs, _QUANTITIES[name].quantity, window.span(), outside, outside and every)
-        numbers = self._numbers(name.removeprefix(OUTSIDE_NAMES), legs, window)
-        return Cut(legs, PLUGIN, numbers, outside, outside and every)
-
-    def _mass3(self, window: Range) -> Cut:
-        if self._in_integers((0, 1, 2)):
-            return Cut((0, 2), PLUGIN3, self._numbers("mass3", (0, 1, 2), window))
-        return Cut((0, 2), MASS3, window.span())
-
-    def _in_integers(self, legs: tuple[int, ...]) -> bool:
-        named = [leg for leg in legs if self.scale(leg)]
-        if named and len(named) < len(legs):
-            without = next(leg for leg in legs if leg not in named)
-            first, second = self.bases[named[0]], self.bases[without]
-            raise TrigemuError(f"[integer] has {first!r} but not {second!r}")
-        return bool(named)
-
-    def _numbers(self, quantity: str, legs: tuple[int, ...], window: Range) -> tuple[float, ...]:
-        assert self.integers
-        return _arithmetic()(quantity, tuple(self.bases[leg] for leg in legs), self.integers, window)
+    def _cut(self, where: str, name: str, legs: tuple[int, ...], window: Range, every: bool = False) -> Cut:
+        outside, ends = name.startswith(OUTSIDE_NAMES), (legs[0], legs[-1])
+        quantity = _QUANTITIES[name].quantity
+        numbers: tuple[float, ...] = window.span()
+        without = [self.bases[leg] for leg in legs if not self.scale(leg)]
+        if name != "dz0" and self.integers and len(without) < len(legs):
+            bases = tuple(self.bases[leg] for leg in legs)
+            try:
+                if without:
+                    named = next(base for base in bases if base not in without)
+                    raise TrigemuError(f"[integer] has {named!r} but not {without[0]!r}")
+                quantity = PLUGIN if len(legs) == 2 else PLUGIN3
+                numbers = _arithmetic()(name.removeprefix(OUTSIDE_NAMES), bases, self.integers, window)
+            except TrigemuError as error:
+                raise TrigemuError(f"{where}: {error}") from None
+        return Cut(ends, quantity, numbers, outside, outside and every)
 
 
 class Arithmetic(Protocol):
@@ -254,7 +241,7 @@ def _arithmetic() -> Arithmetic:
 
 
 def _limited(pair: Pair) -> Iterator[tuple[str, Range]]:
-    yield from ((name, window) for name in _QUANTITIES if (window := getattr(pair, name)))
+    yield from ((name, window) for name in _QUANTITIES if (window := getattr(pair, name, None)))
 
 
 # ------------------------------------------------------------------------------------------ kernels

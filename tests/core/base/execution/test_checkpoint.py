@@ -168,17 +168,6 @@ def test_whole_files_of_others_run_no_code(tmp_path: Path, monkeypatch: pytest.M
     assert not (tmp_path / "exploded").exists()
 
 
-def test_a_pipe_under_the_name_of_a_task_blocks_nothing(tmp_path: Path) -> None:
-    path = stored(tmp_path)
-    path.unlink()
-    os.mkfifo(path)
-    told: list[str] = []
-    assert load_result(path, told.append) is None
-    assert told
-    keep_result(path, VALUE)
-    assert same(load_result(path, pytest.fail), VALUE)
-
-
 def test_a_folder_that_cannot_be_made_or_written_to_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

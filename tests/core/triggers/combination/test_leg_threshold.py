@@ -21,7 +21,6 @@ from trigemu.observables.selections import Scope
 from trigemu.observables.windows import Window
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Context
-from trigemu.triggers.combination import kind as kind_module
 from trigemu.triggers.combination.kind import Combination
 from trigemu.triggers.combination.leg_threshold import LegThreshold
 
@@ -85,18 +84,6 @@ def test_it_fires_where_a_combination_with_this_window_does(
     kind = msgspec.structs.replace(kind, legs=tuple(legs))
     rows = slice(0, 60)
     assert fires(threshold.at(above), rows) == fires(kind, rows)
-
-
-@settings(max_examples=20)
-@given(thresholds())
-def test_matching_objects_to_legs_changes_no_score(
-    workspace_of: Of, scope: Scope, of: tuple[Combination, LegThreshold]
-) -> None:
-    rows, compiled = slice(0, 60), of[1].compile(Context(scope))
-    expected = compiled.evaluate(workspace_of(rows))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kind_module, "MATCH_AFTER", 1)
-        assert (compiled.evaluate(workspace_of(rows)) == expected).all()
 
 
 MENU = """
