@@ -202,15 +202,6 @@ class Parquet(Source):
                     break
             return Table.from_batches(batches)
 
-    def entries_within(self, size: int, needs: Iterable[Need]) -> int:
-        """With 8 bytes per value, as many in all row groups as in the first."""
-        leaves = {leaf for need in needs if need in self._columns for leaf in self._columns[need].leaves}
-        groups = [metadata.row_group(0) for metadata, _ in self._footers.values() if metadata.num_row_groups]
-        columns = (group.column(i) for group in groups for i in range(group.num_columns))
-        values = sum(column.num_values for column in columns if column.path_in_schema in leaves)
-        rows = groups[0].num_rows if groups else 0
-        return max(CHUNK_EVENTS, size * rows // (8 * max(values, 1)))
-
 
 def _row_groups(metadata: Any) -> list[int]:
     """Return the first entry of each row group, and the end."""

@@ -157,22 +157,6 @@ class ReadEvents:
     collections: Mapping[str, Collection]
     scalars: Mapping[str, Array]
 
-    def __getitem__(self, rows: slice) -> ReadEvents:
-        """Return a view of some rows."""
-        return ReadEvents(
-            self.weight[rows],
-            self.id[rows],
-            self.parent[rows],
-            {name: collection[rows].trimmed() for name, collection in self.collections.items()},
-            {name: column[rows] for name, column in self.scalars.items()},
-        )
-
-    @property
-    def nbytes(self) -> int:
-        """The size in memory."""
-        columns = [column for c in self.collections.values() for column in (c.offsets, *c.columns.values())]
-        return sum(array.nbytes for array in (self.weight, *self.scalars.values(), *columns))
-
 
 def join_collections(parts: Sequence[Collection]) -> Collection:
     """Concatenate collections with the same columns."""
@@ -235,6 +219,10 @@ class Events:
         first = max(0, start - margin)
         view = self[first : stop + margin]
         return replace(view, core=slice(start - first, stop - first)) if margin else view
+
+    def trimmed(self) -> Events:
+        """Return these events with columns that are views of their own objects only."""
+        return replace(self, collections={name: c.trimmed() for name, c in self.collections.items()})
 
     def to_awkward(self) -> ak.Array:
         """Return a view of the events as an awkward array, without copies: for notebooks and plugins.

@@ -116,8 +116,7 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
     shared = bool((parent[1:] == parent[:-1]).any())
     sources = []
     for start in range(0, len(events), CHUNK_EVENTS):
-        part = events[start : start + CHUNK_EVENTS]
-        part = replace(part, collections={name: c.trimmed() for name, c in part.collections.items()})
+        part = events[start : start + CHUNK_EVENTS].trimmed()
         rows = "" if len(part) == len(events) else f"[{start}:{start + len(part)}]"
         sources.append(Memory(f"{events.sample}{rows}", events=part, shared=shared))
     return Sample(0, table, tuple(sources), 1.0, rate, weighted=not equal)
