@@ -29,6 +29,7 @@ from typing import Any
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, module_of_extra
 from trigemu.base.mapping import CHUNK_EVENTS
+from trigemu.samples.awkward import SCALARS as NAMES
 from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import events_of, schema_of
@@ -36,10 +37,7 @@ from trigemu.samples.formats.root import keep_memory
 from trigemu.samples.formats.source import Beginning, Schema, Source
 from trigemu.samples.locations import parts
 
-SCALARS = {
-    **{"MET_pt": "met", "met_pt": "met", "MET_phi": "met_phi"},
-    **{"nInteraction": "n_interaction", "genWeight": "weight", "event": "id"},
-}
+SCALARS = NAMES | {"genWeight": "weight"}
 EVENT = WEIGHT, ID, PARENT = ("", "weight"), ("", "id"), ("", "parent")
 
 

@@ -161,7 +161,7 @@ def open_catalogue(
         if not (table := read_table(document, entry, SampleTable, ("sample", i), where)):
             continue
         if not is_format(table.format):
-            message = f"unknown format {table.format!r}{_instead(table.format)}"
+            message = f"unknown format {table.format!r}{nearest(table.format, format_names())}"
             document.problem(("sample", i, "format"), where, message)
         elif table.tree and (mistake := _tree_mistake(table.format)):
             document.problem(("sample", i, "tree"), where, f"tree = {table.tree!r}: {mistake}")
@@ -227,7 +227,7 @@ def catalogue_of(
         files += matching_files(str(where), Path()) if has_wildcards(where) else [str(where)]
     name = printable(Path(files[0]).name.split(".")[0])
     if format is not None and not is_format(format):
-        raise SampleError(f"{paths[0]}: unknown format {format!r}{_instead(format)}")
+        raise SampleError(f"{paths[0]}: unknown format {format!r}{nearest(format, format_names())}")
     with naming(name, files[0]):
         known_format = format or format_of(files[0], tree)
         if tree and (mistake := _tree_mistake(known_format)):
@@ -243,11 +243,6 @@ def catalogue_of(
     )
     first = files[0] if has_wildcards(located(paths[0])) else paths[0]
     return _opened(head, [table], Path(first), engine_of(executor), weighted=False)
-
-
-def _instead(format: str) -> str:
-    """Return advice on an unknown format."""
-    return nearest(format, format_names())
 
 
 def _tree_mistake(format: str) -> str:
