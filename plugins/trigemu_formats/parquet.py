@@ -26,6 +26,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, module_of_extra
 from trigemu.base.mapping import CHUNK_EVENTS
@@ -173,12 +175,15 @@ class Parquet(Source):
             of_file = {need: column for need, column in columns.items() if column.file == file}
             leaves = tuple(sorted({leaf for column in of_file.values() for leaf in column.leaves}))
             table = self._table(file, leaves, start, stop)
-            for field in {column.fields[0] for column in of_file.values()}:
+            fields = {name: table[name] for name in {column.fields[0] for column in of_file.values()}}
+            del table  # each field is freed when it has been copied
+            while fields:
+                field, chunks = fields.popitem()
                 # Arrow copies a single chunk too, to combine it with no other.
-                chunks = table[field]
                 rows = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
                 of_field = ((need, column) for need, column in of_file.items() if column.fields[0] == field)
                 read |= {need: _numbers(column, rows) for need, column in of_field}
+                del chunks, rows
         return read
 
     def _table(self, file: str, leaves: tuple[str, ...], start: int, stop: int) -> Any:
@@ -265,7 +270,7 @@ def _numbers(column: _ParquetColumn, array: Any) -> tuple[IntArray | None, Array
         elif _is_struct(array.type):
             array = array.field(next(names))
         else:
-            return offsets, array.to_numpy(zero_copy_only=False)
+            return offsets, np.require(array.to_numpy(zero_copy_only=False), requirements="W")
 
 
 def _name(column: _ParquetColumn) -> str:

@@ -261,44 +261,41 @@ def _opened(
     weighted: bool = True,
 ) -> Catalogue:
     """Open the files of all samples, and report all problems at once. path: the catalogue."""
-    files: list[list[ToOpen]] = []
+    requests: list[ToOpen] = []
     problems: list[Problem] = []
     for table in tables:
         try:
-            files.append(_files(table, path.parent))
+            requests += _files(table, path.parent)
         except SampleError as error:
-            files.append([])
             problems.append(Problem(str(error), False))
     options: dict[str, Any] = {
         "weighted": weighted,
         "identified": engine.checkpoint is not None,
         "opening": secrets.token_hex(8),
-        "hashes": max(LEAST_HASHES, MOST_HASHES // max(sum(map(len, files)), 1)),
+        "hashes": max(LEAST_HASHES, MOST_HASHES // max(len(requests), 1)),
     }
-    opened = iter(open_files([replace(file, **options) for group in files for file in group], engine))
+    files: dict[str, list[File]] = {table.name: [] for table in tables}
     left_out: list[LeftOut] = []
-    good: list[list[File]] = []
-    for group in files:
-        good.append([])
-        for file in group:
-            result = next(opened)
-            if isinstance(result, Problem):
-                problems.append(result)
-                left_out.append(LeftOut(file.table.name, file.path, result.message, None))
-            else:
-                good[-1].append(result)
+    opened = open_files([replace(request, **options) for request in requests], engine)
+    for request, result in zip(requests, opened, strict=True):
+        if isinstance(result, Problem):
+            problems.append(result)
+            left_out.append(LeftOut(request.table.name, request.path, result.message, None))
+        else:
+            files[request.table.name].append(result)
     unreadable = all(problem.unreadable for problem in problems)
     if problems and not (skip and unreadable):
         kind = UnreadableError if unreadable else SampleError
         raise kind(listed([problem.message for problem in problems]))
     samples = []
-    for number, (table, sources) in enumerate(zip(tables, good, strict=True)):
-        _check_files(table, sources)
-        kept = tuple(replace(file, numbers=None) for file in sources)
+    lacking = {file.sample for file in left_out}
+    for number, table in enumerate(tables):
+        _check_files(table, files[table.name])
+        kept = tuple(replace(file, numbers=None) for file in files[table.name])
         sample = Sample(number, table, kept, 1.0, 1.0, weighted)
-        samples.append(normalised(head, sample, lacks_files=len(sources) < len(files[number])))
+        samples.append(normalised(head, sample, table.name in lacking))
     check_files(samples)
-    repeated = tuple(repeated_events(samples, good))
+    repeated = tuple(repeated_events(samples, [*files.values()]))
     return Catalogue(
         head, tuple(samples), path, "", skips_bad_files=skip, left_out=tuple(left_out), repeated=repeated
     )
