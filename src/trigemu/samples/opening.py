@@ -289,9 +289,10 @@ def _opened(
         raise kind(listed([problem.message for problem in problems]))
     samples = []
     lacking = {file.sample for file in left_out}
-    for number, table in enumerate(tables):
-        _check_files(table, files[table.name])
-        kept = tuple(replace(file, numbers=None) for file in files[table.name])
+    for number, (table, group) in enumerate(zip(tables, files.values(), strict=True)):
+        if group:
+            _check_files(table, group)
+        kept = tuple(replace(file, numbers=None) for file in group)
         sample = Sample(number, table, kept, 1.0, 1.0, weighted)
         samples.append(normalised(head, sample, table.name in lacking))
     check_files(samples)
@@ -325,13 +326,13 @@ def _files(table: SampleTable, folder: Path) -> list[ToOpen]:
 
 def _check_files(table: SampleTable, files: Sequence[File]) -> None:
     """Raise SampleError if files cannot be one sample."""
+    where, first = f"sample {table.name!r}", files[0]
     for file in files:
-        where, first = f"sample {table.name!r}", files[0]
         # Stored decisions change with the menu.
         differing = (file.schema.scalars ^ first.schema.scalars) - {*file.stored, *first.stored}
         if differing or file.schema.collections != first.schema.collections:
             raise SampleError(f"{where}: {file.path} has different branches from {first.path}")
-        if not (first.schema.collections or first.schema.scalars or first.stored):
-            raise SampleError(f"{where}: {first.path} has no numbers that menus can use")
-        if len(files) == 1 and not first.entries:
-            raise SampleError(f"{where}: {first.path} has no events")
+    if not (first.schema.collections or first.schema.scalars or first.stored):
+        raise SampleError(f"{where}: {first.path} has no numbers that menus can use")
+    if len(files) == 1 and not first.entries:
+        raise SampleError(f"{where}: {first.path} has no events")
