@@ -26,9 +26,12 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, module_of_extra
 from trigemu.base.mapping import CHUNK_EVENTS
+from trigemu.samples.awkward import SCALARS as NAMES
 from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import events_of, schema_of
@@ -36,10 +39,7 @@ from trigemu.samples.formats.root import keep_memory
 from trigemu.samples.formats.source import Beginning, Schema, Source
 from trigemu.samples.locations import parts
 
-SCALARS = {
-    **{"MET_pt": "met", "met_pt": "met", "MET_phi": "met_phi"},
-    **{"nInteraction": "n_interaction", "genWeight": "weight", "event": "id"},
-}
+SCALARS = NAMES | {"genWeight": "weight"}
 EVENT = WEIGHT, ID, PARENT = ("", "weight"), ("", "id"), ("", "parent")
 
 
@@ -175,12 +175,15 @@ class Parquet(Source):
             of_file = {need: column for need, column in columns.items() if column.file == file}
             leaves = tuple(sorted({leaf for column in of_file.values() for leaf in column.leaves}))
             table = self._table(file, leaves, start, stop)
-            for field in {column.fields[0] for column in of_file.values()}:
+            fields = {name: table[name] for name in {column.fields[0] for column in of_file.values()}}
+            del table  # each field is freed when it has been copied
+            while fields:
+                field, chunks = fields.popitem()
                 # Arrow copies a single chunk too, to combine it with no other.
-                chunks = table[field]
                 rows = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
                 of_field = ((need, column) for need, column in of_file.items() if column.fields[0] == field)
                 read |= {need: _numbers(column, rows) for need, column in of_field}
+                del chunks, rows
         return read
 
     def _table(self, file: str, leaves: tuple[str, ...], start: int, stop: int) -> Any:
@@ -201,15 +204,6 @@ class Parquet(Source):
                 if row >= stop:
                     break
             return Table.from_batches(batches)
-
-    def entries_within(self, size: int, needs: Iterable[Need]) -> int:
-        """With 8 bytes per value, as many in all row groups as in the first."""
-        leaves = {leaf for need in needs if need in self._columns for leaf in self._columns[need].leaves}
-        groups = [metadata.row_group(0) for metadata, _ in self._footers.values() if metadata.num_row_groups]
-        columns = (group.column(i) for group in groups for i in range(group.num_columns))
-        values = sum(column.num_values for column in columns if column.path_in_schema in leaves)
-        rows = groups[0].num_rows if groups else 0
-        return max(CHUNK_EVENTS, int(size * rows // (8 * max(values, 1))))
 
 
 def _row_groups(metadata: Any) -> list[int]:
@@ -276,7 +270,7 @@ def _numbers(column: _ParquetColumn, array: Any) -> tuple[IntArray | None, Array
         elif _is_struct(array.type):
             array = array.field(next(names))
         else:
-            return offsets, array.to_numpy(zero_copy_only=False)
+            return offsets, np.require(array.to_numpy(zero_copy_only=False), requirements="W")
 
 
 def _name(column: _ParquetColumn) -> str:

@@ -35,8 +35,8 @@ _PAUSE_S = 1.0
 #: The smallest mean number of events of chunks that threads process: for smaller ones, Python dominates the
 #: time, and several threads are slower than one.
 THREAD_EVENTS = 10_000
-#: The largest number of full chunks of a task if they are in the same basket, which a process decodes once.
-_LONGEST = 4
+#: The largest number of full chunks of a task if they are in the same basket, which is decoded once for them.
+_LONGEST = 16
 #: Tasks of a pass, about: each costs this process some milliseconds, and a file of a checkpoint.
 _MOST_TASKS = 8192
 R = TypeVar("R")
@@ -61,6 +61,11 @@ class Chunk:
     def size(self) -> int:
         """The number of events."""
         return self.stop - self.start
+
+    def goes_on(self, chunk: Chunk) -> bool:
+        """Return whether another chunk ends where this one begins, in the same basket."""
+        before, here = (chunk.sample, chunk.source, chunk.stop), (self.sample, self.source, self.start)
+        return self.continues and before == here
 
 
 def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
@@ -194,7 +199,7 @@ class _Pass(Work[Portion, R], Generic[R]):
         return fingerprint(digest_of_code(), triggers, plugins, models, needs, self._task)
 
     def __call__(self, portion: Portion) -> R:
-        return self._merged(portion, map(self._read, portion.chunks))
+        return self._merged(portion, self._read(portion.chunks))
 
     def each(self, portions: Sequence[Portion], threads: int) -> Iterator[R]:
         """Yield results. After the first portion, which loads or compiles kernels, several threads work:
@@ -271,16 +276,31 @@ class _Pass(Work[Portion, R], Generic[R]):
     def _file(self, chunk: Chunk) -> tuple[str, str]:
         return self._job.catalogue.samples[chunk.sample].name, chunk.file.path
 
-    def _read(self, chunk: Chunk) -> Events:
-        job = self._job
-        sample = job.catalogue.samples[chunk.sample]
+    def _read(self, chunks: Iterable[Chunk]) -> Iterator[Events]:
+        """Yield the events of chunks. Those in the same basket, which is decoded as a whole, are read
+        together."""
+        job, together = self._job, list[list[Chunk]]()
+        for chunk in chunks:
+            if together and chunk.goes_on(together[-1][-1]):
+                together[-1].append(chunk)
+            else:
+                together.append([chunk])
         needs = {*job.plan.needs, *job.further}
-        try:
-            return sample.read_file(chunk.file, chunk.start, chunk.stop, needs, job.plan.margin)
-        except UnreadableError as error:
-            if job.catalogue.skips_bad_files:
-                raise BadFilesError({self._file(chunk): str(error)}) from error
-            raise
+        for first, *more in together:
+            sample, stop = job.catalogue.samples[first.sample], more[-1].stop if more else first.stop
+            try:
+                events = sample.read_file(first.file, first.start, stop, needs, job.plan.margin)
+            except UnreadableError as error:
+                if job.catalogue.skips_bad_files:
+                    raise BadFilesError({self._file(first): str(error)}) from error
+                raise
+            if not more:
+                yield events
+                continue
+            margin = 0 if first.file.neighbours == "none" else job.plan.margin
+            for chunk in (first, *more):
+                start = (events.core.start or 0) + chunk.start - first.start
+                yield events.around(start, start + chunk.size, margin).trimmed()
 
 
 def _prepared(

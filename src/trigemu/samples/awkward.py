@@ -72,7 +72,7 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     [120.0]
     """
     if not is_awkward(array):
-        raise wrong_type("the events", array, "an awkward array of records", _advice(array))
+        raise wrong_type("the events", array, "an awkward array of records", advice_on(array))
     where = f"sample {sample!r}"
     layout = array.layout
     if layout.is_unknown or (layout.is_record and layout.is_tuple) or not _unwrapped(layout).is_record:
@@ -103,11 +103,12 @@ def is_awkward(array: object) -> bool:
     return awkward is not None and isinstance(array, awkward.Array)
 
 
-def _advice(array: object) -> str:
-    if type(array).__name__ == "Record":
+def advice_on(value: object) -> str:
+    """Return how to make an array of what is none; empty if unknown."""
+    if type(value).__name__ == "Record":
         return "this is a single event: take array[i : i + 1]"
-    if isinstance(array, list | dict):
-        return "convert it with ak.Array"
+    if type(value).__name__ in ("dict", "DataFrame", "ndarray") or (isinstance(value, list) and value):
+        return "convert records or columns with ak.Array, as events_from_awkward describes"
     return ""
 
 

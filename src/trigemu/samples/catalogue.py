@@ -11,7 +11,6 @@ from typing import ClassVar, Literal, TypeVar, get_args
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, few_of, listed, nearest
 from trigemu.base.shown import Named, Shown
 from trigemu.samples.files import File
-from trigemu.samples.formats.source import Source
 from trigemu.samples.normalisation import (
     CatalogueTable,
     Pileup,
@@ -231,11 +230,10 @@ def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool = False) 
 
 def not_consecutive(catalogue: Catalogue) -> Catalogue:
     """Return a catalogue in which no event is the neighbouring crossing of another."""
-
-    def alone(file: File | Source) -> File | Source:
-        return replace(file, neighbours="none") if isinstance(file, File) else file
-
-    samples = (replace(sample, sources=tuple(map(alone, sample.sources))) for sample in catalogue.samples)
+    samples = []
+    for sample in catalogue.samples:
+        files = (replace(f, neighbours="none") if isinstance(f, File) else f for f in sample.sources)
+        samples.append(replace(sample, sources=tuple(files)))
     return replace(catalogue, samples=tuple(samples))
 
 

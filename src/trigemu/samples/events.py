@@ -8,7 +8,7 @@ therefore process arrays and a range of rows, and `events[a:b]` is a view withou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -157,31 +157,6 @@ class ReadEvents:
     collections: Mapping[str, Collection]
     scalars: Mapping[str, Array]
 
-    def __getitem__(self, rows: slice) -> ReadEvents:
-        """Return a view of some rows."""
-        return ReadEvents(
-            self.weight[rows],
-            self.id[rows],
-            self.parent[rows],
-            {name: collection[rows].trimmed() for name, collection in self.collections.items()},
-            {name: column[rows] for name, column in self.scalars.items()},
-        )
-
-    @property
-    def nbytes(self) -> int:
-        """The size in memory."""
-        columns = [column for c in self.collections.values() for column in (c.offsets, *c.columns.values())]
-        return sum(array.nbytes for array in (self.weight, *self.scalars.values(), *columns))
-
-
-def join_collections(parts: Sequence[Collection]) -> Collection:
-    """Concatenate collections with the same columns."""
-    trimmed = [part.trimmed() for part in parts]
-    ends = np.cumsum([0, *(part.offsets[-1] for part in trimmed)])
-    begins = [part.offsets[:-1] + end for part, end in zip(trimmed, ends, strict=False)]
-    columns = {n: np.concatenate([part.columns[n] for part in trimmed]) for n in parts[0].columns}
-    return Collection(np.concatenate([*begins, ends[-1:]]), columns)
-
 
 @dataclass(frozen=True)
 class Events:
@@ -235,6 +210,10 @@ class Events:
         first = max(0, start - margin)
         view = self[first : stop + margin]
         return replace(view, core=slice(start - first, stop - first)) if margin else view
+
+    def trimmed(self) -> Events:
+        """Return these events with columns that are views of their own objects only."""
+        return replace(self, collections={name: c.trimmed() for name, c in self.collections.items()})
 
     def to_awkward(self) -> ak.Array:
         """Return a view of the events as an awkward array, without copies: for notebooks and plugins.
@@ -296,24 +275,6 @@ class Events:
             scalars=_Taken(self.scalars, lambda column: column[rows]),
             core=slice(None),
         )
-
-
-E = TypeVar("E", ReadEvents, Events)
-
-
-def joined(parts: Sequence[E]) -> E:
-    """Concatenate events with the same columns."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    return replace(
-        first,
-        weight=np.concatenate([part.weight for part in parts]),
-        id=np.concatenate([part.id for part in parts]),
-        parent=np.concatenate([part.parent for part in parts]),
-        collections={n: join_collections([part.collections[n] for part in parts]) for n in first.collections},
-        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
-    )
 
 
 def _place(name: str) -> tuple[int, str]:

@@ -17,7 +17,7 @@ from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, excerpt, wrong_type
 from trigemu.base.files import is_there
 from trigemu.base.mapping import CHUNK_EVENTS
-from trigemu.samples.awkward import events_from_awkward, is_awkward
+from trigemu.samples.awkward import advice_on, events_from_awkward, is_awkward
 from trigemu.samples.catalogue import Catalogue, normalised
 from trigemu.samples.events import Events, Need, ReadEvents
 from trigemu.samples.formats.source import Schema, Source
@@ -116,8 +116,7 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
     shared = bool((parent[1:] == parent[:-1]).any())
     sources = []
     for start in range(0, len(events), CHUNK_EVENTS):
-        part = events[start : start + CHUNK_EVENTS]
-        part = replace(part, collections={name: c.trimmed() for name, c in part.collections.items()})
+        part = events[start : start + CHUNK_EVENTS].trimmed()
         rows = "" if len(part) == len(events) else f"[{start}:{start + len(part)}]"
         sources.append(Memory(f"{events.sample}{rows}", events=part, shared=shared))
     return Sample(0, table, tuple(sources), 1.0, rate, weighted=not equal)
@@ -140,6 +139,12 @@ def digest_of_events(events: Events) -> str:
 #: A catalogue, or anything that `samples_of` converts to one. An awkward array is Any: awkward is not
 #: imported.
 SamplesLike = Catalogue | Events | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any | None
+_ADVICE = {
+    "Menu": "the menu comes first, then the samples",
+    "Sample": "give the Catalogue that it is in",
+    "Emulation": "its samples are .catalogue",
+    "MenuRates": "its samples are .catalogue",
+}
 EXPECTED = "a Catalogue, its path or folder, the paths of event files, Events, or an awkward array of events"
 
 
@@ -179,7 +184,8 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     given = [samples] if isinstance(samples, str | os.PathLike) else samples
     given = [*given] if isinstance(given, list | tuple | Iterator) else []
     if not given or not all(isinstance(file, str | os.PathLike) for file in given):
-        raise wrong_type("the samples", samples, EXPECTED, _advice(samples))
+        advice = _ADVICE.get(type(samples).__name__, "") or advice_on(samples)
+        raise wrong_type("the samples", samples, EXPECTED, advice)
     files = [file if isinstance(file, str) else Path(file) for file in given]
     for file in files:
         where = located(file)
@@ -192,19 +198,3 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     if len(files) == 1:
         return open_catalogue(files[0], executor=executor)
     return catalogue_of(files, executor=executor)
-
-
-_ADVICE = {
-    "Menu": "the menu comes first, then the samples",
-    "Sample": "give the Catalogue that it is in",
-    "Emulation": "its samples are .catalogue",
-    "MenuRates": "its samples are .catalogue",
-    "Record": "this is a single event: take array[i : i + 1]",
-}
-
-
-def _advice(samples: Any) -> str:
-    kind = type(samples).__name__
-    if kind in ("dict", "DataFrame", "ndarray") or (isinstance(samples, list) and samples):
-        return "convert records or columns with ak.Array, as events_from_awkward describes"
-    return _ADVICE.get(kind, "")

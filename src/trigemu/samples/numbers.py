@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.base.arrays import IntArray
-from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.base.splitmix import splitmix64
 from trigemu.samples.events import Need
 from trigemu.samples.formats.source import Schema, Source
@@ -22,6 +21,8 @@ _COLUMNS = (
     ("run", "luminosityBlock", "id"),
     ("runNumber", "lumiBlock", "eventNumber"),
 )
+#: Events whose numbers are read at a time.
+STEP = 2**21
 #: The largest hash.
 ALL = 2**64 - 1
 
@@ -49,8 +50,8 @@ def numbers_of(source: Source, most: int) -> Numbers | None:
         return None
     limit = min(ALL, ALL * most // max(source.entries, 1))
     kept, entries, simulated = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], bool(source.weight_column)
-    for start in range(0, source.entries, CHUNK_EVENTS):
-        scalars = source.columns(start, min(start + CHUNK_EVENTS, source.entries), columns).scalars
+    for start in range(0, source.entries, STEP):
+        scalars = source.columns(start, min(start + STEP, source.entries), columns).scalars
         simulated |= bool(np.less_equal(scalars[columns[0][1]], 1).any())
         run, section, number = (scalars[name].astype(np.uint64) for _, name in columns)
         hashes = splitmix64(splitmix64(splitmix64(run) ^ section) ^ number)

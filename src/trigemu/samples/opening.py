@@ -159,7 +159,7 @@ def open_catalogue(
         if not (table := read_table(document, entry, SampleTable, ("sample", i), where)):
             continue
         if not is_format(table.format):
-            message = f"unknown format {table.format!r}{_instead(table.format)}"
+            message = f"unknown format {table.format!r}{nearest(table.format, format_names())}"
             document.problem(("sample", i, "format"), where, message)
         elif table.tree and (mistake := _tree_mistake(table.format)):
             document.problem(("sample", i, "tree"), where, f"tree = {table.tree!r}: {mistake}")
@@ -225,7 +225,7 @@ def catalogue_of(
         files += matching_files(str(where), Path()) if has_wildcards(where) else [str(where)]
     name = printable(Path(files[0]).name.split(".")[0])
     if format is not None and not is_format(format):
-        raise SampleError(f"{paths[0]}: unknown format {format!r}{_instead(format)}")
+        raise SampleError(f"{paths[0]}: unknown format {format!r}{nearest(format, format_names())}")
     with naming(name, files[0]):
         known_format = format or format_of(files[0], tree)
         if tree and (mistake := _tree_mistake(known_format)):
@@ -241,11 +241,6 @@ def catalogue_of(
     )
     first = files[0] if has_wildcards(located(paths[0])) else paths[0]
     return _opened(head, [table], Path(first), engine_of(executor), weighted=False)
-
-
-def _instead(format: str) -> str:
-    """Return advice on an unknown format."""
-    return nearest(format, format_names())
 
 
 def _tree_mistake(format: str) -> str:
@@ -264,44 +259,42 @@ def _opened(
     weighted: bool = True,
 ) -> Catalogue:
     """Open the files of all samples, and report all problems at once. path: the catalogue."""
-    files: list[list[ToOpen]] = []
+    requests: list[ToOpen] = []
     problems: list[Problem] = []
     for table in tables:
         try:
-            files.append(_files(table, path.parent))
+            requests += _files(table, path.parent)
         except SampleError as error:
-            files.append([])
             problems.append(Problem(str(error), False))
     options: dict[str, Any] = {
         "weighted": weighted,
         "identified": engine.checkpoint is not None,
         "opening": secrets.token_hex(8),
-        "hashes": max(LEAST_HASHES, MOST_HASHES // max(sum(map(len, files)), 1)),
+        "hashes": max(LEAST_HASHES, MOST_HASHES // max(len(requests), 1)),
     }
-    opened = iter(open_files([replace(file, **options) for group in files for file in group], engine))
+    files: dict[str, list[File]] = {table.name: [] for table in tables}
     left_out: list[LeftOut] = []
-    good: list[list[File]] = []
-    for group in files:
-        good.append([])
-        for file in group:
-            result = next(opened)
-            if isinstance(result, Problem):
-                problems.append(result)
-                left_out.append(LeftOut(file.table.name, file.path, result.message, None))
-            else:
-                good[-1].append(result)
+    opened = open_files([replace(request, **options) for request in requests], engine)
+    for request, result in zip(requests, opened, strict=True):
+        if isinstance(result, Problem):
+            problems.append(result)
+            left_out.append(LeftOut(request.table.name, request.path, result.message, None))
+        else:
+            files[request.table.name].append(result)
     unreadable = all(problem.unreadable for problem in problems)
     if problems and not (skip and unreadable):
         kind = UnreadableError if unreadable else SampleError
         raise kind(listed([problem.message for problem in problems]))
     samples = []
-    for number, (table, sources) in enumerate(zip(tables, good, strict=True)):
-        _check_files(table, sources)
-        kept = tuple(replace(file, numbers=None) for file in sources)
+    lacking = {file.sample for file in left_out}
+    for number, (table, group) in enumerate(zip(tables, files.values(), strict=True)):
+        if group:
+            _check_files(table, group)
+        kept = tuple(replace(file, numbers=None) for file in group)
         sample = Sample(number, table, kept, 1.0, 1.0, weighted)
-        samples.append(normalised(head, sample, lacks_files=len(sources) < len(files[number])))
+        samples.append(normalised(head, sample, table.name in lacking))
     check_files(samples)
-    repeated = tuple(repeated_events(samples, good))
+    repeated = tuple(repeated_events(samples, [*files.values()]))
     return Catalogue(
         head, tuple(samples), path, "", skips_bad_files=skip, left_out=tuple(left_out), repeated=repeated
     )
@@ -331,13 +324,13 @@ def _files(table: SampleTable, folder: Path) -> list[ToOpen]:
 
 def _check_files(table: SampleTable, files: Sequence[File]) -> None:
     """Raise SampleError if files cannot be one sample."""
+    where, first = f"sample {table.name!r}", files[0]
     for file in files:
-        where, first = f"sample {table.name!r}", files[0]
         # Stored decisions change with the menu.
         differing = (file.schema.scalars ^ first.schema.scalars) - {*file.stored, *first.stored}
         if differing or file.schema.collections != first.schema.collections:
             raise SampleError(f"{where}: {file.path} has different branches from {first.path}")
-        if not (first.schema.collections or first.schema.scalars or first.stored):
-            raise SampleError(f"{where}: {first.path} has no numbers that menus can use")
-        if len(files) == 1 and not first.entries:
-            raise SampleError(f"{where}: {first.path} has no events")
+    if not (first.schema.collections or first.schema.scalars or first.stored):
+        raise SampleError(f"{where}: {first.path} has no numbers that menus can use")
+    if len(files) == 1 and not first.entries:
+        raise SampleError(f"{where}: {first.path} has no events")

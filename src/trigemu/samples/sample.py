@@ -14,7 +14,7 @@ import numpy as np
 
 from trigemu.base.errors import SampleError, in_brackets, quoted
 from trigemu.base.fingerprint import fingerprint
-from trigemu.samples.events import Events, Need, decision_in, joined, make_events
+from trigemu.samples.events import Collection, Events, Need, decision_in, make_events
 from trigemu.samples.files import File
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import digest_of, located, naming
@@ -50,7 +50,28 @@ def entries_with_neighbours(
 
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
     """Concatenate events with the same columns."""
-    return replace(joined(parts), sample=" + ".join(dict.fromkeys(part.sample for part in parts)), core=core)
+    first = parts[0]
+    if len(parts) == 1:
+        return replace(first, core=core)
+    return replace(
+        first,
+        sample=" + ".join(dict.fromkeys(part.sample for part in parts)),
+        weight=np.concatenate([part.weight for part in parts]),
+        id=np.concatenate([part.id for part in parts]),
+        parent=np.concatenate([part.parent for part in parts]),
+        collections={n: _join([part.collections[n] for part in parts]) for n in first.collections},
+        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
+        core=core,
+    )
+
+
+def _join(parts: Sequence[Collection]) -> Collection:
+    """Concatenate collections with the same columns."""
+    trimmed = [part.trimmed() for part in parts]
+    ends = np.cumsum([0, *(part.offsets[-1] for part in trimmed)])
+    begins = [part.offsets[:-1] + end for part, end in zip(trimmed, ends, strict=False)]
+    columns = {n: np.concatenate([part.columns[n] for part in trimmed]) for n in parts[0].columns}
+    return Collection(np.concatenate([*begins, ends[-1:]]), columns)
 
 
 #: The format of events in memory.

@@ -148,7 +148,7 @@ def test_of_many_events_a_part_is_kept(folder: Path, monkeypatch: pytest.MonkeyP
     """The same part of each file, so that the events of a file are found in another."""
     monkeypatch.setattr(opening, "MOST_HASHES", 400)
     monkeypatch.setattr(opening, "LEAST_HASHES", 200)
-    monkeypatch.setattr(numbers, "CHUNK_EVENTS", 90)
+    monkeypatch.setattr(numbers, "STEP", 90)
     write(folder / "b.root", range(-0, 3 * N), seed=3)
     (warning,) = open_catalogue(catalogue(folder, one=("background", ["a.root", "b.root"]))).repeated
     found = int(warning.split()[1])

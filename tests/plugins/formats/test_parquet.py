@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from real_data import real_file
 from trigemu_formats import parquet
 from trigemu_formats.parquet import Parquet
 
-from trigemu import catalogue_of, open_catalogue
+from trigemu import catalogue_of, open_catalogue, run
 from trigemu.api import SampleError
+from trigemu.base.mapping import Engine
 from trigemu.samples.events import make_events
-from trigemu.samples.formats import format_named, parts as large_parts, source as contract
-from trigemu.samples.formats.parts import cached_bytes
+from trigemu.samples.formats import format_named
 from trigemu.samples.numbers import numbers_of
 
 pq = pytest.importorskip("pyarrow.parquet")
@@ -85,11 +84,13 @@ def test_columns_are_those_that_were_written(tmp_path: Path, layout: str, start:
     assert all(array.flags.writeable for array in arrays)
 
 
-def test_a_large_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For any request, in any order, by several threads."""
-    columns = toy(2)
-    ak.to_parquet(records(columns), tmp_path / "a.parquet")
-    source = Parquet(str(tmp_path / "a.parquet"))
+def test_a_large_row_group_is_decoded_once_in_a_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ak.to_parquet(records(toy(2)), tmp_path / "a.parquet")
+    samples = open_catalogue(tmp_path / "a.parquet")
+    (tmp_path / "menu.toml").write_text(
+        '[menu]\nname = "m"\n[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\n'
+        "above = 30.0\n"
+    )
     groups_read: list[list[int]] = []
     read_row_groups = pq.ParquetFile.read_row_groups
 
@@ -98,35 +99,22 @@ def test_a_large_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.M
         return read_row_groups(self, groups, **options)
 
     monkeypatch.setattr(pq.ParquetFile, "read_row_groups", counted)
-    starts = [0, 60, 20, 80, 40]
-    with ThreadPoolExecutor(3) as pool:
-        parts = list(pool.map(lambda start: source.columns(start, start + 20, NEEDS), starts))
-    for start, part in zip(starts, parts, strict=True):
-        check(part, columns, start, start + 20)
+    whole = run(tmp_path / "menu.toml", samples)
     assert groups_read == [[0]]
-    check(source.columns(0, N, NEEDS), columns, 0, N)
+    parts = run(tmp_path / "menu.toml", samples, executor=Engine(chunk_events=20, workers=1))
+    assert groups_read == [[0], [0]]
+    assert parts["J"].total.events == whole["J"].total.events > 0
+
+
+def test_ranges_within_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "CHUNK_EVENTS", 7)
+    columns = toy(2)
+    ak.to_parquet(records(columns), tmp_path / "a.parquet", row_group_size=30)
+    source = Parquet(str(tmp_path / "a.parquet"))
+    for start, stop in ((0, N), (3, 7), (25, 65), (60, 90), (N - 1, N), (50, 50)):
+        check(source.columns(start, stop, NEEDS), columns, start, stop)
     assert source.columns(0, 5, [("", "met")]).scalars["met"].tolist() == columns["met"][:5].tolist()
     check(pickle.loads(pickle.dumps(source)).columns(3, 7, NEEDS), columns, 3, 7)
-
-
-def test_parts_too_large_to_keep_are_read_in_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "CHUNK_EVENTS", 70)
-    monkeypatch.setattr(contract, "WINDOW_BYTES", 1)
-    monkeypatch.setattr(large_parts, "_parts", {})
-    random = np.random.default_rng(1)
-    counts, met = random.integers(0, 4, 1000), random.random(1000)
-    pt, eta = (ak.unflatten(random.random(counts.sum()).astype("f4"), counts) for _ in range(2))
-    pt = -np.sort(-pt)
-    jets = ak.zip({"pt": pt, "eta": eta})
-    ak.to_parquet(ak.zip({"jet": jets, "met": met}, depth_limit=1), tmp_path / "a")
-    source = Parquet(str(tmp_path / "a"))
-    for start in (0, 50, 300, 350, 940):
-        part = source.columns(start, start + 50, [("jet", "pt"), ("jet", "eta"), ("", "met")])
-        np.testing.assert_array_equal(part.scalars["met"], met[start : start + 50])
-        for name, column in (("pt", pt), ("eta", eta)):
-            requested = ak.to_numpy(ak.flatten(column[start : start + 50]))
-            np.testing.assert_array_equal(part.collections["jet"].columns[name], requested)
-        assert 0 < cached_bytes() < 30_000
 
 
 def test_a_list_without_a_name_is_called_as_its_fields_begin(tmp_path: Path) -> None:

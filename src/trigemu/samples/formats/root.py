@@ -26,7 +26,6 @@ from uproot.source.futures import TrivialFuture
 
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, few_of
-from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.ragged import events_of, flat, schema_of
 from trigemu.samples.formats.source import Schema, Source
@@ -346,19 +345,6 @@ class RootFile(Source):
             raise SampleError(f"has no branch {excerpt(name)!r}")
         field = field if self._is_tree else field_until(field, stop)
         return field.array(entry_start=start, entry_stop=stop, library="ak")
-
-    def entries_within(self, size: int, needs: Iterable[Need]) -> int:
-        if self.entries <= CHUNK_EVENTS:  # with thousands of fields, uproot's estimate takes seconds
-            return CHUNK_EVENTS
-        names = frozenset(self._branches[need] for need in needs if need in self._branches)
-        if names not in self._entries_within:
-            entries = self._events.num_entries_for(size, filter_name=list(names))
-            self._entries_within[names] = max(CHUNK_EVENTS, entries)
-        return self._entries_within[names]
-
-    @cached_property
-    def _entries_within(self) -> dict[frozenset[str], int]:
-        return {}
 
 
 def _in_own_memory(values: Array) -> Array:

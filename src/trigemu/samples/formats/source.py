@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from trigemu.base.arrays import BoolArray
 from trigemu.base.fingerprint import fingerprint
-from trigemu.samples.events import Need, ReadEvents, joined
-from trigemu.samples.formats.parts import WINDOW_BYTES, decoded_once, pieces
+from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.locations import opened
 
 
@@ -148,26 +147,14 @@ class Source(ABC):
 
     def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Return a range of entries as `read` does, with a column of the objects in place of a number of
-        objects, such as n_jet, that is no column of the file. Large parts of the file are decoded once."""
+        objects, such as n_jet, that is no column of the file."""
         schema = self.schema
         counts = {
             ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
             for name, columns in schema.collections.items()
             if f"n_{name}" not in schema.scalars
         }
-        in_file = frozenset(counts.get(need, need) for need in needs)
-        if not (most := self.entries_within(WINDOW_BYTES, in_file)):
-            return self.read(start, stop, in_file)
-
-        def decode(first: int, last: int) -> ReadEvents:
-            return self.read(first, last, in_file)
-
-        parts = []
-        for first, last, cached in pieces(self.boundaries, start, stop, most):
-            rows = slice(max(start - first, 0), stop - first)
-            columns = id(self), in_file
-            parts.append(decoded_once(columns, first, last, rows, decode) if cached else decode(first, last))
-        return joined(parts)
+        return self.read(start, stop, frozenset(counts.get(need, need) for need in needs))
 
     @property
     def identity(self) -> str:
@@ -184,25 +171,6 @@ class Source(ABC):
         Override it for files in compressed blocks: work is divided at these entries.
         """
         return (0, self.entries)
-
-    def entries_within(self, size: int, needs: Iterable[Need]) -> int:
-        """Return how many entries of some columns take a number of bytes in memory. By default 0: it costs
-        nothing to read only some entries between two `boundaries`.
-
-        Override it if all of them are then decompressed: a large part is decoded once, and read from memory.
-
-        Parameters
-        ----------
-        size : int
-            The number of bytes.
-        needs : iterable of Need
-            The columns.
-
-        Returns
-        -------
-        int
-        """
-        return 0
 
     @property
     def sum_of_weights(self) -> float:
