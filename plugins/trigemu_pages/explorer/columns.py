@@ -14,7 +14,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
 from trigemu.emulation.event_table import EventColumn
 from trigemu.emulation.plan import make_plan
-from trigemu.emulation.score_table import Scores, ThresholdRange, definition
+from trigemu.emulation.score_table import Scores, definition
+from trigemu.emulation.threshold_ranges import ThresholdRange
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.rates.results import MenuRates

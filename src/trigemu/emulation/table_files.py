@@ -25,7 +25,8 @@ from trigemu.base.fingerprint import fingerprint
 from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_tables
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.event_table import Columns, EventColumn, EventTable, join_columns
-from trigemu.emulation.score_table import PLAIN_COLUMNS, Scores, ScoreTable, ThresholdRange
+from trigemu.emulation.score_table import PLAIN_COLUMNS, Scores, ScoreTable
+from trigemu.emulation.threshold_ranges import ThresholdRange
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
