@@ -210,7 +210,7 @@ class Scores:
         return Emulation(input_menus, solved, self.catalogue, plan, counted, half, fitted)
 
     def solve_budgets(self, menus: MenusLike) -> tuple[Menu, ...]:
-        """Return menus of triggers in the table with their rate budgets solved, as the function
+        """Return `menus` of triggers in the table with their rate budgets solved, as the function
         `solve_budgets` does. TrigemuError if a budget cannot be met with the scores in the table."""
         menus = tuple(map(at_own_column, menus_of(menus)))
         if not any(menu.budgeted for menu in menus):
@@ -243,8 +243,8 @@ class Scores:
         )
 
     def score(self, trigger: str, menu: MenuLike | None = None) -> FloatArray:
-        """Return the score of a trigger for each event of the background, float64[n]; −∞ if it is not above
-        the lowest threshold. menu: its menu; by default the first one that the table was made for."""
+        """Return the score of a `trigger` for each event of the background, float64[n]; −∞ if it is not
+        above the lowest threshold. Its `menu` is by default the first one that the table was made for."""
         scored_menu = self.menus[0] if menu is None else menu_of(menu)
         column = self.column_of(scored_menu, scored_menu.trigger(trigger))
         if column.above is None:
@@ -252,8 +252,8 @@ class Scores:
         return np.asarray(self.table[column.name])
 
     def column_of(self, menu: Menu, trigger: Trigger) -> EventColumn:
-        """Return the score or decision of a trigger of a menu. TrigemuError if the table lacks it, or scores
-        just above its threshold."""
+        """Return the score or decision of a `trigger` of a `menu`. TrigemuError if the table lacks it, or
+        scores just above its threshold."""
         column = self.stored.get(definition(menu, trigger))
         where = f"{trigger.place}: trigger {trigger.name!r}"
         if column is None:
