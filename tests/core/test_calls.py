@@ -191,7 +191,7 @@ def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
         (t.scan, (path, Steps("M", "1:2:3"), samples), "the values of 'M': got '1:2:3'; "),  # type: ignore[arg-type]
         (t.efficiencies, (path, samples, "toy", "met"), "the profiles: got 'met'; "),
         (t.efficiencies, (path, samples, 5, Profile("met", (0, 1))), "the samples: got 5; "),
-        (t.binned_rates, (path, "met", "0:10", samples), "the bin edges: got '0:10'; "),
+        (t.binned_rates, (path, "met", "0:10", samples), "the bin edges of 'met': got '0:10'; "),
         (t.binned_rates, (path, 5, [0, 1], samples), "the observable: got 5; "),
         (t.at_pileup, (samples, "10"), "the pile-up: got '10'; "),
         (t.at_luminosity, (samples, None), "the luminosity: got None; "),

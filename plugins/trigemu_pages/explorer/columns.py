@@ -14,7 +14,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
 from trigemu.emulation.event_table import EventColumn
 from trigemu.emulation.plan import make_plan
-from trigemu.emulation.score_table import Scores, ThresholdRange, definition
+from trigemu.emulation.score_table import Scores, definition
+from trigemu.emulation.threshold_ranges import ThresholdRange
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.rates.results import MenuRates
@@ -40,26 +41,14 @@ class Unseen:
 def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
     """Return the half for the triggers of menus, disabled ones too. TrigemuError if they were fitted to
     different halves."""
-    halves: set[int] = set()
-    fitted = []
-    for menu in menus:
-        names = set()
-        for trigger in menu.triggers:
-            part = menu.part([trigger.name])
-            part = replace(part, triggers=tuple(replace(t, enabled=True) for t in part.triggers))
-            half = scaling.unseen_half([part], make_plan([part]), scores.catalogue)
-            if half is not None:
-                halves.add(half)
-                names.add(trigger.name)
-        fitted.append(frozenset(names))
-    if len(halves) > 1:
-        raise TrigemuError(
-            "the triggers of the page were fitted on both halves of the sample: no event is unseen"
-        )
-    half = halves.pop() if halves else None
-    none = np.ones(len(scores.catalogue.samples))
-    scales = none if half is None else scaling.half_scales(scores.table.by_half(), half, scores.catalogue)
-    return Unseen(half, tuple(fitted), scales)
+    catalogue = scores.catalogue
+    on = tuple(replace(m, triggers=tuple(replace(t, enabled=True) for t in m.triggers)) for m in menus)
+    plan = make_plan(on)
+    half, fitted = scaling.unseen_half(on, plan, catalogue), scaling.fitted_in(on, plan, catalogue)
+    scales = np.ones(len(catalogue.samples))
+    if half is not None:
+        scales = scaling.half_scales(scores.table.by_half(), half, catalogue)
+    return Unseen(half, fitted, scales)
 
 
 @dataclass(frozen=True)

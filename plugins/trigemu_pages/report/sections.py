@@ -84,6 +84,11 @@ def _differs(comparison: Comparison, first: str, name: str) -> str:
         text += f", {change} ({', '.join(size)}) {'less' if hz < 0 else 'more'} than {first}"
     else:
         text += f", the same rate as {first}"
+    before_last = {f"level {level}" for level in comparison[name].menu.levels[:-1]}
+    for d in comparison.differences:
+        if (d.a, d.b) == (first, name) and d.what in before_last and (d.b_minus_a_hz or d.error_hz):
+            more = "less" if d.b_minus_a_hz < 0 else "more"
+            text += f"; {d.what} accepts {numbers.in_unit(abs(d.b_minus_a_hz), d.error_hz)} {more}"
     gains = tables.gains_of(comparison)
     gained, lost = gains[first, name], gains[name, first]
     if any(gained) and any(lost):

@@ -137,8 +137,8 @@ class Plan:
             yield text.replace(_SAMPLE, f"{_named(sample)}{more}")
 
     def lacking(self, sample: Sample) -> Iterator[tuple[str, Sequence[Trigger], str]]:
-        """Yield what a sample lacks: its name, the triggers that need it, and a message in which the name of
-        the sample is left to be filled in."""
+        """Yield what a `sample` lacks: its name, the triggers that need it, and a message in which the name
+        of the sample is left to be filled in."""
         for slot in self.slots:
             if problem := lacks_neighbours(sample, slot.compiled, _SAMPLE):
                 yield "neighbouring crossings", [slot.trigger], problem

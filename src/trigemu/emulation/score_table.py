@@ -8,20 +8,18 @@ are then emulated without reading events, with the same result.
 
 from __future__ import annotations
 
-import math
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise, starmap
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.base.errors import SampleError, TrigemuError, in_brackets, names_of, nearest
+from trigemu.base.errors import SampleError, TrigemuError, in_brackets, names_of
 from trigemu.base.fingerprint import fingerprint
 from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import raw_decisions
@@ -34,7 +32,7 @@ from trigemu.counting.patterns import (
     merge_tables,
 )
 from trigemu.emulation.budgets import BudgetEvents, solve_budgets, solved_by
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.event_table import (
     EVENT_COLUMNS,
     FIRED,
@@ -47,6 +45,12 @@ from trigemu.emulation.loop import Emulation, counts_rejected
 from trigemu.emulation.plan import Plan, ThresholdLadder, bit_of_words, decide, make_plan, pack
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import fitted_in, half_scales, unseen_half
+from trigemu.emulation.threshold_ranges import (
+    ThresholdRange,
+    loosest_menu,
+    ranges_of,
+    requested_ranges,
+)
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
@@ -64,21 +68,6 @@ PLAIN_COLUMNS = (
     *EVENT_COLUMNS,
     EventColumn("stratum", "int16", "the number of interactions, if crossings are reweighted by it; else 0"),
 )
-#: The factor by which a trigger's own rate may increase and decrease.
-FACTOR = 10
-#: Rates that differ by this fraction are the same in the search for default ranges.
-_SAME = 1e-9
-#: The number of bits of a score that its bin drops; 20 remain: sign, exponent, and a step of at most 0.4 %.
-_DROPPED = 44
-#: The bin of scores from 0.
-_ZERO = 2**19
-
-
-class ThresholdRange(NamedTuple):
-    """The lowest and the highest threshold at which a score table can be evaluated."""
-
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -222,7 +211,7 @@ class Scores:
         return Emulation(input_menus, solved, self.catalogue, plan, counted, half, fitted)
 
     def solve_budgets(self, menus: MenusLike) -> tuple[Menu, ...]:
-        """Return menus of triggers in the table with their rate budgets solved, as the function
+        """Return `menus` of triggers in the table with their rate budgets solved, as the function
         `solve_budgets` does. TrigemuError if a budget cannot be met with the scores in the table."""
         menus = tuple(map(at_own_column, menus_of(menus)))
         if not any(menu.budgeted for menu in menus):
@@ -255,8 +244,8 @@ class Scores:
         )
 
     def score(self, trigger: str, menu: MenuLike | None = None) -> FloatArray:
-        """Return the score of a trigger for each event of the background, float64[n]; −∞ if it is not above
-        the lowest threshold. menu: its menu; by default the first one that the table was made for."""
+        """Return the score of a `trigger` for each event of the background, float64[n]; −∞ if it is not
+        above the lowest threshold. Its `menu` is by default the first one that the table was made for."""
         scored_menu = self.menus[0] if menu is None else menu_of(menu)
         column = self.column_of(scored_menu, scored_menu.trigger(trigger))
         if column.above is None:
@@ -264,8 +253,8 @@ class Scores:
         return np.asarray(self.table[column.name])
 
     def column_of(self, menu: Menu, trigger: Trigger) -> EventColumn:
-        """Return the score or decision of a trigger of a menu. TrigemuError if the table lacks it, or scores
-        just above its threshold."""
+        """Return the score or decision of a `trigger` of a `menu`. TrigemuError if the table lacks it, or
+        scores just above its threshold."""
         column = self.stored.get(definition(menu, trigger))
         where = f"{trigger.place}: trigger {trigger.name!r}"
         if column is None:
@@ -386,7 +375,7 @@ def score_pass(
     signal_samples = [catalogue.sample(name) for name in names_of("the signals", signals)]
     if in_background := [sample.name for sample in signal_samples if sample in catalogue.background]:
         raise TrigemuError(f"{in_background[0]!r} is a background sample, which the table always includes")
-    requested = _requested(input_menus, vary or {})
+    requested = requested_ranges(input_menus, vary or {})
     solved = input_menus
     if any(menu.budgeted for menu in input_menus):  # scores alone need no prescales
         solved = solve_budgets(input_menus, catalogue, executor=engine, progress=progress)
@@ -394,8 +383,8 @@ def score_pass(
     plan.check_background(catalogue)
     for sample in signal_samples:
         plan.check(sample)
-    threshold_ranges = _threshold_ranges(Job(solved, plan, catalogue), requested, engine, progress)
-    loosest = tuple(_loosest(menu, threshold_ranges) for menu in solved)
+    threshold_ranges = ranges_of(Job(solved, plan, catalogue), requested, engine, progress)
+    loosest = tuple(loosest_menu(menu, threshold_ranges) for menu in solved)
     plan = make_plan(loosest)
     columns = _columns(loosest, plan)
     names = tuple(column.name for column in columns)
@@ -421,128 +410,6 @@ def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float
     budgets = any(menu.budgeted for menu in menus)
     open_ = any(isinstance(t.description, ScoreKind) and t.name not in vary for m in menus for t in m.used)
     return 1 + budgets + open_
-
-
-def _requested(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> dict[str, ThresholdRange]:
-    """Return the ranges that a user requested; raise TrigemuError for an unknown trigger or a wrong range."""
-    triggers = {trigger.name: trigger for menu in menus for trigger in menu.used}
-    ranges = {}
-    for name, (low, high) in vary.items():
-        if name not in triggers:
-            raise TrigemuError(f"vary {name!r}: no menu has such a trigger enabled{nearest(name, triggers)}")
-        trigger = triggers[name]
-        if not isinstance(trigger.description, ScoreKind):
-            raise TrigemuError(f"{trigger.place}: vary {name!r}: the kind {trigger.kind!r} has no threshold")
-        if not -math.inf < low <= high < math.inf:
-            raise TrigemuError(f"vary {name!r}: expected LOW ≤ HIGH, both finite, not {low:g} and {high:g}")
-        if high - low == math.inf:
-            raise TrigemuError(f"vary {name!r}: the range from {low:g} to {high:g} is too wide for a float")
-        ranges[name] = ThresholdRange(float(low), float(high))
-    return ranges
-
-
-def _threshold_ranges(
-    job: Job, requested: Mapping[str, ThresholdRange], executor: Any, progress: Progress | None
-) -> dict[str, ThresholdRange]:
-    """Return the range of thresholds of each trigger that has a threshold: the union of its ranges in the
-    menus."""
-    scored = [
-        (trigger.name, bits[trigger.name])
-        for menu, bits in zip(job.menus, job.plan.bits, strict=True)
-        for trigger in menu.used
-        if isinstance(trigger.description, ScoreKind)
-    ]
-    slots = sorted({slot for name, slot in scored if name not in requested})
-    default: dict[int, tuple[float, float]] = {}
-    if slots:
-        binned = merge_tables([*over_background(job, _Bin(job.menus, tuple(slots)), executor, progress)])
-        for slot in slots:
-            default[slot] = _range(binned, slot, job.plan.slots[slot].compiled.threshold or 0.0)
-    ranges: dict[str, ThresholdRange] = {}
-    for name, slot in scored:
-        low, high = requested.get(name) or default[slot]
-        before = ranges.get(name, ThresholdRange(low, high))
-        ranges[name] = ThresholdRange(min(low, before.low), max(high, before.high))
-    return ranges
-
-
-@dataclass(frozen=True)
-class _Bin(TableTask):
-    """The task that sums the weights of a chunk in bins of scores: the "sample" of the table is the slot, its
-    pattern the decision at the present threshold."""
-
-    menus: tuple[Menu, ...]
-    slots: tuple[int, ...]
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
-        work, core = Workspace(events), events.core
-        words = decide(events, plan, work)[core]
-        parts = []
-        for slot in self.slots:
-            score = np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64)[core]
-            rows = np.flatnonzero((score > -np.inf) & self._seed_fires(plan, slot, words))
-            fired = bit_of_words(words, slot)[rows, None].astype(np.uint64)
-            parts.append(
-                count_patterns(slot, fired, events.weight[core][rows], Keys(bin=_bin_of(score[rows])))
-            )
-        return merge_tables(parts)
-
-    def _seed_fires(self, plan: Plan, slot: int, words: Words) -> BoolArray:
-        """Return whether the seed of the first trigger of a slot fires in each event."""
-        for menu, bits in zip(self.menus, plan.bits, strict=True):
-            for trigger in menu.used:
-                if bits.get(trigger.name) == slot and trigger.seed:
-                    return trigger.seed.evaluate(raw_decisions(words, menu, bits))
-        return np.ones(len(words), np.bool_)
-
-
-def _bin_of(score: FloatArray) -> IntArray:
-    """Return the bin of each score, int64[n] ≥ 0, ascending with the score."""
-    return (_ordered(score.view(np.int64)) >> _DROPPED) + _ZERO
-
-
-def _below(bin_: int) -> float:
-    """Return the largest number below all scores of a bin, or the lowest float."""
-    edge = _ordered(np.array([(bin_ - _ZERO) << _DROPPED])).view(np.float64)
-    return max(math.nextafter(float(edge[0]), -math.inf), -sys.float_info.max)
-
-
-def _ordered(bits: IntArray) -> IntArray:
-    """Return the bits of floats as integers that ascend with them, and these as the bits of floats."""
-    return bits ^ (bits >> 63 & np.iinfo(np.int64).max)
-
-
-def _range(binned: PatternTable, slot: int, threshold: float) -> tuple[float, float]:
-    """Return the lowest and the highest threshold of a slot whose present threshold is `threshold`."""
-    rows = binned.sample == slot
-    bins, place = np.unique(-binned.bin[rows], return_inverse=True)  # from the highest scores on
-    weight, fired = binned.weight[rows], binned.words[rows, 0] != 0
-    present = weight[fired].sum()
-    if present <= 0:
-        return threshold, threshold
-    above = np.cumsum(np.bincount(place.ravel(), weight))
-    loosest = min(int(np.searchsorted(above, FACTOR * present * (1 - _SAME))), len(bins) - 1)
-    tightest = min(int(np.searchsorted(above, present / FACTOR * (1 - _SAME))), len(bins) - 1)
-    low, high = min(threshold, _below(-int(bins[loosest]))), max(threshold, _below(-int(bins[tightest])))
-    digits = 2 - math.floor(math.log10(max(abs(low), abs(high), 1e-300)))
-    return _rounded(low, digits, math.floor), _rounded(high, digits, math.ceil)
-
-
-def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> float:
-    """Round a number to some digits after the decimal point; negative: before it."""
-    return round(towards(value * 10.0**digits) / 10.0**digits, digits)
-
-
-def _loosest(menu: Menu, threshold_ranges: Mapping[str, ThresholdRange]) -> Menu:
-    """Return a menu with its lowest thresholds: that of the range, or the present one if it is lower."""
-    triggers = []
-    for trigger in menu.triggers:
-        kind = trigger.description
-        if isinstance(kind, ScoreKind) and trigger.name in threshold_ranges:
-            kind = kind.at(min(kind.threshold, threshold_ranges[trigger.name].low))
-            trigger = replace(trigger, description=kind, budget=None, solution=None)
-        triggers.append(trigger)
-    return replace(menu, triggers=tuple(triggers))
 
 
 def _stored_groups(plan: Plan) -> list[ThresholdLadder]:

@@ -26,7 +26,8 @@ from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.event_table import Columns, EventColumn, EventTable, join_columns
 from trigemu.emulation.reweight import at_conditions
-from trigemu.emulation.score_table import PLAIN_COLUMNS, Scores, ScoreTable, ThresholdRange
+from trigemu.emulation.score_table import PLAIN_COLUMNS, Scores, ScoreTable
+from trigemu.emulation.threshold_ranges import ThresholdRange
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of

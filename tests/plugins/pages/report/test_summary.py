@@ -63,6 +63,16 @@ def test_equal_menus_have_the_same_rate(tmp_path: Path) -> None:
     assert sentence == f"m1 accepts {numbers.format_rate(found.variants[1].rate)}, the same rate as m0."
 
 
+def test_levels_before_the_last_are_named_if_they_differ(tmp_path: Path) -> None:
+    text = 'levels = ["L1", "HLT"]\n' + MET.format(60) + 'level = "HLT"\nseed = "{0}"\n'
+    first, second = (text.format(f"J{pt}") + JET.format(pt) + 'level = "L1"\n' for pt in (30, 20))
+    found = contents(tmp_path, first, second)
+    ((_, sentence),) = (section.text for section in summary(found))
+    assert found.comparison
+    (d,) = (d for d in found.comparison.differences if d.what == "level L1")
+    assert f"; level L1 accepts {numbers.in_unit(d.b_minus_a_hz, d.error_hz)} more" in sentence
+
+
 def test_a_menu_that_accepts_nothing_has_a_limit(tmp_path: Path) -> None:
     found = contents(tmp_path, JET.format(10**6))
     ((sentence,),) = (section.text for section in summary(found))
