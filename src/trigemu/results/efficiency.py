@@ -64,8 +64,6 @@ PRINTED = (
     Column("interval", "share", "interval [%]", gives_way=2),
     Column("gain", "share", "gain [%]"),
 )
-#: What the value of a correction is.
-EFFICIENCY = "The efficiency; up and down are the ends of its interval at 68 %."
 
 
 def numbers_of(curve: Curve) -> Iterator[dict[str, float]]:
@@ -148,9 +146,7 @@ class CurveView(View[Curve]):
         return _histograms(result.profile, {"": result})
 
     def correction(self, result: Curve, **options: Any) -> Any:
-        what, profile = f"The efficiency of {result.name}.", result.profile
-        axis = profile.observable, with_unit(profile.name, profile.unit), profile.edges
-        about = Described(result.name, what, "efficiency", EFFICIENCY, *axis)
+        about = Described(result.name, f"The efficiency of {result.name}.", result.profile)
         return correction(about, _band(result), options["flow"])
 
 
@@ -189,17 +185,16 @@ class TurnonView(View[Turnon]):
         condition = [] if result.category == "all" else [result.category]
         key = ", ".join([profile.observable, *condition, *([result.sample] if result.sample else [])])
         what = f"{count(result.selected, 'event')} in {result.name}"
-        axis = profile.observable, with_unit(profile.name, profile.unit), profile.edges
         if (over := options["over"]) is None:
             curves = {(c.menu, c.trigger): _band(c) for c in result.curves}
-            about = Described(key, f"Efficiencies of {what}.", "efficiency", EFFICIENCY, *axis)
+            about = Described(key, f"Efficiencies of {what}.", profile)
         else:
             reference = result[over]
             ratios = ratios_to(result, reference)
             curves = {(c.menu, c.trigger): (ratio.value, ratio.low, ratio.high) for c, ratio in ratios}
             meaning = f"The efficiency over that of {reference.name}; up and down are bounds of its error."
             key = f"{key} / {reference.name}"
-            about = Described(key, f"Ratios of {what}.", "scale factor", meaning, *axis)
+            about = Described(key, f"Ratios of {what}.", profile, "scale factor", meaning)
         return correction(about, curves, options["flow"])
 
 
