@@ -82,15 +82,15 @@ _COLUMNS = (
 
 def overlap_page(result: MenuRates, every: bool = False) -> Page:
     """Return the rates that two triggers accept together, the largest first."""
-    tables, notes = [], []
+    tables, notes, overlap = [], [], result.overlap
     for level in result.menu.levels or (None,):
         members = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
-        pairs = [pair for pair in combinations(members, 2) if result.overlap[pair]]
-        pairs.sort(key=lambda pair: -result.overlap[pair])
+        pairs = [pair for pair in combinations(members, 2) if overlap[pair]]
+        pairs.sort(key=lambda pair: -overlap[pair])
         level_text = f", level {level}" if level else ""
         table = Table(_COLUMNS, title=f"Overlap{level_text}: rates that two triggers accept together")
         for i, j in pairs if every else pairs[:LARGEST]:
-            hz, error = result.overlap[i, j], result.overlap_error[i, j]
+            hz, error = overlap[i, j], result.overlap_error[i, j]
             shares = (100 * hz / alone for alone in (result.overlap_alone[i, j], result.overlap_alone[j, i]))
             table.add(result.triggers[i].name, result.triggers[j].name, (hz, error), *shares)
         tables.append(table)

@@ -134,15 +134,15 @@ def _of_table(table: Table, width: int, left_out: dict[str, int]) -> Iterator[Te
     filled = [column for column in printed if column.is_key or any(column.cells) or not table.rows]
     needed = _total(filled)
     below = [column for column in filled if column.role == "note" and needed > width]
-    columns = beside = [column for column in filled if column not in below]
+    columns = offered = [column for column in filled if column not in below]
     while _total(columns) > width and (first := max(column.gives_way for column in columns)):
         columns = [column for column in columns if column.gives_way != first]
-    left_out |= {column.head: needed for column in beside if column not in columns}
+    left_out |= {column.head: needed for column in offered if column not in columns}
     keys, rest = ([c for c in columns if c.is_key is is_key] for is_key in (True, False))
     room = width - sum(column.width + 1 for column in rest)
     if room < _NAME:  # then in blocks
         room = width - max((column.width + 1 for column in rest), default=0)
-    while _total(keys) > room and (longest := max(keys, key=lambda key: key.width)).width > _LEAST:
+    while keys and _total(keys) > room and (longest := max(keys, key=lambda key: key.width)).width > _LEAST:
         longest.width -= 1
     blocks: list[list[_Printed]] = [[]]
     for column in rest:
