@@ -264,7 +264,7 @@ def of_plugins(contents: Contents) -> Iterator[Section]:
         if len(of_title) == 1:
             yield of_title[0]
         else:
-            yield Section(title, parts=tuple(section.titled(section.menu) for section in of_title))
+            yield Section(title, parts=tuple(replace(section, title=section.menu) for section in of_title))
 
 
 def sections_of(plugin: FoundPlugin, name: str, contents: Contents) -> list[Section]:

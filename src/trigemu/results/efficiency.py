@@ -18,7 +18,7 @@ from trigemu.results.exports import Band, Described, as_set, correction
 from trigemu.results.notes import points
 from trigemu.results.numbers import count, with_unit
 from trigemu.results.rates import working_point
-from trigemu.results.table import Column, Page, Row, RowStyle, Table, stacked
+from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.efficiency import Efficiencies, Turnon, ratios_to
 from trigemu.studies.intervals import Curve, Profile
@@ -66,48 +66,36 @@ PRINTED = (
     Column("interval", "share", "interval [%]", gives_way=2),
     Column("gain", "share", "gain [%]"),
 )
-#: What the value of a correction is.
-EFFICIENCY = "The efficiency; up and down are the ends of its interval at 68 %."
-
-
-def numbers_of(curve: Curve) -> Iterator[dict[str, float]]:
-    """Yield the numbers of a curve in each bin, then those of the whole category."""
-    for numbers in zip(*(getattr(curve, key).tolist() for key in _ATTRIBUTES.values()), strict=True):
-        yield dict(zip(_ATTRIBUTES, numbers, strict=True))
-    yield {key: getattr(curve.overall, attribute) for key, attribute in _ATTRIBUTES.items()}
 
 
 def rows_of(curve: Curve) -> Iterator[dict[str, Any]]:
     """Yield the row of each bin of a curve in files, then that of the whole category, without edges."""
-    places = [*pairwise(curve.profile.edges), (None, None)]
-    for (low, high), numbers in zip(places, numbers_of(curve), strict=True):
-        yield {"low_edge": low, "high_edge": high} | numbers
+    columns = zip(*(getattr(curve, attribute).tolist() for attribute in _ATTRIBUTES.values()), strict=True)
+    for low, high in pairwise(curve.profile.edges):
+        yield {"low_edge": low, "high_edge": high, **dict(zip(_ATTRIBUTES, next(columns), strict=True))}
+    overall = {key: getattr(curve.overall, attribute) for key, attribute in _ATTRIBUTES.items()}
+    yield {"low_edge": None, "high_edge": None, **overall}
 
 
 def of_curve(curve: Curve) -> dict[str, Any]:
     """Return one curve, as in the JSON document."""
-    *bins, overall = numbers_of(curve)
+    *bins, overall = rows_of(curve)
     numbers = {key: [row[key] for row in bins] for key in _ATTRIBUTES}
-    return {"menu": curve.menu, "trigger": curve.trigger} | numbers | {"overall": overall}
+    of_all = {key: overall[key] for key in _ATTRIBUTES}
+    return {"menu": curve.menu, "trigger": curve.trigger} | numbers | {"overall": of_all}
 
 
-def printed_rows(curve: Curve) -> Iterator[dict[str, str]]:
+def printed_rows(curve: Curve) -> Iterator[dict[str, Any]]:
     """Yield the texts of `PRINTED` for each bin of a curve, then those of the whole category."""
-    for numbers in numbers_of(curve):
-        value, low, high, gain, error, _ = (100 * number for number in numbers.values())
-        if math.isnan(value):
-            yield {"efficiency": "–"}
-        else:
-            yield {
-                "efficiency": f"{value:.{_DIGITS}f}",
-                "interval": f"{low:.{_DIGITS}f} to {high:.{_DIGITS}f}",
-                "gain": f"{gain:+z.{_DIGITS}f} ± {error:.{_DIGITS}f}" if gain or error else "0",
-            }
-
-
-def bins_of(profile: Profile) -> list[str]:
-    """List the bins of an observable as they are printed."""
-    return [f"{low:g} to {high:g}" for low, high in pairwise(profile.edges)]
+    for row in rows_of(curve):
+        first, last, *numbers = row.values()
+        value, low, high, gain, error, _ = (100 * number for number in numbers)
+        texts = {"bin": "all" if first is None else f"{first:g} to {last:g}", "efficiency": "–"}
+        if not math.isnan(value):
+            texts["efficiency"] = f"{value:.{_DIGITS}f}"
+            texts["interval"] = f"{low:.{_DIGITS}f} to {high:.{_DIGITS}f}"
+            texts["gain"] = f"{gain:+z.{_DIGITS}f} ± {error:.{_DIGITS}f}" if gain or error else "0"
+        yield texts
 
 
 def _histograms(profile: Profile, curves: dict[str, Curve]) -> Histograms:
@@ -128,10 +116,8 @@ class CurveView(View[Curve]):
 
     def page(self, result: Curve) -> Page:
         table = Table((Column("bin", "key", result.profile.name), *PRINTED), title=result.name)
-        *bins, overall = printed_rows(result)
-        for label, row in zip(bins_of(result.profile), bins, strict=True):
-            table.add_record({"bin": label} | row)
-        table.add_record({"bin": "all"} | overall, "summary")
+        for row in printed_rows(result):
+            table.add_record(row, "summary" if row["bin"] == "all" else "plain")
         return Page([table])
 
     def table(self, result: Curve) -> Table:
@@ -150,9 +136,7 @@ class CurveView(View[Curve]):
         return _histograms(result.profile, {"": result})
 
     def correction(self, result: Curve, **options: Any) -> Any:
-        what, profile = f"The efficiency of {result.name}.", result.profile
-        axis = profile.observable, with_unit(profile.name, profile.unit), profile.edges
-        about = Described(result.name, what, "efficiency", EFFICIENCY, *axis)
+        about = Described(result.name, f"The efficiency of {result.name}.", result.profile)
         return correction(about, _band(result), options["flow"])
 
 
@@ -191,17 +175,16 @@ class TurnonView(View[Turnon]):
         condition = [] if result.category == "all" else [result.category]
         key = ", ".join([profile.observable, *condition, *([result.sample] if result.sample else [])])
         what = f"{count(result.selected, 'event')} in {result.name}"
-        axis = profile.observable, with_unit(profile.name, profile.unit), profile.edges
         if (over := options["over"]) is None:
             curves = {(c.menu, c.trigger): _band(c) for c in result.curves}
-            about = Described(key, f"Efficiencies of {what}.", "efficiency", EFFICIENCY, *axis)
+            about = Described(key, f"Efficiencies of {what}.", profile)
         else:
             reference = result[over]
             ratios = ratios_to(result, reference)
             curves = {(c.menu, c.trigger): (ratio.value, ratio.low, ratio.high) for c, ratio in ratios}
             meaning = f"The efficiency over that of {reference.name}; up and down are bounds of its error."
             key = f"{key} / {reference.name}"
-            about = Described(key, f"Ratios of {what}.", "scale factor", meaning, *axis)
+            about = Described(key, f"Ratios of {what}.", profile, "scale factor", meaning)
         return correction(about, curves, options["flow"])
 
 
@@ -238,20 +221,24 @@ def has_gains(turnon: Turnon) -> bool:
 def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
     """Return the efficiencies in a category as a whole, and in the bins of its observable."""
     table = _printed_table(turnon.name, turnon.profile.name if with_bins else "", turnon)
-    for i, label in enumerate(bins_of(turnon.profile) if with_bins else ()):
-        _add_lines(table, turnon, label, i)
-    _add_lines(table, turnon, "all", -1, "summary")
+    for lines in _lines(turnon):
+        is_whole = lines[0]["bin"] == "all"
+        for row in lines if with_bins or is_whole else ():
+            table.add_record(row, "summary" if is_whole else "plain")
     return table
 
 
-def _add_lines(table: Table, turnon: Turnon, label: str, i: int, style: RowStyle = "plain") -> None:
-    """Add a line of each curve for a bin, or for -1 the whole category, the first with a `label`."""
-    events = int(turnon.selected if i < 0 else turnon.events[i])
-    place: dict[str, Any] = {"bin": label, "events": events}
-    for curve in turnon.curves:
-        numbers = [*printed_rows(curve)][i]
-        table.rows.append(Row(place | {"menu": curve.menu, "trigger": curve.trigger} | numbers, style))
-        place = {}
+def _lines(turnon: Turnon) -> Iterator[list[dict[str, Any]]]:
+    """Yield the lines of each bin, then those of the whole category: one of each curve, of which the first
+    has the bin and its events."""
+    events = (*turnon.events.tolist(), turnon.selected)
+    for number, *rows in zip(events, *map(printed_rows, turnon.curves), strict=True):
+        place = {"bin": rows[0]["bin"], "events": number}
+        lines = [
+            row | {"menu": curve.menu, "trigger": curve.trigger, "bin": ""}
+            for row, curve in zip(rows, turnon.curves, strict=True)
+        ]
+        yield [lines[0] | place, *lines[1:]]
 
 
 def figure_of(turnon: Turnon) -> Figure:
@@ -340,7 +327,9 @@ def _by_category(turnons: Sequence[Turnon]) -> Iterator[Table]:
         table = _printed_table(category, "sample", turnons[0])
         for turnon in turnons:
             if turnon.name == category:
-                _add_lines(table, turnon, str(turnon.sample), -1)
+                *_, (first, *others) = _lines(turnon)
+                for row in (first | {"bin": turnon.sample}, *others):
+                    table.add_record(row)
         yield table
 
 

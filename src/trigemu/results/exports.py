@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from trigemu import __version__
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, module_of_extra
+from trigemu.results.numbers import with_unit
 from trigemu.results.table import Column, Table
+from trigemu.studies.intervals import Profile
 
 #: What correctionlib does with values outside of the bins.
 FLOWS = ("error", "clamp")
@@ -27,16 +29,13 @@ Band = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class Described(NamedTuple):
-    """The name of a correction, what it is, the name and the meaning of its value; the observable, its label,
-    and the edges of its bins."""
+    """The name of a correction, what it is, the name and the meaning of its value, and its observable."""
 
     name: str
     description: str
-    output: str
-    meaning: str
-    observable: str
-    label: str
-    edges: Sequence[float]
+    profile: Profile
+    output: str = "efficiency"
+    meaning: str = "The efficiency; up and down are the ends of its interval at 68 %."
 
 
 def schema() -> Any:
@@ -48,8 +47,8 @@ def correction(about: Described, curves: Band | Mapping[tuple[str, str | None], 
     """Return a Correction of one curve, or of curves by menu and trigger, which are further inputs."""
     if flow not in FLOWS:
         raise TrigemuError(f"flow = {flow!r}: expected one of {', '.join(map(repr, FLOWS))}")
-    models = schema()
-    edges = [edge if math.isfinite(edge) else str(edge) for edge in about.edges]  # "inf" or "-inf"
+    models, profile = schema(), about.profile
+    edges = [edge if math.isfinite(edge) else str(edge) for edge in profile.edges]  # "inf" or "-inf"
     # JSON has no NaN; this is evaluated to it.
     nan = {"nodetype": "formula", "expression": "0/0", "parser": "TFormula", "variables": []}
 
@@ -59,7 +58,7 @@ def correction(about: Described, curves: Band | Mapping[tuple[str, str | None], 
 
     def binned(values: FloatArray) -> dict[str, Any]:
         content = [nan if math.isnan(value) else value for value in values.tolist()]
-        bins = {"input": about.observable, "edges": edges, "content": content, "flow": flow}
+        bins = {"input": profile.observable, "edges": edges, "content": content, "flow": flow}
         return {"nodetype": "binning"} | bins
 
     def varied(band: Band) -> dict[str, Any]:
@@ -73,12 +72,13 @@ def correction(about: Described, curves: Band | Mapping[tuple[str, str | None], 
             by_menu.setdefault(menu, []).append((trigger or "", varied(band)))
         inputs = _INPUTS
         data = category("menu", ((menu, category("trigger", part)) for menu, part in by_menu.items()))
+    label = with_unit(profile.name, profile.unit)
     strings = [{"name": name, "type": "string", "description": text} for name, text in inputs.items()]
     made = {
         "name": about.name,
         "description": _signed(about.description),
         "version": 1,
-        "inputs": [{"name": about.observable, "type": "real", "description": about.label}, *strings],
+        "inputs": [{"name": profile.observable, "type": "real", "description": label}, *strings],
         "output": {"name": about.output, "type": "real", "description": about.meaning},
         "data": data,
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -83,29 +82,20 @@ _COLUMNS = (
 
 def overlap_page(result: MenuRates, every: bool = False) -> Page:
     """Return the rates that two triggers accept together, the largest first."""
-    tables, notes = [], []
+    tables, notes, overlap = [], [], result.overlap
     for level in result.menu.levels or (None,):
-        pairs = sorted(_pairs(result, level), key=lambda pair: -pair[0])
+        members = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
+        pairs = [pair for pair in combinations(members, 2) if overlap[pair]]
+        pairs.sort(key=lambda pair: -overlap[pair])
         level_text = f", level {level}" if level else ""
         table = Table(_COLUMNS, title=f"Overlap{level_text}: rates that two triggers accept together")
-        for hz, i, j in pairs if every else pairs[:LARGEST]:
-            error, totals = (
-                result.overlap_error[i, j],
-                (result.overlap_alone[i, j], result.overlap_alone[j, i]),
-            )
-            names = result.triggers[i].name, result.triggers[j].name
-            table.add(*names, (hz, error), *(100 * hz / total for total in totals))
+        for i, j in pairs if every else pairs[:LARGEST]:
+            hz, error = overlap[i, j], result.overlap_error[i, j]
+            shares = (100 * hz / alone for alone in (result.overlap_alone[i, j], result.overlap_alone[j, i]))
+            table.add(result.triggers[i].name, result.triggers[j].name, (hz, error), *shares)
         tables.append(table)
         if more := len(pairs) - len(table.rows):
             notes.append(f"{count(more, 'smaller pair')}{level_text} not shown: --overlap all.")
         if not pairs:
             notes.append(f"No two triggers{level_text} accept the same event.")
     return Page(stacked(table for table in tables if table.rows), notes)
-
-
-def _pairs(result: MenuRates, level: str | None) -> Iterator[tuple[float, int, int]]:
-    """Yield rate and numbers of each two triggers of a level that accept an event together."""
-    members = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
-    for i, j in combinations(members, 2):
-        if result.overlap[i, j]:
-            yield float(result.overlap[i, j]), i, j

@@ -19,8 +19,8 @@ from trigemu.studies.columns_in_files import FileColumn, FileColumns
 
 COLUMNS = (
     Column("name", "key", "sample", "The name of the sample."),
-    Column("role", "label", "role", "Its role: background or signal.", leads=False),
-    Column("format", "label", "format", "The format of its files.", leads=False),
+    Column("role", "label", "role", "Its role: background or signal."),
+    Column("format", "label", "format", "The format of its files."),
     Column("files", "count", "files", "The number of files."),
     Column("events", "count", "events", "The number of events."),
     Column("rate_hz", "number", None, "Its rate in Hz; null where neither rate nor cross-section is given."),
@@ -70,15 +70,15 @@ class CatalogueView(View[Catalogue]):
 def _row(sample: Sample) -> dict[str, Any]:
     table = sample.table
     has_rate = bool(table.cross_section_pb or table.rate_hz)  # otherwise the rate has no meaning
-    is_normalised = has_rate and not sample.unnormalised
+    rate_hz = sample.rate_hz if has_rate and not sample.unnormalised else None
     return {
         "name": table.name,
         "role": table.role,
         "format": table.format,
         "files": len(sample.sources),
         "events": sample.entries,
-        "rate_hz": sample.rate_hz if is_normalised else None,
-        "rate": in_hz(sample.rate_hz) if is_normalised else "unknown" if has_rate else None,
+        "rate_hz": rate_hz,
+        "rate": in_hz(rate_hz) if rate_hz is not None else "unknown" if has_rate else None,
         "description": table.description,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 #: The largest number of thresholds that a figure has axes for.
 _DRAWN = 2
 _NAMES = {"total_hz": "its total rate", "unique_hz": "its unique rate", "rate_hz": "the rate of the menu"}
-#: The numbers of a rate in CSV.
-_IN_CSV = ("hz", "error_hz", "unseen")
 
 
 class ScanView(View[Scan]):
@@ -49,20 +47,12 @@ class ScanView(View[Scan]):
     def table(self, result: Scan) -> Table:
         keys = [step.name if step.vary else f"{step.trigger} threshold" for step in result.steps]
         names = [*_rates(result, result.points[0])]
-        table = Table(
-            [
-                *(Column(key, "number", None, "The value of what is scanned.", leads=True) for key in keys),
-                *(Column(key, "rate", None, "A rate at these thresholds.") for key in names),
-            ]
-        )
+        settings = (Column(key, meaning="The value of what is scanned.", leads=True) for key in keys)
+        rates = (Column(key, "rate", None, "A rate at these thresholds.") for key in names)
+        table = Table((*settings, *rates))
         for values, point in _points(result):
             table.add(*values, *_rates(result, point).values())
         return table
-
-    def csv_table(self, result: Scan) -> Table:
-        table = self.table(result)
-        head = [replace(c, parts=_IN_CSV) if c.role == "rate" else c for c in table.columns]
-        return replace(table, columns=head)
 
     def document(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> dict[str, Any]:
         """Each point is as in `run`, without what all share. brackets: settings that bracket a budget."""

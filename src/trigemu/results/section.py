@@ -7,7 +7,7 @@ once if a menu of the report names the plugin.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -86,10 +86,6 @@ class Section:
     menu: str = ""  #: Name of the menu that the section is about, if any
     #: By trigger (None: the menu) and quantity, the value and its error, to compare with published numbers
     measured: Mapping[tuple[str | None, str], tuple[float, float | None]] | None = None
-
-    def titled(self, title: str) -> Section:
-        """Return the section with another `title`."""
-        return replace(self, title=title)
 
     def all_pictures(self) -> Iterable[Picture]:
         """Yield the pictures of the section and of its parts."""

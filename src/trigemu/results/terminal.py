@@ -2,7 +2,7 @@
 theirs that would act on a terminal are shown as escapes.
 
 A table is text in columns without rules. Where it is too wide, notes go below their rows, columns give way,
-and what is left is printed in blocks that begin with the names; only then names are broken.
+and what is left is printed in blocks that begin with the names, unless broken names leave room.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import dropwhile, zip_longest
 from typing import IO, Any
 
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -23,9 +23,9 @@ from trigemu.results.table import LEFT, Column, Page, Role, RowStyle, Table
 
 #: Columns of a pipe or a file.
 WIDTH = 100
-#: The least width of a column of notes, and of names that are broken; the indentation of a note below its
-#: row.
-_NOTE, _NAME, _INDENT = 24, 6, 4
+#: The least width of a column of notes; of names, where numbers stay beside each other; of names in blocks;
+#: the indentation of a note below its row.
+_NOTE, _NAME, _LEAST, _INDENT = 24, 24, 6, 4
 #: Styles of rich for rows.
 _STYLES: Mapping[RowStyle, str] = {"plain": "", "group": "cyan", "summary": "bold", "wrong": "bold red"}
 
@@ -116,10 +116,7 @@ class _Printed:
 
     def lines(self, cell: str) -> Sequence[str]:
         """Return the lines of a cell: only notes have more than one, and names that are too long."""
-        if cell_len(cell) <= self.width:
-            return [cell]
-        broken = chop_cells(cell, self.width) if self.is_key else _wrapped(cell, self.width)
-        return [str(line) for line in broken]
+        return [cell] if cell_len(cell) <= self.width else [*map(str, _wrapped(cell, self.width))]
 
     def padded(self, text: str) -> str:
         space = " " * (self.width - cell_len(text))
@@ -134,16 +131,18 @@ def _of_table(table: Table, width: int, left_out: dict[str, int]) -> Iterator[Te
     """Yield the lines of a table; add the columns that give way to those `left_out`, with the width at which
     none has to."""
     printed = [_Printed(c, table) for c in table.columns if c.heading is not None and not c.wide]
-    columns = [column for column in printed if column.is_key or any(column.cells) or not table.rows]
-    needed = _total(columns)
-    below = [column for column in columns if column.role == "note" and needed > width]
-    columns = [column for column in columns if column not in below]
+    filled = [column for column in printed if column.is_key or any(column.cells) or not table.rows]
+    needed = _total(filled)
+    below = [column for column in filled if column.role == "note" and needed > width]
+    columns = offered = [column for column in filled if column not in below]
     while _total(columns) > width and (first := max(column.gives_way for column in columns)):
-        left_out |= {column.head: needed for column in columns if column.gives_way == first}
         columns = [column for column in columns if column.gives_way != first]
+    left_out |= {column.head: needed for column in offered if column not in columns}
     keys, rest = ([c for c in columns if c.is_key is is_key] for is_key in (True, False))
-    room = width - max((column.width + 1 for column in rest), default=0)
-    while _total(keys) > room and (longest := max(keys, key=lambda key: key.width)).width > _NAME:
+    room = width - sum(column.width + 1 for column in rest)
+    if room < _NAME:  # then in blocks
+        room = width - max((column.width + 1 for column in rest), default=0)
+    while keys and _total(keys) > room and (longest := max(keys, key=lambda key: key.width)).width > _LEAST:
         longest.width -= 1
     blocks: list[list[_Printed]] = [[]]
     for column in rest:

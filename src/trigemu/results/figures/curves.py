@@ -205,27 +205,18 @@ def draw_scan(
             _draw_band(axes, x, (shown, low, hz + error), name, line_style(number))
         if ends:
             rate_axis(axes.yaxis, *ends)
-        _budgets(axes, budgets)
+        for budget in budgets:
+            axes.axhline(budget, color="black", linestyle=":", linewidth=1.2)
+            axes.annotate(
+                in_hz(budget), (1.0, budget), (-4, 3), ("axes fraction", "data"), "offset points",
+                ha="right", fontsize=10,
+            )  # fmt: skip
         if len(x) > 1:
             axes.set_xlim(x[0], x[-1])
         axes.set_xlabel(axis_label(label))
         axes.set_ylabel(what)
         axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return made
-
-
-def _budgets(axes: Axes, budgets: Sequence[float]) -> None:
-    for budget in budgets:
-        axes.axhline(budget, color="black", linestyle=":", linewidth=1.2)
-        axes.annotate(
-            in_hz(budget),
-            (1.0, budget),
-            xycoords=("axes fraction", "data"),
-            xytext=(-4, 3),
-            textcoords="offset points",
-            ha="right",
-            fontsize=10,
-        )
 
 
 def draw_plane(

@@ -90,6 +90,12 @@ def test_columns_give_way_in_their_order(width: int, columns: str, note: str) ->
     assert ("Not shown" in shown) == bool(note)
 
 
+def test_numbers_without_names_are_printed_however_narrow() -> None:
+    table = Table((number("a"), number("b")))
+    table.add("1" * 9, "2" * 9)
+    assert printed(table, 5).split() == ["a", "1" * 9, "b", "2" * 9]
+
+
 def test_empty_columns_are_not_printed() -> None:
     table = Table((key("trigger"), number("prescale"), number("total")))
     table.add("a" * 10, "", "1 kHz")
@@ -110,6 +116,16 @@ def test_a_name_without_room_goes_on_in_the_next_line() -> None:
         "",
         "Not shown: share, events (with 99 columns, or",
         "in --json).",
+    ]
+
+
+def test_long_names_are_broken_if_numbers_then_stay_beside_each_other() -> None:
+    table = Table((key("quantity"), number("here"), number("there")))
+    table.add("rank correlation with jet[0].pt where present", "0.321", "0.384")
+    assert printed(table, 40).splitlines() == [
+        "quantity                      here there",
+        "rank correlation with        0.321 0.384",
+        "jet[0].pt where present",
     ]
 
 
