@@ -39,9 +39,8 @@ from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 
 from .card import Card, CardTable, ModelFile, open_card
-from .hardware import hardware_input
 from .input_kernels import Features
-from .inputs import Inputs
+from .inputs import Inputs, hardware_input
 from .integer_layers import InputScale
 from .models import open_model
 from .network import Engine

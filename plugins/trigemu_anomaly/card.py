@@ -81,7 +81,7 @@ def network_table(model: Path, content: bytes, card: Path) -> str:
     return toml_text.table("[network]", {"file": relative, "sha256": sha256})
 
 
-_DIGEST = re.compile(r"""(sha256\s*=\s*)(?:"[^"]*"|'[^']*')""")
+_DIGEST = re.compile(rb"""(sha256\s*=\s*)(?:"[^"]*"|'[^']*')""")
 #: Largest model file that is read, in bytes.
 MAX_BYTES = 2**28
 
@@ -119,33 +119,33 @@ class CardTable(TomlTable, frozen=True, kw_only=True):
 C = TypeVar("C", bound=CardTable)
 
 
-def renewed_digests(files: Sequence[Path]) -> dict[Path, tuple[str, list[str]]]:
+def renewed_digests(files: Sequence[Path]) -> dict[Path, tuple[bytes, list[str]]]:
     """Return, of the TOML files whose digests of models and cards are not those of the files that they name,
-    the text with these digests, and the names; in any order of the files. TrigemuError if one is missing."""
-    texts = {file.resolve(): read_bounded(file).decode() for file in files}
-    changed: dict[Path, tuple[str, list[str]]] = {}
+    the content with these digests, and the names, in any order of the files; or TrigemuError."""
+    contents = {file.resolve(): read_bounded(file) for file in files}
+    changed: dict[Path, tuple[bytes, list[str]]] = {}
     for _ in files:  # a card that changes also changes those that name it
         for file in files:
             place = file.resolve()
-            document = load_toml(file, lambda path: texts[path.resolve()].encode())
+            document = load_toml(file, lambda path: contents[path.resolve()])
             for key, table in _signed(document.data, ()):
                 name = str(table.get("file", table.get("card")))
                 path = (place.parent / name).resolve()
                 try:
-                    content = texts[path].encode() if path in texts else read_bounded(path, MAX_BYTES)
+                    content = contents.get(path) or read_bounded(path, MAX_BYTES)
                 except OSError as error:
                     raise TrigemuError(f"{file}: cannot read {name}: {error.strerror}") from None
                 digest = hashlib.sha256(content).hexdigest()
                 if digest == str(table["sha256"]).lower():
                     continue
-                lines = texts[place].split("\n")
+                lines = contents[place].split(b"\n")
                 number = document.lines[(*key, "sha256")] - 1
-                lines[number], found = _DIGEST.subn(rf'\g<1>"{digest}"', lines[number])
+                lines[number], found = _DIGEST.subn(rf'\g<1>"{digest}"'.encode(), lines[number])
                 if found != 1:
                     raise TrigemuError(f'{file}:{number + 1}: expected one sha256 = "…" in this line')
-                texts[place] = "\n".join(lines)
-                names = changed.get(file, ("", []))[1]
-                changed[file] = texts[place], [*dict.fromkeys((*names, name))]
+                contents[place] = b"\n".join(lines)
+                names = changed.get(file, (b"", []))[1]
+                changed[file] = contents[place], [*dict.fromkeys((*names, name))]
     return changed
 
 

@@ -110,7 +110,10 @@ def compare_scores(table: EventTable, file: Path, progress: Progress | None = No
     for name in (SCORE, *(column.name for column in table.columns[len(EVENT_COLUMNS) : -1])):
         if name not in theirs:
             continue
-        a, b = theirs[name].astype(np.float64), ours[name][rows].astype(np.float64)
+        try:
+            a, b = theirs[name].astype(np.float64), ours[name][rows].astype(np.float64)
+        except (TypeError, ValueError):
+            raise TrigemuError(f"{file}: the column {name!r} is not one of numbers") from None
         with np.errstate(invalid="ignore"):
             difference = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
         difference[np.isnan(difference)] = np.inf  # only one of them is a number

@@ -10,7 +10,7 @@ import click
 from trigemu import __version__
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError, excerpt, few_of
-from trigemu.base.files import check_outputs, read_bounded, write_text
+from trigemu.base.files import check_outputs, read_bounded, write_bytes, write_text
 from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.cli.outputs import present
@@ -135,8 +135,8 @@ def sign(files: tuple[Path, ...]) -> None:
     For a model or a card that you changed: give its card, the cards above it and the menus, in any order.
     """
     changed = renewed_digests(files)
-    for file, (text, names) in changed.items():
-        write_text(file, text)
+    for file, (content, names) in changed.items():
+        write_bytes(file, content)
         say(f"{file}: has the sha256 of {', '.join(names)} as they are now")
     if not changed:
         say("All have the sha256 of the files that they name.")

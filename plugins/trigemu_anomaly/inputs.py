@@ -2,6 +2,16 @@
 the kernel in `input_kernels`.
 
 Selections and numbers of other kinds than the kernel knows are computed as arrays first.
+
+Inputs may be integers of the hardware: columns of the sample, or computed from GeV and radians. A card with
+the scales of a menu reads `jet[0].hw_pt` from the column `pt`, also of samples that have no integers:
+
+    [integer.jet]
+    pt = { first = 0.0, step = 0.5, bins = 2047 }
+    eta = { step = 0.0435 }
+    phi = { bins = 144 }
+
+`met[0].hw_pt` and `met[0].hw_phi` are those of `met` and `met_phi` if the scale is that of `met`.
 """
 
 from __future__ import annotations
@@ -15,15 +25,17 @@ from functools import cached_property
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
-from trigemu.base.errors import SampleError
+from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.observables.expressions import Count, Element, Number, Scalar, ScalarSum
-from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.hardware_scales import Integers
+from trigemu.observables.selections import ObjectSelection, Scope
 from trigemu.observables.vectors import MissingMomentum, ObjectVector, OfVectors
 from trigemu.observables.windows import AnyOf, Column, Window, any_of
 from trigemu.observables.workspace import Workspace
 
 from . import input_kernels as do
 from .input_kernels import FULL, INFINITE, ROOM, Features, fill_events, inputs_function
+from .integer_layers import InputScale
 
 #: Elements from this number on are computed as arrays.
 _MANY = 256
@@ -270,3 +282,40 @@ class Inputs:
     def table(self) -> InputTable:
         """The inputs as instructions of one kernel."""
         return InputTable(self.numbers, self.padding)
+
+
+_INTEGER = re.compile(r"([A-Za-z_]\w*)\[(\d+)\]\.hw_(pt|eta|phi|upt)")
+
+
+def hardware_input(
+    text: str, padding: float | None, halved: bool, integers: Integers | None, scope: Scope
+) -> tuple[str, float | None, InputScale | None]:
+    """Return the observable to read for an input, its padding, and how it becomes an integer; TrigemuError if
+    the scale of the object lacks the column."""
+    match = _INTEGER.fullmatch(text.strip())
+    if not match:
+        return text, padding, None
+    name, index, column = match.groups()
+    half = halved and column in ("pt", "upt")
+    table = integers and integers.scale(scope.object(name).base)
+    if not table:
+        return text, padding, InputScale(halved=True) if half else None
+    scale = _input_scale(table, column, half)
+    if scale is None:
+        raise TrigemuError(f"{text}: [integer.{name}] has no {column}")
+    read = f"{name}[{index}].{column}"
+    if name == "met" and not scope.has_object("met"):
+        read = {"pt": "met", "phi": "met_phi"}.get(column, read)
+    missing = None if padding is None else scale.first + (padding + 0.5) * scale.step
+    return read, missing, scale
+
+
+def _input_scale(table: object, column: str, halved: bool) -> InputScale | None:
+    scale = getattr(table, column)
+    if scale is None:
+        return None
+    if column == "eta":
+        return InputScale(-0.5 * scale.step if scale.centred else 0.0, scale.step)
+    if column == "phi":
+        return InputScale(0.0, 2 * math.pi / scale.bins, period=scale.bins)
+    return InputScale(scale.first, scale.step, 0, scale.bins, halved=halved)

@@ -27,20 +27,18 @@ _FUNCTION = r"void {}\(\w+ inp\[(\d+)\], \w+ out\[(\d+)\]\) {{\n(.*?)^}}"
 _SUM = re.compile(rf"(?:({_ANY_TYPE}) (\w+)|out\[(\d+)\]) = (.+);")
 _TERM = re.compile(
     rf" ?([+-]?) ?(?:bit_shift<(-?\d{{1,2}})>\((inp\[\d+\]|\w+)\)|(inp\[\d+\]|[A-Za-z_]\w*(?![\w<]))|"
-    rf"(?:{_ANY_TYPE})?\(?(-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\)?)"
+    rf"(?:{_ANY_TYPE})?\(?(-?\d{{1,30}}(?:\.\d{{0,60}})?(?:[eE][+-]?\d{{1,2}})?)\)?)"
 )
 
 
-def dense_layer(
-    name: str, kind: str, source: str, of: ApFixed, text: str, function: str, where: str
-) -> Dense:
-    """Return the dense layer of a function in a text; `of`: the type of its inputs."""
+def dense_layer(name: str, kind: str, source: str, of: ApFixed, text: str, function: str) -> Dense:
+    """Return the dense layer of a function in a text, or TrigemuError; `of`: the type of its inputs."""
     match = re.search(_FUNCTION.format(function), text, re.DOTALL | re.MULTILINE)
     if not match:
-        raise TrigemuError(f"{where}: there is no {function} in nnet_code_gen.h beside the network")
+        raise TrigemuError(f"there is no {function} in nnet_code_gen.h beside the network")
     n_in, n_out = int(match[1]), int(match[2])
     if not 0 < n_in * n_out < 2**20:
-        raise TrigemuError(f"{where}: {function} has {n_in} inputs and {n_out} outputs")
+        raise TrigemuError(f"{function} has {n_in} inputs and {n_out} outputs")
     #: What each number is: a coefficient for every input, and a constant.
     values: dict[str, Array] = {f"inp[{i}]": _unit(i, n_in) for i in range(n_in)}
     outputs: dict[int, Array] = {}
@@ -51,17 +49,15 @@ def dense_layer(
         match = _SUM.fullmatch(statement)
         total = _total(match[4], values, n_in) if match else None
         if match is None or total is None:
-            raise TrigemuError(f"{where}: {function}: {excerpt(statement)!r} is no sum of shifted numbers")
+            raise TrigemuError(f"{function}: {excerpt(statement)!r} is no sum of shifted numbers")
         if match[3]:
             outputs[int(match[3])] = total
             continue
         if not _holds(ApFixed.parse(match[1], MAX_WORD), total, of):
-            raise TrigemuError(
-                f"{where}: {function}: {excerpt(statement)!r} loses bits: it is no dense layer"
-            )
+            raise TrigemuError(f"{function}: {excerpt(statement)!r} loses bits: it is no dense layer")
         values[match[2]] = total
     if sorted(outputs) != list(range(n_out)):
-        raise TrigemuError(f"{where}: {function} does not compute each of its {n_out} outputs")
+        raise TrigemuError(f"{function} does not compute each of its {n_out} outputs")
     table = np.array([outputs[i] for i in range(n_out)]).T
     weight, bias = _numbers(table[:-1]), _numbers(table[-1:])
     fraction = max(of.fraction + ApFixed.parse(weight.type, MAX_WORD).fraction, _fraction(table[-1:]))

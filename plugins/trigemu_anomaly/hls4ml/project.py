@@ -240,7 +240,10 @@ class _Project:
         x, kind = self._operand(x, call.where), str(self.source.type(call.types[-1], call.where))
         of = next(ApFixed.parse(layer.type, MAX_WORD) for layer in self.layers if layer.name == x)
         text = self.source.files.generated()
-        layer = dense_layer(y, kind, x, of, text, call.function, call.where)
+        try:
+            layer = dense_layer(y, kind, x, of, text, call.function)
+        except TrigemuError as error:
+            raise TrigemuError(f"{call.where}: {error}") from None
         n_out = len(layer.bias.words)
         if self.sizes[x] * n_out != len(layer.weight.words):
             raise TrigemuError(f"{call.where}: {call.function} does not read {self.sizes[x]} numbers")

@@ -47,7 +47,7 @@ def onnx_model(
 
 
 def quantile_model(network: Network, features: int) -> bytes:
-    """Return Y(x) of observables, whose encoding (`quantile_network.encoded`) is part of it."""
+    """Return Y(x) of observables, whose encoding (`regression.encoded`) is part of it."""
     graph = _Graph()
     shifted = graph.node("Add", graph.node("Abs", "features"), graph.constant(np.ones(1)))
     missing = graph.node("Equal", "features", graph.constant(np.zeros(1)))

@@ -219,6 +219,8 @@ def test_digests_are_renewed_up_to_the_menu(place: Any, trigemu: Run) -> None:
     assert (status, text.strip()) == (0, "All have the sha256 of the files that they name.")
     (place.folder / "m.onnx").unlink()
     assert trigemu("anomaly", "sign", "card.toml")[0] == 2
+    (place.folder / "card.toml").write_bytes(b'a = "\xff"')
+    assert trigemu("anomaly", "sign", "card.toml")[0] == 2
 
 
 def test_inputs_and_scores_beside_those_of_the_author(place: Any, trigemu: Run) -> None:
@@ -245,6 +247,9 @@ def test_inputs_and_scores_beside_those_of_the_author(place: Any, trigemu: Run) 
     parquet.write_table(pyarrow.table({"id": [1, 10**9], "score": [0.0, 0.0]}), file)
     status, text = trigemu(*command)
     assert (status, "event 1000000000 is not among those of photon" in text) == (2, True), text
+    parquet.write_table(pyarrow.table({"id": [1], "score": ["high"]}), file)
+    status, text = trigemu(*command)
+    assert (status, "the column 'score' is not one of numbers" in text) == (2, True), text
 
 
 def test_scores_are_compared_at_one_rate(place: Any, trigemu: Run) -> None:

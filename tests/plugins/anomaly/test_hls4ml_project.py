@@ -127,6 +127,8 @@ def test_sums_of_shifted_numbers_a_sigmoid_and_scales_are_those_of_cpp(tmp_path:
         ("-v0 +", "-v9 +", "is no sum of shifted numbers"),
         ("-v0 +", "v0 *", "is no sum of shifted numbers"),
         ("out[1] = -inp[2];", "", "does not compute each of its 2 outputs"),
+        ("(0.125)", "(1e999999)", "is no sum of shifted numbers"),
+        ("out[1] = -inp[2]", "out[1] = bit_shift<90>(inp[2])", "sums.cpp:4: ap_fixed<.*expected a width"),
         ("dense_da_2", "dense_da_3", "no dense_da_2 in nnet_code_gen.h"),
     ],
 )

@@ -13,7 +13,7 @@ from trigemu_decade.decade import open_quantile
 from trigemu_decade.training import regression
 from trigemu_decade.training.config import QuantileTable
 from trigemu_decade.training.graph import quantile_model
-from trigemu_decade.training.quantile_network import encoded, fit
+from trigemu_decade.training.regression import encoded, fit_network
 
 Q = 0.02
 
@@ -32,7 +32,7 @@ def toy(seed: int, n: int = 60_000) -> tuple[np.ndarray, np.ndarray, np.ndarray,
 def test_it_is_the_quantile() -> None:
     """On other events, everywhere in x within the scatter of the events above it."""
     x, y, weight, _ = toy(1)
-    network = fit(x, y, weight, Q, seed=1)
+    network = fit_network(x, y, weight, Q, seed=1)
     x, y, _, truth = toy(2)
     prediction = dense(network, encoded(x))[:, 0]
     assert np.abs(prediction - truth).mean() < 0.12
@@ -53,7 +53,7 @@ def test_the_same_seed_gives_the_same_file() -> None:
 
 def test_a_file_gives_the_same_alone_and_in_batches() -> None:
     x, y, weight, _ = toy(4, 5000)
-    network = fit(x, y, weight, Q, seed=1)
+    network = fit_network(x, y, weight, Q, seed=1)
     x[::7] *= -1
     content = quantile_model(network, 2)
     model = open_quantile(content, 2)
