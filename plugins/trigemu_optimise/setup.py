@@ -192,7 +192,9 @@ def make_setup(
     ranges = _known_ranges(base, goals)
     scores = score_table(base, catalogue, vary=ranges, signals=samples, executor=executor, progress=progress)
     if scores.catalogue.pileup:
-        raise TrigemuError("a menu cannot be optimised on reweighted pile-up: use the catalogue as it is")
+        raise TrigemuError(
+            "a menu cannot be optimised on reweighted pile-up: use the samples as they are (--pileup 0)"
+        )
     for name, table in (("the background", scores.table), *scores.signals.items()):
         if (table["weight"] < 0).any():
             raise TrigemuError(
