@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from tomlkit.items import InlineTable, Table
 
 from trigemu.base.errors import wrong_type
 from trigemu.base.files import write_text
-from trigemu.menus.menu import Budget, Menu
+from trigemu.menus.menu import Budget, Menu, own_prescale
 from trigemu.menus.read import FORMAT
+from trigemu.samples.normalisation import CROSSING_RATE_HZ
 
 
 def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
@@ -51,6 +53,24 @@ def calibrated_document(menu: Menu, path: Path | str, fitted_on: str) -> tomlkit
             card = menu.path.parent / table["card"]
             table["card"] = Path(os.path.relpath(card, path.parent)).as_posix()
     return document
+
+
+def write_point(document: tomlkit.TOMLDocument, menu: Menu) -> None:
+    """Write the prescales of the chosen column of a menu in place of its columns, which may be in a file of
+    their own, and the crossing rate."""
+    for key in ("prescale_columns", "column", "column_pileup", "column_luminosity_cm2s"):
+        document.get("menu", {}).pop(key, None)
+    if menu.crossing_rate_hz != document.get("menu", {}).get("crossing_rate_hz", CROSSING_RATE_HZ):
+        document.setdefault("menu", tomlkit.table())["crossing_rate_hz"] = menu.crossing_rate_hz
+    for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
+        table.pop("prescales", None)
+        if menu.columns.chosen and trigger.prescales:
+            on = trigger.prescale < math.inf
+            prescale = trigger.prescale / own_prescale(trigger.description, menu.crossing_rate_hz)
+            written = int(prescale) if on and prescale.is_integer() else prescale
+            key, value = ("prescale", written) if on else ("enabled", False)
+            table.pop(key, None)
+            set_key(table, "kind", key, value)
 
 
 def _give_format(document: tomlkit.TOMLDocument) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from toys import CATALOGUE, toy_events, write_root
 
+from trigemu import read_menu
+
 Run = Callable[..., tuple[int, str]]
 COLUMNS = """
 [menu]
@@ -172,3 +174,16 @@ def test_rows_of_a_table_without_a_trigger(columns: Any, trigemu: Run) -> None:
         assert "--skip-missing skips rows" in text
         status, text = trigemu(*given, "--skip-missing")
         assert (status, "skipped rows without a trigger in menu.toml: L1_OTHER" in text) == (0, True), text
+
+
+def test_an_optimised_menu_has_the_prescales_of_a_file(columns: Any, trigemu: Run) -> None:
+    """Which it would not have without the file."""
+    columns.write("p.csv", "name,x\nJ30,2.5\nMET,0\n")
+    status, text = trigemu("optimise", *COMMANDS["optimise"], *ON, "--prescales", "p.csv", "--column", "x")
+    assert status == 0, text
+    menu = read_menu(columns.folder / "new.toml")
+    assert menu.columns.names == ()
+    assert [(t.name, t.prescale, t.enabled) for t in menu.triggers] == [
+        ("J30", 2.5, True),
+        ("MET", 1.0, False),
+    ]
