@@ -42,6 +42,7 @@ def calibrated_document(menu: Menu, path: Path | str, fitted_on: str) -> tomlkit
     path = Path(path)
     document = tomlkit.parse(menu.path.read_text(encoding="utf-8"))
     _give_format(document)
+    _give_crossing_rate(document, menu)
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:
             threshold = tomlkit.item(trigger.solution.threshold)
@@ -60,8 +61,7 @@ def write_point(document: tomlkit.TOMLDocument, menu: Menu) -> None:
     their own, and the crossing rate."""
     for key in ("prescale_columns", "column", "column_pileup", "column_luminosity_cm2s"):
         document.get("menu", {}).pop(key, None)
-    if menu.crossing_rate_hz != document.get("menu", {}).get("crossing_rate_hz", CROSSING_RATE_HZ):
-        document.setdefault("menu", tomlkit.table())["crossing_rate_hz"] = menu.crossing_rate_hz
+    _give_crossing_rate(document, menu)
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         table.pop("prescales", None)
         if menu.columns.chosen and trigger.prescales:
@@ -80,6 +80,12 @@ def _give_format(document: tomlkit.TOMLDocument) -> None:
         document["menu"] = {"format": FORMAT}
     else:
         set_key(head, "name" if "name" in head else next(iter(list(head)[-1:]), None), "format", FORMAT)
+
+
+def _give_crossing_rate(document: tomlkit.TOMLDocument, menu: Menu) -> None:
+    """Write the crossing rate of a menu if that of its file is another one."""
+    if menu.crossing_rate_hz != document.get("menu", {}).get("crossing_rate_hz", CROSSING_RATE_HZ):
+        document.setdefault("menu", tomlkit.table())["crossing_rate_hz"] = menu.crossing_rate_hz
 
 
 def set_key(table: Any, after: str | None, key: str, value: Any) -> None:
