@@ -44,15 +44,8 @@ def by_group(names: list[str]) -> dict[str, list[str]]:
 
 
 class PluginGroup(click.Group):
-    """A group of the commands of plugins, including those of the core.
-
-    Listing them loads no plugin: a plugin that fails must not hide the others.
-
-    Parameters
-    ----------
-    part : str
-        The part of a `Plugin`: "commands" or "importers".
-    """
+    """A group of the commands of plugins, including those of the core. Listing them loads no plugin: a plugin
+    that fails must not hide the others. part: that of a `Plugin`, "commands" or "importers"."""
 
     def __init__(self, *args: Any, part: str = "commands", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -49,8 +49,13 @@ class WorkingPoint:
 
     def of_columns(self, menu: Menu) -> list[Menu]:
         """Return a menu at each column that is asked for."""
-        menu, names = self._prepared(menu), self.columns
-        return [at_column(menu, name) for name in chosen_columns(menu, names)] if names else [menu]
+        menu = self._prepared(menu)
+        if not self.columns:
+            return [menu]
+        chosen = chosen_columns(menu, self.columns)
+        if ALL_COLUMNS in self.columns and (off := [c for c in menu.columns.names if c not in chosen]):
+            say(f"trigemu: {', '.join(off)}: every trigger is off there, so there are no rates", err=True)
+        return [at_column(menu, name) for name in chosen]
 
     def of_menus(self, menus: Sequence[Menu]) -> list[Menu]:
         """Return menus at the column that is asked for; a menu without columns has its one prescale."""

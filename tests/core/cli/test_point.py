@@ -143,6 +143,17 @@ def test_one_table_with_each_column_at_its_own_pileup(columns: Any, trigemu: Run
         assert float(total[lines[0].index("total_hz")]) == own["menu"]["rate_hz"]
 
 
+def test_a_column_with_every_trigger_off(columns: Any, trigemu: Run) -> None:
+    """Tables of CMS have one. It has no rates, and the others have theirs."""
+    columns.write("p.csv", "Index,Name,Emergency,x,y\n1,J30,0,2,4\n3,MET,0,0,1\n")
+    status, text = trigemu("run", "menu.toml", *ON, "--prescales", "p.csv", "--json", "out.json")
+    assert (status, "trigemu: Emergency: every trigger is off there" in text) == (0, True), text
+    document = json.loads((columns.folder / "out.json").read_text())
+    assert [column["column"] for column in document["columns"]] == ["x", "y"]
+    status, text = trigemu("run", "menu.toml", *ON, "--prescales", "p.csv", "--column", "Emergency")
+    assert (status, "column 'Emergency' switches every trigger of menu.toml off" in text) == (2, True)
+
+
 def test_samples_as_they_are(columns: Any, trigemu: Run) -> None:
     """A pile-up of 0, for a column that has its own."""
     columns.write("menu.toml", COLUMNS.replace("[menu]", "[menu]\ncolumn_pileup = [2.5, 2]"))
