@@ -145,7 +145,7 @@ def live(
             return accepts_in_order(menus[0], good, **how, **engine)
         drawn = not_consecutive(good) if in_order else good
         beam: dict[str, Any] = {"seconds": seconds, "input_rate_hz": input_rate}
-        beam["pileup"] = session.point.pileup
+        beam["pileup"] = session.point.pileup or None
         return live_rates(menus[0], drawn, **beam, workers=session.workers or cores(), **how, **engine)
 
     readout.present(session.run([read], recorded, reweight=False), session)
@@ -167,7 +167,7 @@ def live(
 @options.csv_file
 def fill(menu: Path, config: Path, seeds: int, session: Session, readout: Readout) -> None:
     """Run a MENU through a FILL (TOML): falling pile-up, columns of prescales, thresholds under control."""
-    if session.point.pileup is not None:
+    if session.point.pileup:
         raise TrigemuError(f"{config} has its own pile-up: leave --pileup out")
     read, how = readout.read(menu, session)
     about = read_fill(config)

@@ -211,7 +211,8 @@ def _check(menu: Menu, config: FillConfig, samples: Catalogue) -> None:
     if menu.columns.names and not (config.columns or menu.columns.default or menu.columns.chosen):
         raise TrigemuError(
             f"{menu.columns.path or menu.path} has columns of prescales, {', '.join(menu.columns.names)}: "
-            f"choose one or several with [[column]] in {config.path}, or one with column under [menu]"
+            f"choose one or several with [[column]] in {config.path}, or one with --column, or with column "
+            f"under [menu]"
         )
     highest = float(config.fill.hours_and_pileup()[1].max())
     if config.columns and config.column_at(highest) is None:

@@ -200,7 +200,9 @@ def make_setup(
         _check_table(given, base, ranges, signals)
     scores = given or score_table(base, catalogue, vary=ranges, signals=signals, **how)
     if scores.catalogue.pileup:
-        raise TrigemuError("a menu cannot be optimised on reweighted pile-up: use the catalogue as it is")
+        raise TrigemuError(
+            "a menu cannot be optimised on reweighted pile-up: use the samples as they are (--pileup 0)"
+        )
     for name, table in (("the background", scores.table), *scores.signals.items()):
         if (table["weight"] < 0).any():
             raise TrigemuError(

@@ -15,7 +15,7 @@ from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import read_bounded, write_text
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.menus.write import calibrated_document, set_key
+from trigemu.menus.write import calibrated_document, set_key, write_point
 from trigemu.triggers.base import ScoreKind
 
 from .results import BEST, Summary
@@ -34,6 +34,8 @@ def numbers_file(menu: Path) -> Path:
 def write_menu(written: Menu, best: Menu, summary: Summary, path: Path) -> Summary:
     """Write the best menu, and its numbers beside it."""
     document = calibrated_document(written, path, summary.samples)
+    if written.columns.path:  # their file would replace what is written
+        write_point(document, written)
     for table, before, after in zip(document["trigger"], written.triggers, best.triggers, strict=True):
         _change(table, before, after, written)
     head = document["menu"]
@@ -59,7 +61,7 @@ def _change(table: Any, before: Trigger, after: Trigger, menu: Menu) -> None:
             table.pop("fitted_on", None)
         elif after.fitted_on != before.fitted_on:
             set_key(table, "above", "fitted_on", after.fitted_on)
-    if after.prescale != before.prescale and after.prescales:
+    if after.prescale != before.prescale and after.prescales and not menu.columns.path:
         table["prescales"][menu.columns.names.index(str(menu.columns.chosen))] = _plain(after.prescale)
     elif after.prescale != before.prescale:
         set_key(table, "kind", "prescale", _plain(after.prescale))

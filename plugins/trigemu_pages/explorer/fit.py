@@ -58,7 +58,8 @@ def page_data(
     menus = menus_of(menus)
     if scores.catalogue.pileup:
         raise TrigemuError(
-            "a page cannot show the errors of reweighted pile-up: make it from the catalogue as it is"
+            "a page cannot show the errors of reweighted pile-up: make it from the samples as they are "
+            "(--pileup 0)"
         )
     emulation = scores.emulation(menus)
     contents = Contents(

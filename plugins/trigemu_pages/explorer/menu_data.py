@@ -18,7 +18,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
 from trigemu.menus.menu import Menu, Trigger, own_prescale
 from trigemu.menus.warnings import unit_of_threshold
-from trigemu.menus.write import set_key
+from trigemu.menus.write import write_point
+from trigemu.samples.normalisation import CROSSING_RATE_HZ
 from trigemu.triggers.base import BitKind, ScoreKind
 from trigemu.triggers.logic import Expression, Logic, parse_expression
 
@@ -96,8 +97,9 @@ def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
     thresholds are solved, written with thresholds that replace a budget.
     """
     document = tomlkit.parse(text)
-    if menu.columns.chosen:
-        _keep_column(document, menu.columns.names.index(menu.columns.chosen))
+    written_rate = document.get("menu", {}).get("crossing_rate_hz", CROSSING_RATE_HZ)
+    if menu.columns.chosen or menu.crossing_rate_hz != written_rate:
+        write_point(document, menu)
         text = tomlkit.dumps(document)
     slots: list[dict[str, Any]] = []
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
@@ -110,18 +112,6 @@ def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
             f"[[trigger]], one after the other"
         )
     return pieces
-
-
-def _keep_column(document: tomlkit.TOMLDocument, number: int) -> None:
-    """Write the prescales of one column in place of those of all."""
-    for key in ("prescale_columns", "column"):
-        document["menu"].pop(key, None)
-    for table in document["trigger"]:
-        if of_columns := table.pop("prescales", None):
-            on = of_columns[number] > 0
-            key, value = ("prescale", of_columns[number]) if on else ("enabled", False)
-            table.pop(key, None)
-            set_key(table, "kind", key, value)
 
 
 def _mark(table: Any, trigger: Trigger, fitted_on: str) -> Iterator[dict[str, Any]]:

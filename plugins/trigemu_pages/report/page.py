@@ -23,6 +23,7 @@ from trigemu.base.files import write_text
 from trigemu.results.documents import in_csv
 from trigemu.results.figures import style
 from trigemu.results.html import table_css, table_html
+from trigemu.results.notes import points
 from trigemu.results.section import Contents, Numbers, Picture, Section
 from trigemu.results.table import Column, Table
 
@@ -46,9 +47,9 @@ def provenance(contents: Contents) -> Iterator[Section]:
     versions.add("Python", platform.python_version())
     for library in LIBRARIES:
         versions.add(library, _version(library))
-    yield Section(
-        "Provenance", (f"Command: {contents.command}",) if contents.command else (), (files, versions)
-    )
+    where = points((variant.menu for variant in contents.variants), contents.catalogue)
+    command = (f"Command: {contents.command}",) if contents.command else ()
+    yield Section("Provenance", (*command, *where), (files, versions))
 
 
 def _version(library: str) -> str:
@@ -61,6 +62,8 @@ def _version(library: str) -> str:
 def _files(contents: Contents) -> Iterator[tuple[str, str, str]]:
     for variant in contents.variants:
         yield f"menu {variant.menu.name}", str(variant.menu.path), variant.menu.sha256
+        if variant.menu.columns.path:
+            yield "prescales", str(variant.menu.columns.path), variant.menu.columns.sha256 or ""
     for profiles in contents.profiles:
         yield f"profile {profiles.name}", str(profiles.path), profiles.sha256
     for variant in contents.variants:

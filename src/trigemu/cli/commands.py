@@ -44,15 +44,8 @@ def by_group(names: list[str]) -> dict[str, list[str]]:
 
 
 class PluginGroup(click.Group):
-    """A group of the commands of plugins, including those of the core.
-
-    Listing them loads no plugin: a plugin that fails must not hide the others.
-
-    Parameters
-    ----------
-    part : str
-        The part of a `Plugin`: "commands" or "importers".
-    """
+    """A group of the commands of plugins, including those of the core. Listing them loads no plugin: a plugin
+    that fails must not hide the others. part: that of a `Plugin`, "commands" or "importers"."""
 
     def __init__(self, *args: Any, part: str = "commands", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -212,39 +205,22 @@ def run_command() -> None:
     """Run the command in the arguments of the program, and exit if it fails."""
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may lack characters, such as ±
         sys.stdout.reconfigure(errors="replace")
-    failed: OSError | None = None
     try:
-        cli(prog_name="trigemu")
+        try:
+            cli(prog_name="trigemu")
+        finally:  # with what is left to write; None, if the caller closed it
+            if sys.stdout:
+                sys.stdout.flush()
     except OSError as error:
-        failed = _output_error(error)
-        if failed is None:
+        if not _of_stream(error):
             raise
-    except SystemExit:
-        failed = _output_error()
-        if failed is None:
-            raise
-    if failed is None:
-        return
-    if isinstance(failed, BrokenPipeError):
-        sys.exit(UNREAD)
-    say(f"trigemu: cannot write to the standard output: {failed.strerror}", err=True)
-    sys.exit(2)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python would complain at exit
+        if isinstance(error, BrokenPipeError):
+            sys.exit(UNREAD)
+        say(f"trigemu: cannot write to the standard output: {error.strerror}", err=True)
+        sys.exit(2)
 
 
 def _of_stream(error: OSError) -> bool:
     """Return whether an error may come from writing to a stream: errors of files have a file name."""
     return error.filename is None and error.errno in _OF_STREAMS
-
-
-def _output_error(error: OSError | None = None) -> OSError | None:
-    """Return the error of the standard output: `error`, or one from writing what is left. After an error that
-    is dropped, since Python would otherwise complain at exit."""
-    failure = error if error and _of_stream(error) else None
-    try:
-        if sys.stdout:  # None, if the caller closed it
-            sys.stdout.flush()
-    except OSError as failed:
-        failure = failed
-    if failure:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return failure

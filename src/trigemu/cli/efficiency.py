@@ -33,9 +33,7 @@ from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet
 @session
 @options.json_file
 @options.csv_file
-@click.option(
-    "--figures", type=click.Path(path_type=Path, file_okay=False), help="Draw turn-ons into this folder."
-)
+@options.figures
 def efficiency(
     menus: tuple[Path, ...],
     profile: Path | None,

@@ -35,7 +35,7 @@ class WorkingPoint:
 
     prescales: Path | None = None  # A file of columns in place of those of the menus
     columns: tuple[str, ...] = ()  # The columns of prescales
-    pileup: float | None = None  # The mean number of interactions per crossing
+    pileup: float | None = None  # The mean number of interactions per crossing; 0: that of the samples
     luminosity: float | None = None  # in cm⁻² s⁻¹
     crossing_rate: float | None = None  # in Hz
     errors: Errors = "interactions"  # What fluctuates independently
@@ -49,8 +49,13 @@ class WorkingPoint:
 
     def of_columns(self, menu: Menu) -> list[Menu]:
         """Return a menu at each column that is asked for."""
-        menu, names = self._prepared(menu), self.columns
-        return [at_column(menu, name) for name in chosen_columns(menu, names)] if names else [menu]
+        menu = self._prepared(menu)
+        if not self.columns:
+            return [menu]
+        chosen = chosen_columns(menu, self.columns)
+        if ALL_COLUMNS in self.columns and (off := [c for c in menu.columns.names if c not in chosen]):
+            say(f"trigemu: {', '.join(off)}: every trigger is off there, so there are no rates", err=True)
+        return [at_column(menu, name) for name in chosen]
 
     def of_menus(self, menus: Sequence[Menu]) -> list[Menu]:
         """Return menus at the column that is asked for; a menu without columns has its one prescale."""
@@ -83,7 +88,7 @@ class WorkingPoint:
 
     def passes(self, menus: Sequence[Menu]) -> int:
         """Return how often `at_point` reads the numbers of interactions."""
-        return int(self.pileup is not None or any(any(menu.columns.conditions) for menu in menus))
+        return int(bool(self.pileup) or any(any(menu.columns.conditions) for menu in menus))
 
     def at_point(
         self,
@@ -99,7 +104,7 @@ class WorkingPoint:
             samples = at_luminosity(samples, self.luminosity)
         if self.skip_missing:
             menus = [fed_menu(menu, samples) for menu in menus]
-        if self.pileup is not None and reweight:
+        if self.pileup and reweight:
             samples = at_pileup(samples, self.pileup, executor=executor, progress=progress)
         if reweight and len({menu.columns.conditions for menu in menus}) == 1:  # else each column by itself
             samples = at_conditions(menus, samples, executor, progress)
@@ -124,7 +129,8 @@ OPTIONS = (
     click.option(
         "--pileup",
         type=float,
-        help="Reweight crossings to this mean number of interactions [default: that of the column].",
+        help="Reweight crossings to this mean number of interactions; 0: as they are [default: that of the "
+        "column].",
     ),
     click.option(
         "--luminosity",

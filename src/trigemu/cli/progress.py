@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 from trigemu.base.errors import printable
 from trigemu.base.mapping import Engine
 from trigemu.cli.console import say
-from trigemu.menus.menu import Menu
-from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 
 if TYPE_CHECKING:  # rich loads slowly
@@ -25,19 +23,9 @@ if TYPE_CHECKING:  # rich loads slowly
 LINE_S = 30.0
 
 
-def events_bar(
-    samples: Iterable[Sample], engine: Engine, passes: int = 1
-) -> AbstractContextManager[Callable[[int], None]]:
-    """Show the progress of passes over samples."""
-    return bar("events", passes * sum(sample.entries for sample in samples), engine)
-
-
-def menus_bar(
-    menus: Iterable[Menu], catalogue: Catalogue, engine: Engine, further: int = 0
-) -> AbstractContextManager[Callable[[int], None]]:
-    """Show the progress of menus over the background: one pass for the rates, one more if budgets are
-    solved."""
-    return events_bar(catalogue.background, engine, 1 + any(menu.budgeted for menu in menus) + further)
+def events_bar(samples: Iterable[Sample], engine: Engine) -> AbstractContextManager[Callable[[int], None]]:
+    """Show the progress of passes over samples, each listed once for each pass."""
+    return bar("events", sum(sample.entries for sample in samples), engine)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
-from trigemu.base.errors import SampleError, TrigemuError, number_of
+from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, number_of
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, check_needs, make_plan
@@ -239,7 +239,12 @@ def at_conditions(
             )
         crossings = catalogue.crossing_rate_hz / menu.crossing_rate_hz
         pileup = table.mean_interactions * luminosity / table.luminosity_cm2s * crossings
-    return at_pileup(catalogue, pileup, executor=executor, progress=progress)
+    try:
+        return at_pileup(catalogue, pileup, executor=executor, progress=progress)
+    except UnreadableError:  # whose file may be left out
+        raise
+    except SampleError as error:
+        raise SampleError(f"column {menu.columns.chosen or menu.columns.default!r}: {error}") from error
 
 
 def _conditions_text(pileup: float, luminosity_cm2s: float) -> str:

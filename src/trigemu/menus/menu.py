@@ -121,35 +121,19 @@ class Trigger:
 
 @dataclass(frozen=True)
 class PrescaleColumns:
-    """The columns of prescales of a menu.
+    """The columns of prescales of a menu."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The names of the columns.
-    path : Path or None
-        The file with the columns; None if they are part of the menu.
-    sha256 : str or None
-        The SHA-256 of that file.
-    default : str or None
-        The column that the menu names; it is used unless another is chosen.
-    chosen : str or None
-        The column whose prescales the triggers have; None: no column is chosen yet, and rates need one.
-    pileup, luminosity_cm2s : tuple of float
-        The mean number of interactions per crossing and the luminosity in cm⁻² s⁻¹ of each column; 0 is that
-        of the samples. Empty if no column has its own.
-    skipped : tuple of str
-        The names in rows of the file for which the menu has no trigger.
-    """
-
-    names: tuple[str, ...] = ()
-    path: Path | None = None
-    sha256: str | None = None
-    default: str | None = None
+    names: tuple[str, ...] = ()  #: Their names
+    path: Path | None = None  #: The file with the columns; None if they are part of the menu
+    sha256: str | None = None  #: The SHA-256 of that file
+    default: str | None = None  #: The column that the menu names; it is used unless another is chosen
+    #: The column whose prescales the triggers have; None: no column is chosen yet, and rates need one.
     chosen: str | None = None
+    #: The mean number of interactions per crossing and the luminosity in cm⁻² s⁻¹ of each column; 0: that of
+    #: the samples. Empty if no column has its own.
     pileup: tuple[float, ...] = ()
     luminosity_cm2s: tuple[float, ...] = ()
-    skipped: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()  #: The names in rows of the file for which the menu has no trigger
 
     @property
     def file(self) -> dict[str, str | None] | None:
@@ -166,17 +150,10 @@ class PrescaleColumns:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A trigger that is left out of a menu because samples cannot feed it.
+    """A trigger that is left out of a menu because samples cannot feed it."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the trigger.
-    missing : str
-        What the samples lack, such as a collection; or which trigger it reads, if that one is left out.
-    """
-
-    name: str
+    name: str  #: The name of the trigger
+    #: What the samples lack, such as a collection; or which trigger it reads, if that one is left out.
     missing: str
 
 

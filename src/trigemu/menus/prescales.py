@@ -88,16 +88,8 @@ def read_prescales(menu: Menu, path: Path, skip_missing: bool = False) -> Menu:
     """Return the menu with the prescale columns of a file in place of its own.
 
     The file is a CSV file, also with further columns to the left of the names, as in tables of CMS; or the
-    XML of the CMS global trigger, whose rows have the name or the bit of a trigger (`stored`).
-
-    Parameters
-    ----------
-    menu : Menu
-        The menu.
-    path : Path
-        The file.
-    skip_missing : bool
-        Whether to skip rows for which the menu has no trigger.
+    XML of the CMS global trigger, whose rows have the name or the bit of a trigger (`stored`). skip_missing:
+    whether to skip rows for which the menu has no trigger.
     """
     try:
         content = read_bounded(path)
@@ -230,9 +222,13 @@ def _heading(cells: Sequence[str]) -> list[int]:
 
 
 def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the selected columns of a menu, by name; `ALL_COLUMNS` selects all."""
+    """Return the selected columns of a menu, by name; `ALL_COLUMNS` selects all in which a trigger is on."""
     every = menu.columns.names
-    return every if every and ALL_COLUMNS in names else tuple(dict.fromkeys(names))
+    if not (every and ALL_COLUMNS in names):
+        return tuple(dict.fromkeys(names))
+    rows = [trigger.prescales or (1.0,) * len(every) for trigger in menu.triggers if trigger.enabled]
+    on = tuple(name for name, column in zip(every, zip(*rows, strict=True), strict=True) if max(column) > 0)
+    return on or every
 
 
 def at_column(menu: Menu, name: str) -> Menu:

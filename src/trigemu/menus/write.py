@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ from tomlkit.items import InlineTable, Table
 
 from trigemu.base.errors import wrong_type
 from trigemu.base.files import write_text
-from trigemu.menus.menu import Budget, Menu
+from trigemu.menus.menu import Budget, Menu, own_prescale
 from trigemu.menus.read import FORMAT
+from trigemu.samples.normalisation import CROSSING_RATE_HZ
 
 
 def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
@@ -40,6 +42,7 @@ def calibrated_document(menu: Menu, path: Path | str, fitted_on: str) -> tomlkit
     path = Path(path)
     document = tomlkit.parse(menu.path.read_text(encoding="utf-8"))
     _give_format(document)
+    _give_crossing_rate(document, menu)
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:
             threshold = tomlkit.item(trigger.solution.threshold)
@@ -53,6 +56,23 @@ def calibrated_document(menu: Menu, path: Path | str, fitted_on: str) -> tomlkit
     return document
 
 
+def write_point(document: tomlkit.TOMLDocument, menu: Menu) -> None:
+    """Write the prescales of the chosen column of a menu in place of its columns, which may be in a file of
+    their own, and the crossing rate."""
+    for key in ("prescale_columns", "column", "column_pileup", "column_luminosity_cm2s"):
+        document.get("menu", {}).pop(key, None)
+    _give_crossing_rate(document, menu)
+    for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
+        table.pop("prescales", None)
+        if menu.columns.chosen and trigger.prescales:
+            on = trigger.prescale < math.inf
+            prescale = trigger.prescale / own_prescale(trigger.description, menu.crossing_rate_hz)
+            written = int(prescale) if on and prescale.is_integer() else prescale
+            key, value = ("prescale", written) if on else ("enabled", False)
+            table.pop(key, None)
+            set_key(table, "kind", key, value)
+
+
 def _give_format(document: tomlkit.TOMLDocument) -> None:
     """Write the current format under [menu], below the name if there is one."""
     head = document.get("menu")
@@ -60,6 +80,12 @@ def _give_format(document: tomlkit.TOMLDocument) -> None:
         document["menu"] = {"format": FORMAT}
     else:
         set_key(head, "name" if "name" in head else next(iter(list(head)[-1:]), None), "format", FORMAT)
+
+
+def _give_crossing_rate(document: tomlkit.TOMLDocument, menu: Menu) -> None:
+    """Write the crossing rate of a menu if that of its file is another one."""
+    if menu.crossing_rate_hz != document.get("menu", {}).get("crossing_rate_hz", CROSSING_RATE_HZ):
+        document.setdefault("menu", tomlkit.table())["crossing_rate_hz"] = menu.crossing_rate_hz
 
 
 def set_key(table: Any, after: str | None, key: str, value: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from trigemu.results.numbers import (
     count,
     events_text,
     format_rate,
+    marked,
     percent,
     prescale_text,
     with_error,
@@ -287,29 +288,37 @@ class ColumnRatesView(View[ColumnRates]):
         menu, (first, *others) = _menu(result), result.values()
         if not others:
             return MenuRatesView().page(first)
-        table = Table((COLUMNS[0], *(part for c in result for part in _at_column(c))))
-        points = {c: working_point(rates.menu, rates.catalogue) for c, rates in result.items()}
-        for key, heading in (("pileup", "µ"), ("luminosity_cm2s", "cm⁻² s⁻¹")):
-            if len({point[key] for point in points.values()}) > 1:
-                texts_of = {f"total {c}": f"{point[key] or 0:.3g}" for c, point in points.items()}
-                table.add_record({"name": heading, **texts_of})
+        places = {column: f"total {column}" for column in result}  # a column may be called "name"
+        cells = (Column(place, "number", column, text=_prescaled) for column, place in places.items())
+        table = Table((COLUMNS[0], *cells))
+
+        def add(label: str, values: Iterable[Any], style: RowStyle = "plain") -> None:
+            table.add_record({"name": label, **dict(zip(places.values(), values, strict=True))}, style)
+
+        def add_all(prefix: str, kind: str, names: Iterable[str], style: RowStyle = "plain") -> None:
+            each = [{part.name: part for part in getattr(rates, kind)} for rates in result.values()]
+            for key in names:
+                parts = [parts.get(key) for parts in each]
+                add(prefix + key, [(part.total, part.prescale) if part else "off" for part in parts], style)
+
+        points = [working_point(rates.menu, rates.catalogue) for rates in result.values()]
+        for part, heading in (("pileup", "µ"), ("luminosity_cm2s", "cm⁻² s⁻¹")):
+            if len({point[part] for point in points}) > 1:
+                add(heading, [f"{point[part] or 0:.3g}" for point in points])
         if table.rows:
             table.add_gap()
-        known = {c: {t.name: t for t in rates.triggers} for c, rates in result.items()}
-        for trigger in menu.triggers:
-            if trigger.prescales or any(trigger.name in triggers for triggers in known.values()):
-                _add(table, trigger.name, {c: triggers.get(trigger.name) for c, triggers in known.items()})
-        known = {c: {g.name: g for g in rates.groups} for c, rates in result.items()}
-        for group in dict.fromkeys(key for groups in known.values() for key in groups):
-            _add(table, f"group {group}", {c: groups.get(group) for c, groups in known.items()}, "group")
+        on = {trigger.name for rates in result.values() for trigger in rates.triggers}
+        add_all("", "triggers", [t.name for t in menu.triggers if t.prescales or t.name in on])
+        groups = dict.fromkeys(group.name for rates in result.values() for group in rates.groups)
+        add_all("group ", "groups", groups, "group")
         table.add_gap()
         for number, level in enumerate(menu.levels):
-            of_level = {f"total {c}": rates.levels[number].rate for c, rates in result.items()}
-            table.add_record({"name": f"level {level}", **of_level}, "summary")
-        of_menu = {f"total {c}": rates.rate for c, rates in result.items()}
-        table.add_record({"name": f"menu {menu.name}", **of_menu}, "summary")
+            add(f"level {level}", [(r.levels[number].rate, None) for r in result.values()], "summary")
+        add(f"menu {menu.name}", [(rates.rate, None) for rates in result.values()], "summary")
         listed = {c: [n for n in notes(rates) if n.about not in _OTHER] for c, rates in result.items()}
-        return Page([table], [*notes_of_several(listed)])
+        prescaled = any(t.prescale != 1 for rates in result.values() for t in rates.triggers)
+        explained = ["/2: accepted with a prescale of 2."] if prescaled else []
+        return Page([table], [*notes_of_several(listed), *explained])
 
     def table(self, result: ColumnRates) -> Table:
         of_columns = ((c, trigger) for c, rates in result.items() for trigger in rates.triggers)
@@ -361,24 +370,13 @@ def _off(menu: Menu, column: str) -> list[str]:
     return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
 
 
-def _at_column(column: str) -> tuple[Column, Column]:
-    """Return the columns of the prescale and of the total rate at a column of prescales."""
-    prescale = Column(f"prescale {column}", "number", "prescale", text=prescale_text)
-    return prescale, Column(f"total {column}", "rate", column)
+def _prescaled(value: tuple[Rate, float | None]) -> str:
+    """Format a rate, after the prescale that it includes."""
+    prescale = prescale_text(value[1])
+    return f"/{prescale} {marked(value[0])}" if prescale else marked(value[0])
 
 
 def _of_column(result: ColumnRates, column: str) -> dict[str, Any]:
     """Return the values that begin each line of a column in a file."""
     pileup, luminosity = at_conditions(result[column].menu, result[column].catalogue)
     return {"column": column, "pileup": pileup, "luminosity_cm2s": luminosity}
-
-
-def _add(
-    table: Table, name: str, of_columns: Mapping[str, TriggerRates | None], style: RowStyle = "plain"
-) -> None:
-    """Add the prescale and the total rate of a trigger or group at each column."""
-    values: dict[str, Any] = {"name": name}
-    for column, rates in of_columns.items():
-        values[f"total {column}"] = rates.total if rates else "off"
-        values[f"prescale {column}"] = rates and rates.prescale
-    table.add_record(values, style)

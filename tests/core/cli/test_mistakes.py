@@ -60,7 +60,7 @@ MISTAKES: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("run", "menu.toml", "--prescales", "no.csv"), ("no.csv",)),
     (("run", "menu.toml", "--prescales", "p.csv", "--column", "hihg"), ("'hihg'", "'high'")),
     (("run", "menu.toml", "--pileup", "10"), ("'all'", "'n_interaction'")),
-    (("run", "menu.toml", "--pileup", "0"), ("pile-up 0: ",)),
+    (("run", "menu.toml", "--pileup", "-1"), ("pile-up -1: ",)),
     (("run", "menu.toml", "--luminosity", "1e34"), ("catalogue.toml: ", "crossings")),
     (("run", "menu.toml", "--luminosity", "0"), ("luminosity 0: ",)),
     (("run", "menu.toml", "--json", "-", "--csv", "-"), ("only one document",)),

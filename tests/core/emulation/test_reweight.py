@@ -355,6 +355,9 @@ def test_each_column_is_at_its_own_pileup(tmp_path: Path) -> None:
         assert (table["weight"] @ table["acceptance"]) == pytest.approx(found[column].rate.hz, rel=1e-9)
     with pytest.raises(TrigemuError, match=r"different conditions.*column x: µ = 2.5; .*column z: 3e\+33 cm"):
         emulate([at_column(menu, "x"), at_column(menu, "z")], catalogue)
+    far = at(tmp_path, "y", "column_pileup = [0, 40, 0]")
+    with pytest.raises(TrigemuError, match=r"column 'y': .*toy.toml: pile-up 40: .* has too few"):
+        run(far, catalogue)
     unknown = crossing_catalogue({"a": events})
     with pytest.raises(TrigemuError, match=r"column 'z' is for 3e\+33 cm.*, and the pile-up there is not"):
         run(at_column(menu, "z"), unknown)

@@ -51,13 +51,14 @@ def test_each_trigger_has_a_row_with_all_columns(tmp_path: Path) -> None:
     text = text_of(ColumnRatesView().page(result))
     words = [line.split() for line in text.splitlines()]
     rate = {name: cell(column.rate) for name, column in result.items()}
-    assert words[0] == ["trigger", "prescale", "a", "b"]
-    assert words[1] == ["MET", "1.5", *cell(result["a"]["MET"].total), "off"]
+    assert words[0] == ["trigger", "a", "b"]
+    assert words[1] == ["MET", "/1.5", *cell(result["a"]["MET"].total), "off"]
     assert words[2] == ["JET", *cell(result["a"]["JET"].total), *cell(result["b"]["JET"].total)]
     assert words[3] == ["NEVER", "off", "off"]
     assert words[4][:2] + words[4][-1:] == ["group", "g", "off"]
     assert words[6] == ["menu", "toy", *rate["a"], *rate["b"]]
     assert "Prescales: those" not in text
+    assert text.rstrip().endswith("/2: accepted with a prescale of 2.")
 
 
 def test_one_column_is_printed_as_a_run(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from trigemu_pages.explorer.menu_data import Piece, pieces_of
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.api import ScoreKind
-from trigemu.menus.prescales import at_own_column
+from trigemu.menus.prescales import at_column, at_crossing_rate, at_own_column, read_prescales
 from trigemu.triggers.simple import Random
 
 
@@ -163,6 +163,17 @@ def test_a_menu_at_a_column_has_its_prescales_alone() -> None:
     assert [(t.prescale, t.enabled) for t in alone.triggers] == [(3.0, True), (1.0, False)]
     changed = read(joined(pieces, {("J", "prescale"): "5.0", ("M", "enabled"): "true"}))
     assert [(t.prescale, t.enabled) for t in changed.triggers] == [(5.0, True), (1.0, True)]
+
+
+def test_a_menu_at_a_column_of_a_file_and_another_crossing_rate(tmp_path: Path) -> None:
+    """Which the file of the menu does not have."""
+    (tmp_path / "p.csv").write_text("name,x\nJ,2.5\nM,0\nR,4\n")
+    text = COLUMNS + '\n[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 5\n'
+    menu = at_column(read_prescales(at_crossing_rate(read(text), 30e6), tmp_path / "p.csv"), "x")
+    alone = read(joined(pieces_of(text, menu, "toy")))
+    assert (alone.crossing_rate_hz, alone.columns.names) == (30e6, ())
+    assert [t.enabled for t in alone.triggers] == [True, False, True]
+    assert [t.prescale for t in alone.triggers if t.enabled] == [2.5, 4 * 30e6 / 5]
 
 
 INLINE = """trigger = [
