@@ -239,7 +239,7 @@ def fractions(menu: Menu, acceptance: Acceptance, quantities: Container[str] = A
         if quantity.of_groups:
             parts.append(quantity.of_groups(accepted))
     columns = {label: column for column, label in enumerate(labels_of(menu, quantities))}
-    return Fractions(columns, tuple(map(sparse.csr_array, parts)))
+    return Fractions(columns, tuple(sparse.csr_array(part) for part in parts if part.shape[1]))
 
 
 def members_by_level(menu: Menu) -> dict[str, BoolArray]:
