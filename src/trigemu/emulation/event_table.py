@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
-from trigemu.base.mapping import CHUNK_EVENTS, engine_of
+from trigemu.base.mapping import CHUNK_EVENTS, Engine, engine_of
 from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
 from trigemu.emulation.budgets import solve_budgets
@@ -40,6 +40,8 @@ from trigemu.triggers.logic import Expression, parse_expression
 
 #: The columns of some events, by name.
 Columns = Mapping[str, npt.NDArray[Any]]
+#: The largest number of events of a chunk of which rows are kept.
+_ROW_EVENTS = 65_536
 #: Prefixes of the names of columns of a trigger.
 FIRED, SCORE, ACCEPTANCE = "fired_", "score_", "acceptance_"
 
@@ -74,6 +76,12 @@ def event_columns(chunk: Chunk, events: Events) -> dict[str, npt.NDArray[Any]]:
     sample = np.full(len(weight), chunk.sample, np.int32)
     half = half_of(parent).astype(np.int8)
     return {"sample": sample, "id": events.id[core], "parent": parent, "half": half, "weight": weight}
+
+
+def for_rows(engine: Engine) -> Engine:
+    """Return an engine for passes that keep a row of many columns for each event: several of their results
+    are in memory."""
+    return replace(engine, chunk_events=min(engine.chunk_events, _ROW_EVENTS))
 
 
 def join_columns(parts: Sequence[Columns]) -> dict[str, npt.NDArray[Any]]:
@@ -276,7 +284,7 @@ def event_table(
     names = tuple(column.name for column in columns)
     factors = tuple(scales.tolist()), tuple(crossing.tolist())
     task = _Record(solved, names, expression, half, fitted, *factors)
-    return EventTable(solved, catalogue, selection, expression, columns, plan, task, engine)
+    return EventTable(solved, catalogue, selection, expression, columns, plan, task, for_rows(engine))
 
 
 def passes(menu: Menu, catalogue: Catalogue) -> int:

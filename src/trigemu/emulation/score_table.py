@@ -40,6 +40,7 @@ from trigemu.emulation.event_table import (
     Columns,
     EventColumn,
     event_columns,
+    for_rows,
 )
 from trigemu.emulation.loop import Emulation, counts_rejected
 from trigemu.emulation.plan import Plan, ThresholdLadder, bit_of_words, decide, make_plan, pack
@@ -401,7 +402,7 @@ def score_pass(
         tuple(sample.name for sample in signal_samples),
         threshold_ranges,
         frozenset(made_with),
-        lambda: over_samples([*catalogue.background, *signal_samples], job, task, engine, progress),
+        lambda: over_samples([*catalogue.background, *signal_samples], job, task, for_rows(engine), progress),
     )
 
 
