@@ -12,7 +12,7 @@ from command_checks import lines_of
 from printing import text_of
 from result_toys import menus, samples
 from trigemu_latency import Bench, bench, views
-from trigemu_latency.views import BENCH, digits, figure_of
+from trigemu_latency.views import BenchView, digits, figure_of
 from view_checks import (
     check_frame,
     check_hepdata,
@@ -53,7 +53,7 @@ def test_the_result_shows_itself(hostile: Bench, tmp_path: Path) -> None:
 
 
 def rendered(result: Bench, details: bool = True) -> list[str]:
-    return text_of(BENCH.page(result, details), 120).splitlines()
+    return text_of(BenchView().page(result, details), 120).splitlines()
 
 
 def test_the_answer_comes_first(measured: Bench) -> None:
@@ -130,7 +130,7 @@ def test_the_tables_of_all_details(measured: Bench) -> None:
 @pytest.mark.parametrize("details", [False, True])
 def test_tables_fit(measured: Bench, details: bool) -> None:
     for width, encoding in ((80, "utf-8"), (80, "ascii"), (120, "utf-8")):
-        lines_of([BENCH.page(measured, details)], width, encoding)
+        lines_of([BenchView().page(measured, details)], width, encoding)
 
 
 def test_digits() -> None:

@@ -19,7 +19,7 @@ from trigemu_anomaly.single_row import bare_models
 from trigemu_decade.decade import CompiledDecade
 from trigemu_latency import Stream, bench
 from trigemu_latency.timing import clock
-from trigemu_latency.views import BENCH, digits
+from trigemu_latency.views import BenchView, digits
 
 import trigemu
 from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
@@ -170,7 +170,7 @@ def test_engines_are_timed_beside_bare_models(
     for name in ("AD", "AE"):
         assert costs[name].preselected
         assert all(tuple(timings) == (1, 16) for timings in costs[name].parts.values())
-    text = BENCH.text(result)
+    text = BenchView().text(result)
     assert "AD: y by ONNX Runtime, beside Y(x) compiled by treelite, on two threads." in " ".join(
         text.split()
     )

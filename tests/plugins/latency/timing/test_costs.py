@@ -16,7 +16,7 @@ from trigemu_latency import Bench, Stream, bench
 from trigemu_latency.timing import clock, costs
 from trigemu_latency.timing.clock import Batches, summary
 from trigemu_latency.timing.costs import batches_of, check, steps
-from trigemu_latency.views import BENCH
+from trigemu_latency.views import BenchView
 
 from trigemu import Events, TrigemuError, emulate, make_plan, rates_of
 from trigemu.api import Emulation, PluginError, SampleError
@@ -165,7 +165,7 @@ def test_time_that_is_up_leaves_out_triggers(emulated: Emulation, monkeypatch: p
     assert [cost.trigger.name for cost in short.triggers if cost.batch] == first
     assert (short.untimed, full.untimed) == (tuple(name for name in timed if name not in first), ())
     assert tuple(short.menu) == tuple(short.triggers[0].batch) == (1, 16)
-    text = " ".join(BENCH.page(short).notes)
+    text = " ".join(BenchView().page(short).notes)
     assert f"from {short.untimed[0]} to {short.untimed[-1]}" in text
 
 
