@@ -71,8 +71,8 @@ def _files(contents: Contents) -> Iterator[tuple[str, str, str]]:
     catalogue = contents.catalogue
     yield f"catalogue {catalogue.table.name}", catalogue.path.name, catalogue.sha256 or "not known"
     for sample in catalogue.samples:
-        for source, known in zip(sample.sources, sample.sha256, strict=True):
-            yield f"sample {sample.name}", Path(source.path).name, known or "not known"
+        for source in sample.sources:
+            yield f"sample {sample.name}", Path(source.path).name, source.sha256 or "not known"
 
 
 #: Resolution of dense figures in dots per inch.
