@@ -278,7 +278,7 @@ def write_root(
     arrays["event"] = np.arange(len(events), dtype=np.uint64)
     for name, branch in (("met", "MET_pt"), ("met_phi", "MET_phi")):
         arrays[branch] = np.array([event[name] for event in events], "f4")
-    if "n_interaction" in events[0]:
+    if events and "n_interaction" in events[0]:
         arrays["n_interaction"] = np.array([event["n_interaction"] for event in events], np.int32)
     total = sum(e["weight"] for e in events) if sum_of_weights is None else sum_of_weights
     codec = None if compression == "none" else getattr(uproot, compression.upper())(1)

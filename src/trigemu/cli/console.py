@@ -26,6 +26,14 @@ def console() -> Console:
 
 
 def say(text: object, *, err: bool = False) -> None:
-    """Print a line on standard output, or on standard error (`err`); control characters become escapes."""
+    """Print a line; control characters are shown as escapes.
+
+    Parameters
+    ----------
+    text : object
+        The line.
+    err : bool
+        Whether it goes to standard error, and not to standard output.
+    """
     # Without a file, click writes UTF-8 where the encoding is ASCII.
     click.echo(printable(str(text), keep="\n"), file=sys.stderr if err else sys.stdout)

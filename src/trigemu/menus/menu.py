@@ -129,10 +129,10 @@ class PrescaleColumns:
     default: str | None = None  #: The column that the menu names; it is used unless another is chosen
     #: The column whose prescales the triggers have; None: no column is chosen yet, and rates need one.
     chosen: str | None = None
-    #: The mean number of interactions per crossing and the luminosity in cm⁻² s⁻¹ of each column; 0: that of
-    #: the samples. Empty if no column has its own.
+    #: The mean number of interactions per crossing of each column; 0: that of the samples. Empty if no column
+    #: has its own.
     pileup: tuple[float, ...] = ()
-    luminosity_cm2s: tuple[float, ...] = ()
+    luminosity_cm2s: tuple[float, ...] = ()  #: The same for the luminosity
     skipped: tuple[str, ...] = ()  #: The names in rows of the file for which the menu has no trigger
 
     @property

@@ -205,7 +205,24 @@ class Sample:
     def read_file(
         self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file of this sample, as `read` does."""
+        """Read a range of events of a file of this sample, as `read` does.
+
+        Parameters
+        ----------
+        file : File or Source
+            The file.
+        start, stop, needs, margin
+            As in `read`.
+
+        Returns
+        -------
+        Events
+
+        Raises
+        ------
+        SampleError
+            If the file has no such entries.
+        """
         whole = isinstance(start, Integral) and isinstance(stop, Integral)
         if not (whole and 0 <= start <= stop <= file.entries):
             raise SampleError(

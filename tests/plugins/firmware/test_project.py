@@ -189,13 +189,12 @@ NO_X = r"x: is not the array float32\[2000, 3\]"
 WORDS = {"words": npy(X.astype(np.int64)), "scores": npy(np.zeros(2000, np.int64))}
 WORSE: dict[str, tuple[dict[str, bytes] | bytes, str]] = {
     "no archive": (b"PK\x05\x06", "is damaged: "),
-    "empty": ({}, "no item named 'x.npy'"),
+    "empty": ({}, "x is not a file in the archive"),
     "objects": ({"x": npy(np.array([print], object), allow_pickle=True)}, "Object arrays cannot be loaded"),
     "doubles": ({"x": npy(X.astype(np.float64)), **WORDS}, NO_X),
     "enormous": ({"x": header("(1000000000000, 3)")}, "is damaged: Unable to allocate"),
     "transposed": ({"x": npy(np.asfortranarray(X.T)), **WORDS}, NO_X),
     "short": ({"x": npy(X)[:-1]}, "is damaged: EOF: reading array data"),
-    "much longer": ({"x": npy(X) + bytes(10**5)}, "at most 48000 are read"),
     "nested": ({"x": header("(" * 5000)}, "is damaged: "),
     "not a number": ({"x": npy(X * np.nan), **WORDS}, "not finite"),
 }

@@ -16,14 +16,14 @@ def test_that_of_the_paper_is_of_its_menus() -> None:
     assert [menu.name for menu in menus] == ["primary", "baseline", "decade"]
     assert len(result.observables) == 6
     assert len(result.categories) == 3
-    assert sum(len(result.of(menu.name)) for menu in menus) == len(result.references)
+    assert sum(len(result.references_to(menu.name)) for menu in menus) == len(result.references)
     (ceiling,) = (part for part in result.references if part.quantity == "unique_ceiling")
     assert all(part.source == "arXiv:2508.10224" for part in result.references if part is not ceiling)
-    stated = {part.quantity: part.value for part in result.of("decade")}
+    stated = {part.quantity: part.value for part in result.references_to("decade")}
     assert ceiling.source.startswith("derived from arXiv:2508.10224")
     assert ceiling.value == round(stated["unique_hz"] / stated["total_hz"], 3)
     for menu in menus:
-        for reference in result.of(menu.name):
+        for reference in result.references_to(menu.name):
             assert reference.trigger is not None
             assert menu.trigger(reference.trigger).enabled
     assert result.scope is not None

@@ -147,7 +147,17 @@ class Source(ABC):
 
     def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Return a range of entries as `read` does, with a column of the objects in place of a number of
-        objects, such as n_jet, that is no column of the file."""
+        objects, such as n_jet, that is no column of the file.
+
+        Parameters
+        ----------
+        start, stop, needs
+            As in `read`.
+
+        Returns
+        -------
+        ReadEvents
+        """
         schema = self.schema
         counts = {
             ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
