@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
 
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError, module_of_extra
+from trigemu.base.files import temporary_folder
 from trigemu.base.mapping import engine_of
 from trigemu.base.toml import load_toml
 from trigemu.emulation.engine import Chunk, Progress
@@ -48,8 +49,8 @@ def menu_of_card(card: Path, **keys: Any) -> Menu:
     further ones of the trigger."""
     kind = "decade" if "quantile" in load_toml(card).data else "network"
     entries = {"name": SCORE, "kind": kind, "card": card.resolve().as_posix(), **keys}
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / f"{card.stem}.toml"
+    with temporary_folder(Path(gettempdir()) / "card") as folder:
+        file = folder / f"{card.stem}.toml"
         file.write_text(toml_text.table("[[trigger]]", entries))
         return read_menu(file)
 
