@@ -37,11 +37,8 @@ class CompiledTrees:
     """Trees as treelite evaluates them. engine: how; notes: why not as machine code."""
 
     def __init__(self, trees: Ensemble) -> None:
-        self._model, self._features, self._has_nan = (
-            _model(trees),
-            trees.features,
-            trees.left_of_nan is not None,
-        )
+        self._model, self._features = _model(trees), trees.features
+        self._has_nan = trees.left_of_nan is not None
         self._library: ctypes.CDLL | None = None
         self.engine, self.notes = "compiled by treelite", tuple[str, ...]()
         nodes, compiler, name = len(trees.feature), _compiler(), _name(self._model)

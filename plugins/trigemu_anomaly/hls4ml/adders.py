@@ -31,8 +31,8 @@ _TERM = re.compile(
 )
 
 
-def dense_layer(name: str, kind: str, source: str, of: ApFixed, text: str, function: str) -> Dense:
-    """Return the dense layer of a function in a text, or TrigemuError; `of`: the type of its inputs."""
+def dense_layer(name: str, kind: str, source: str, given: ApFixed, text: str, function: str) -> Dense:
+    """Return the dense layer of a function in a text, or TrigemuError; given: the type of its inputs."""
     match = re.search(_FUNCTION.format(function), text, re.DOTALL | re.MULTILINE)
     if not match:
         raise TrigemuError(f"there is no {function} in nnet_code_gen.h beside the network")
@@ -53,15 +53,15 @@ def dense_layer(name: str, kind: str, source: str, of: ApFixed, text: str, funct
         if match[3]:
             outputs[int(match[3])] = total
             continue
-        if not _holds(ApFixed.parse(match[1], MAX_WORD), total, of):
+        if not _holds(ApFixed.parse(match[1], MAX_WORD), total, given):
             raise TrigemuError(f"{function}: {excerpt(statement)!r} loses bits: it is no dense layer")
         values[match[2]] = total
     if sorted(outputs) != list(range(n_out)):
         raise TrigemuError(f"{function} does not compute each of its {n_out} outputs")
     table = np.array([outputs[i] for i in range(n_out)]).T
     weight, bias = _numbers(table[:-1]), _numbers(table[-1:])
-    fraction = max(of.fraction + ApFixed.parse(weight.type, MAX_WORD).fraction, _fraction(table[-1:]))
-    largest = max(sum(abs(total[:-1])) * _largest(of) + abs(total[-1]) for total in outputs.values())
+    fraction = max(given.fraction + ApFixed.parse(weight.type, MAX_WORD).fraction, _fraction(table[-1:]))
+    largest = max(sum(abs(total[:-1])) * _largest(given) + abs(total[-1]) for total in outputs.values())
     bits = int(largest * 2**fraction).bit_length() + 1
     return Dense(name, kind, source, str(ApFixed(bits, bits - fraction)), weight, bias)
 
@@ -93,9 +93,9 @@ def _largest(kind: ApFixed) -> Fraction:
     return max(map(abs, kind.words)) * Fraction(2) ** -kind.fraction
 
 
-def _holds(kind: ApFixed, total: Array, of: ApFixed) -> bool:
+def _holds(kind: ApFixed, total: Array, given: ApFixed) -> bool:
     """Return whether a type has all values of a sum of inputs of another type."""
-    step, (low, high) = Fraction(2) ** -of.fraction, of.words
+    step, (low, high) = Fraction(2) ** -given.fraction, given.words
     steps = np.append(total[:-1] * step, total[-1]) * Fraction(2) ** kind.fraction
     if any(number.denominator != 1 for number in steps):
         return False

@@ -238,10 +238,10 @@ class _Project:
         """Add a dense layer by distributed arithmetic."""
         x, y = _arguments(call, 2)
         x, kind = self._operand(x, call.where), str(self.source.type(call.types[-1], call.where))
-        of = next(ApFixed.parse(layer.type, MAX_WORD) for layer in self.layers if layer.name == x)
+        given = next(ApFixed.parse(layer.type, MAX_WORD) for layer in self.layers if layer.name == x)
         text = self.source.files.generated()
         try:
-            layer = dense_layer(y, kind, x, of, text, call.function)
+            layer = dense_layer(y, kind, x, given, text, call.function)
         except TrigemuError as error:
             raise TrigemuError(f"{call.where}: {error}") from None
         n_out = len(layer.bias.words)
@@ -319,10 +319,8 @@ class _Project:
         self.layers.append(file.Linear(index, str(place), x))
         exponential = np.exp(-np.arange(-8, 8, 16 / n)).astype(np.float32)
         values = (1.0 / (np.float32(1) + exponential).astype(np.float64)).astype(np.float32)
-        table, kind = (
-            self.source.type(self._type_in(config, "table_t"), config.where),
-            self._result_type(call),
-        )
+        table = self.source.type(self._type_in(config, "table_t"), config.where)
+        kind = self._result_type(call)
         result = ApFixed.parse(kind, MAX_WORD)
         words = result.quantise(table.to_float(table.quantise(values.astype(np.float64)))).tolist()
         self._add(file.Table(y, kind, index, -n // 2, words), size, call.where)
