@@ -144,7 +144,7 @@ def wholes(result: MenuRates) -> list[Rate]:
 
 def conditions(menu: Menu, catalogue: Catalogue) -> str:
     """Return a sentence with the mean number of interactions and the luminosity of a sample."""
-    mean, luminosity = at_conditions(menu, catalogue)
+    mean, luminosity = pileup_and_luminosity(menu, catalogue)
     if mean is None:
         return f"Luminosity: {luminosity:g} cm⁻² s⁻¹." if luminosity else ""
     text = f"µ = {mean:.3g} interactions a crossing"
@@ -163,7 +163,7 @@ def points(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[str]:
             yield f"Menu {menu.name}{column}. {conditions(menu, catalogue)}".rstrip()
 
 
-def at_conditions(menu: Menu, catalogue: Catalogue) -> tuple[float | None, float | None]:
+def pileup_and_luminosity(menu: Menu, catalogue: Catalogue) -> tuple[float | None, float | None]:
     """Return the mean number of interactions and the luminosity at which a menu is run, if they are known."""
     table, pileup = catalogue.table, catalogue.pileup
     luminosity, of_sample = table.luminosity_cm2s, table.mean_interactions

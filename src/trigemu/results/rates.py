@@ -11,7 +11,7 @@ from trigemu.counting.quantities import LISTED, MEANINGS
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import ColumnRates, MenuRates, Rate, TriggerRates
 from trigemu.results.documents import left_out, record
-from trigemu.results.notes import at_conditions, legend, notes, notes_of_several, texts
+from trigemu.results.notes import legend, notes, notes_of_several, pileup_and_luminosity, texts
 from trigemu.results.numbers import (
     EVENTS,
     count,
@@ -243,7 +243,7 @@ def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> d
 
 def working_point(menu: Menu, catalogue: Catalogue) -> dict[str, Any]:
     """Return where a menu is run, for documents."""
-    pileup, luminosity = at_conditions(menu, catalogue)
+    pileup, luminosity = pileup_and_luminosity(menu, catalogue)
     return {
         "menu": menu.name,
         "column": menu.columns.chosen,
@@ -378,5 +378,5 @@ def _prescaled(value: tuple[Rate, float | None]) -> str:
 
 def _of_column(result: ColumnRates, column: str) -> dict[str, Any]:
     """Return the values that begin each line of a column in a file."""
-    pileup, luminosity = at_conditions(result[column].menu, result[column].catalogue)
+    pileup, luminosity = pileup_and_luminosity(result[column].menu, result[column].catalogue)
     return {"column": column, "pileup": pileup, "luminosity_cm2s": luminosity}
