@@ -65,12 +65,11 @@ class WorkingPoint:
                 f"--column {' --column '.join(names)}: expected one column; trigemu run takes several"
             )
         prepared = [self._prepared(menu) for menu in menus]
-        with_columns = any(menu.columns.names for menu in prepared)
-        return [
-            at_column(menu, name) if menu.columns.names or not with_columns else menu
-            for menu in prepared
-            for name in names
-        ] or prepared
+        if not names:
+            return prepared
+        (name,) = names
+        none = not any(menu.columns.names for menu in prepared)  # which is refused
+        return [at_column(menu, name) if none or menu.columns.names else menu for menu in prepared]
 
     def _prepared(self, menu: Menu) -> Menu:
         """Return a menu with its columns of prescales, at the crossing rate."""
