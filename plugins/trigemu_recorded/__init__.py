@@ -1,0 +1,14 @@
+"""Recorded data: certified sections of luminosity, weights from prescales, rates along a run, streams, turn-ons.
+
+in: a `Catalogue` of recorded events, a `Menu`
+out: samples with rates in Hz, results of their own
+"""
+
+import lazy_loader
+
+from trigemu.base.plugins import Plugin
+
+PLUGIN = Plugin()
+
+# The stub lists the exported names; each is imported when it is first used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,3 @@
+import trigemu.api
+
+PLUGIN: trigemu.api.Plugin
