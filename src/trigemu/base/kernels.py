@@ -20,7 +20,7 @@ import hashlib
 import os
 import pickle
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -91,11 +91,11 @@ def c_function(function: F) -> F:
 def _compile(function: F, **options: str | bool) -> F:
     options = {"no_cfunc_wrapper": True, **options}
     compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
-    _MADE_OF[compiled] = _digest(function)
+    _MADE_OF[compiled] = function
     # Not if compilation is disabled, nor for a closure, since the digest does not cover its variables.
     if isinstance(compiled, Dispatcher) and function.__closure__ is None:
         vars(compiled)["_compilation_chain_init_hook"] = lambda: None
-        vars(compiled)["_cache"] = _Cache(function, f"{_MADE_OF[compiled]} {options}")
+        vars(compiled)["_cache"] = _Cache(function, options)
     return compiled  # type: ignore[no-any-return]
 
 
@@ -106,9 +106,9 @@ _VERSIONS = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version
 class _Cache(NullCache):  # type: ignore[misc]
     """The cache of one kernel, with the methods that numba calls."""
 
-    def __init__(self, function: Callable[..., Any], stamp: str) -> None:
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, str | bool]) -> None:
         self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
-        self._stamp = f"{_VERSIONS} {_digest_of_file(function.__code__.co_filename)} {stamp}"
+        self._function, self._options = function, options
         # trigemu's own kernels need nothing that a refresh imports, such as the linear algebra of SciPy.
         self._is_own = function.__module__.startswith("trigemu.")
 
@@ -136,7 +136,9 @@ class _Cache(NullCache):  # type: ignore[misc]
             write_bytes(file, hashlib.sha256(content).digest() + content)
 
     def _file(self, signature: Any, codegen: Any) -> Path:
-        key = f"{self._stamp} {_text(signature)} {codegen.magic_tuple()}"
+        file = _digest_of_file(self._function.__code__.co_filename)
+        made_of = f"{_VERSIONS} {file} {_digest(self._function)} {self._options}"
+        key = f"{made_of} {_text(signature)} {codegen.magic_tuple()}"
         name = f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
         folder = os.environ.get("NUMBA_CACHE_DIR")
         return Path(folder, "trigemu", name) if folder else user_cache_path("trigemu") / "kernels" / name
@@ -158,28 +160,26 @@ def _digest_of_file(name: str) -> str:
         return ""
 
 
-_MADE_OF: dict[Callable[..., Any], str] = {}
+#: Kernels, and the functions that they were compiled from.
+_MADE_OF: dict[Hashable, Callable[..., Any]] = {}
 
 
+@cache
 def _digest(function: Callable[..., Any]) -> str:
-    """Return a digest of a function and of the kernels and constants that it names."""
+    """Return a digest of a function and of the kernels and constants that it names, those below it too: it is
+    computed when the kernel is called, after its module was read."""
     code: CodeType = function.__code__
     parts: list[object] = [code.co_code, code.co_names]
     parts += [c.co_code if isinstance(c, CodeType) else c for c in code.co_consts]
-    for name in code.co_names:
-        value = function.__globals__.get(name)
-        if isinstance(value, ModuleType):
-            named = [vars(value).get(n) for n in code.co_names]
-            parts += [constant for constant in named if isinstance(constant, int | float)]
-            parts += [
-                _MADE_OF[called] for called in named if isinstance(called, Hashable) and called in _MADE_OF
-            ]
-        elif isinstance(value, int | float | str | tuple):
+    names = {name: function.__globals__.get(name) for name in code.co_names}
+    modules = [value for value in names.values() if isinstance(value, ModuleType)]
+    for value in [*names.values(), *(vars(module).get(name) for module in modules for name in names)]:
+        if isinstance(value, int | float | str | tuple):
             parts.append(value)
         elif isinstance(value, type) and issubclass(value, tuple):  # a named tuple that is made there
             parts.append(vars(value).get("_fields"))
-        elif isinstance(value, Hashable) and value in _MADE_OF:
-            parts.append(_MADE_OF[value])
+        elif isinstance(value, Hashable) and _MADE_OF.get(value, function) is not function:
+            parts.append(_digest(_MADE_OF[value]))
         elif isinstance(value, type(pointer)):  # LLVM code that a file generates
             parts.append(_digest_of_file(value._defn.__code__.co_filename))
     return hashlib.sha256(repr(parts).encode()).hexdigest()

@@ -19,7 +19,10 @@ from trigemu.base.kernels import kernel
 FACTOR = {factor}
 @kernel
 def inner(x):
-    return x + {term}
+    return x + below()
+@kernel
+def below():
+    return {term}
 """
 MIDDLE = """
 from trigemu.base.kernels import kernel
