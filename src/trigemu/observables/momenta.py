@@ -11,6 +11,8 @@ from trigemu.base.kernels import kernel
 #: Directions that are opposite up to rounding, such as a single object and the missing momentum that it
 #: causes, differ by +π. Otherwise rounding could flip the sign of a network's input.
 OPPOSITE = math.pi - 1e-12
+#: A smaller m² / E² is what rounding leaves of objects in one direction, and is 0.
+PARALLEL = 1e-14
 
 
 @kernel
@@ -62,7 +64,7 @@ def pseudorapidity(px: float, py: float, pz: float) -> float:
 def mass(px: float, py: float, pz: float, e: float) -> float:
     """Return the invariant mass of a four-momentum."""
     square = e * e - px * px - py * py - pz * pz
-    return 0.0 if square < 0.0 else math.sqrt(square)
+    return 0.0 if square < PARALLEL * e * e else math.sqrt(square)
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray
 from trigemu.observables.expressions import Arithmetic, Constant, Element, Node, Number, Scalar, ScalarSum
-from trigemu.observables.momenta import OPPOSITE
+from trigemu.observables.momenta import OPPOSITE, PARALLEL
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Need
@@ -141,7 +141,8 @@ class OfVectors(Number):
         (pt1, eta1, phi1), (pt2, eta2, phi2) = (
             [vector.element(column).evaluate(work) for column in ("pt", "eta", "phi")] for vector in objects
         )
-        return _root(2.0 * pt1 * pt2 * (np.cosh(eta1 - eta2) - np.cos(phi1 - phi2)))
+        square = 2.0 * pt1 * pt2 * (np.cosh(eta1 - eta2) - np.cos(phi1 - phi2))
+        return np.sqrt(np.where(square < 0.0, 0.0, square))
 
     def _direction(self, vector: Vector, work: Workspace) -> tuple[FloatArray, FloatArray]:
         phi = OfVectors("phi", (vector,)).evaluate(work)
@@ -161,11 +162,8 @@ def _of_components(function: str, components: tuple[FloatArray, ...]) -> FloatAr
     if function == "eta":
         return np.arcsinh(others[0] / np.hypot(px, py))
     pz, e = others
-    return _root(e * e - px * px - py * py - pz * pz)
-
-
-def _root(square: FloatArray) -> FloatArray:
-    return np.sqrt(np.where(square < 0.0, 0.0, square))
+    square = e * e - px * px - py * py - pz * pz
+    return np.sqrt(np.where(square < PARALLEL * e * e, 0.0, square))
 
 
 def _delta_phi(phi1: FloatArray, phi2: FloatArray) -> FloatArray:
