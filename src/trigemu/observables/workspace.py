@@ -80,9 +80,10 @@ class Workspace:
 
     def sums(self, selection: ObjectSelection, values: Array) -> FloatArray:
         """Return the sum of `values`, one of each object of a `selection`, in each event, float64[n]."""
-        counts = np.diff(self.objects(selection).offsets)
-        events = self.once(("events", selection), lambda: np.repeat(np.arange(len(counts)), counts))
-        return cast(FloatArray, np.bincount(events, values, len(counts)))
+        offsets = self.objects(selection).offsets
+        sums = np.empty(len(offsets) - 1)
+        _sum(offsets, values.astype(np.float64, copy=False), sums)
+        return sums
 
     def rows(self, selection: ObjectSelection) -> IntArray:
         """Return the position int64[m] of each object of a `selection` in the sample's collection."""
@@ -256,6 +257,16 @@ def _number_passing(
     for event in range(len(offsets)):
         new_offsets[event] = before[np.uint64(offsets[event])]
     return count
+
+
+@kernel
+def _sum(offsets: IntArray, values: FloatArray, sums: FloatArray) -> None:
+    """Set the sum of the values of each event; np.bincount would hold the GIL."""
+    for event in range(len(sums)):
+        total = 0.0
+        for i in range(offsets[event], offsets[event + 1]):
+            total += values[i]
+        sums[event] = total
 
 
 @kernel
