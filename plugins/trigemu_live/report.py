@@ -7,14 +7,13 @@ from dataclasses import replace
 
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import MenuRates
-from trigemu.results import numbers
 from trigemu.results.section import Contents, Section, slug
 from trigemu.results.table import Column, Table
 
 from .figures import figures_of
 from .filling import read_filling, spread
 from .live import live_rates
-from .results import LiveRates
+from .results import LiveRates, live_text
 from .rules import read_rules, rule_names
 from .view import table_of_causes, table_of_items
 
@@ -31,7 +30,7 @@ _COLUMNS = (
     Column("bunches", "key", "bunches", "The filling scheme."),
     Column("before", "rate", "before", "The rate before the rules.", parts=("hz", "error_hz")),
     Column("after", "rate", "recorded", "The rate with the rules.", parts=("hz", "error_hz")),
-    Column("live", "share", "live", "The part that is recorded.", text=lambda v: numbers.percent(*v)),
+    Column("live", "share", "live", "The part that is recorded.", text=lambda v: live_text(*v)),
 )
 
 

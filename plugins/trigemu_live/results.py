@@ -3,6 +3,7 @@ rows say how they are shown."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
@@ -25,8 +26,18 @@ from .rules import Rules
 _PARTS = ("hz", "error_hz", "events")
 _NAME = Column("", "key", "trigger", "The name of the trigger, group, level or menu.")
 _KIND = Column("", "label", None, "trigger, group or level.")
+
+
+def live_text(live: float, error: float) -> str:
+    """Format the part of accepts that are recorded: 99.3 ± 0.2 %; > 98.8 % where none is lost."""
+    if live not in (0.0, 1.0) or not error:
+        return numbers.percent(live, error)
+    limit = f"{100 * abs(live - error):.{max(0, 1 - math.floor(math.log10(100 * error)))}f} %"
+    return f"> {limit}" if live else f"< {limit}"
+
+
 _LIVE = Column(
-    "", "share", "live", "The part of its accepts that are recorded.", text=lambda v: numbers.percent(*v)
+    "", "share", "live", "The part of its accepts that are recorded.", text=lambda v: live_text(*v)
 )
 _PRESCALE = Column("", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6)
 _GAIN = Column(
@@ -49,7 +60,9 @@ class LiveItem:
     ]
     after: Annotated[Rate, Column("", "rate", "recorded", "Its rate with the rules.", parts=_PARTS)]
     live: Annotated[float, _LIVE]
-    live_error: float  #: Its error, from the drawn crossings; 0 if it accepts nothing
+    #: Its error, from the drawn crossings; where none (or all) of the accepts are lost, how far it may be
+    #: from 1 (or 0) at 68 %
+    live_error: float
     unique: Annotated[
         Rate,
         Column("", "rate", "unique", "The recorded rate that it alone accepts.", parts=_PARTS, gives_way=4),

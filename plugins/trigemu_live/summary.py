@@ -119,11 +119,12 @@ def summarise(beam: Beam, counts: Counts, emulation: Emulation, negative: float)
         return Rate(hz, error, count, (hz / error) ** 2 if error else 0.0, None), drawing, table
 
     def live_of(row: int) -> tuple[float, float]:
-        """Return the part of the accepts that are recorded, and its error from the drawing."""
+        """Return the part of the accepts that are recorded, and its error from the drawing; where none or all
+        are lost, the limit on the others at 68 %."""
         before, after = (float(total[what, row]) for what in (BEFORE, AFTER))
-        if not before:
-            return 1.0, 0.0
-        live = after / before
+        live = after / before if before else 1.0
+        if live in (0.0, 1.0):
+            return live, min(1.0, _NONE / before if before else 1.0) if rules.rules else 0.0
         of_before, of_after = (float(variances[what, row]) for what in (BEFORE, AFTER))
         covariance = (of_before + of_after - float(of_lost[row])) / 2
         return live, math.sqrt(max(of_after - 2 * live * covariance + live**2 * of_before, 0.0)) / before

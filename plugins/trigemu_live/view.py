@@ -16,7 +16,7 @@ from trigemu.samples.catalogue import Catalogue
 
 from .beam import PARTS
 from .curve import LiveCurve
-from .results import LiveItem, LiveRates, OrderedAccepts, OrderedItem
+from .results import LiveItem, LiveRates, OrderedAccepts, OrderedItem, live_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ _CAUSES = (
 
 class LiveRatesView(View[LiveRates]):
     def line(self, result: LiveRates) -> str:
-        live = numbers.percent(result.live, result.live_error)
+        live = live_text(result.live, result.live_error)
         return f"of {name(result.menu.name)}: {numbers.format_rate(result.rate.after)}, {live} live"
 
     def page(self, result: LiveRates) -> Page:
@@ -160,12 +160,14 @@ def _notes(result: LiveRates) -> Iterator[str]:
     first = result.levels[0].name
     whose = f" of {first}" if first else ""
     yield (
-        f"Live: {numbers.percent(result.live, result.live_error)} of the accepts{whose}; independent "
+        f"Live: {live_text(result.live, result.live_error)} of the accepts{whose}; independent "
         f"crossings at this rate: {100 * result.curve.at(result.levels[0].before.hz):.4g} %."
     )
     yield f"±: crossings as drawn{_PHASES[result.start]}, and events of the samples. Live: as drawn."
     if any(r.upper_limit_hz for item in result.all_items for r in (item.before, item.after, item.unique)):
         yield "<: no accept; upper limit at 68 %, at least the rate over all phases of the counters."
+    if any(item.live == 1.0 and item.live_error for item in result.all_items):
+        yield ">: none of its accepts is lost; lower limit at 68 %."
     if rules.rules:
         yield (
             "Others gain: what the triggers beside it would record in addition without it, from the live "

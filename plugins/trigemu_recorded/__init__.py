@@ -1,4 +1,4 @@
-"""Recorded data: certified sections of luminosity, weights from prescales, rates along a run, streams, turn-ons.
+"""Recorded data: certified sections, weights from prescales, rates along a run, streams, turn-ons.
 
 in: a `Catalogue` of recorded events, a `Menu`
 out: samples with rates in Hz, results of their own

@@ -38,6 +38,16 @@ def test_simple_dead_time_of_a_menu(tmp_path: Path) -> None:
     assert result.rate.live_error < 1e-3
 
 
+def test_where_nothing_is_lost_the_live_fraction_has_a_limit(tmp_path: Path) -> None:
+    """At 68 %: of n accepts without a loss, a part of 1.14 / n could be lost, as with exp(-1.14) = 0.32."""
+    menu, catalogue = single(tmp_path, 1e-6)
+    result = live_rates(menu, catalogue, rules=DEAD, seconds=1)
+    accepts = result.rate.before.events
+    assert (result.live, accepts) == (1.0, pytest.approx(40, abs=25))
+    assert result.live_error == pytest.approx(1.14 / accepts)
+    assert f"Live: > {100 - 114 / accepts:.1f} % of the accepts" in view_of(result).text(result)
+
+
 def test_a_short_run_has_full_buffers(tmp_path: Path) -> None:
     """Beams of 8 orbits lose as much as a long one: the bucket is not empty at their beginning."""
     menu, catalogue = single(tmp_path, 0.005)
