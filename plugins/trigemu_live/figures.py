@@ -4,13 +4,14 @@ rates and efficiencies through a fill."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.results import numbers
 from trigemu.results.figures import style
 from trigemu.results.section import Picture, slug
@@ -22,6 +23,8 @@ from .results import LiveRates
 
 #: The triggers with the largest losses that are drawn.
 SHOWN = 12
+#: The curve of the live fraction reaches to this rate, or beyond that of the menu.
+_CURVE_HZ = 200e3
 #: Lines: name → values, float64[steps].
 Lines = Sequence[tuple[str, FloatArray]]
 
@@ -31,8 +34,8 @@ def figures_of(result: LiveRates) -> Iterator[Picture]:
     (before, after), labels = result.by_slot, result.rules.labels
     yield Picture(
         "live_orbit",
-        "Accepts of the first level along the orbit, before and after the rules, in groups of 12 slots.",
-        draw_orbit(before, after, result.seconds),
+        "Accepts of the first level along the orbit, before and after the rules: the mean rate of a slot.",
+        draw_orbit(before, after, result.seconds, result.filling.filled),
         {"slot": np.arange(1, ORBIT + 1), "before": before, "after": after},
     )
     at_before, at_after, lost = result.by_position
@@ -62,26 +65,31 @@ def figures_of(result: LiveRates) -> Iterator[Picture]:
         )
     if labels and result.levels[0].before.events:
         hz = result.levels[0].before.hz
-        rates = hz * np.geomspace(0.25, 10.0, 15)
-        rates = rates[rates < result.filling.crossing_rate_hz]
+        top = min(max(_CURVE_HZ, 1.5 * hz), result.filling.crossing_rate_hz)
+        rates = np.linspace(top / 20, top, 20)
         curve = live_curve(result.rules, result.filling, rates.tolist(), attempts=100_000, seed=result.seed)
         yield Picture(
             "live_curve",
-            "The recorded rate against that before the rules, for independent crossings; dot: this menu.",
-            draw_curve(curve, (hz, result.live)),
+            "The part of the accepts that are recorded against their rate before the rules, for independent "
+            "crossings; dot: this menu.",
+            draw_curve(curve, (hz, result.live, result.live_error)),
             {"input_rate_hz": rates, "live": [point.value for point in curve.points]},
         )
 
 
-def draw_orbit(before: IntArray, after: IntArray, seconds: float) -> Figure:
-    """Draw the rates of accepts in groups of 12 slots, int64[3564] each."""
-    edges = np.arange(0, ORBIT + 1, 12)
-    before_hz, after_hz = (values.reshape(-1, 12).sum(axis=1) / seconds for values in (before, after))
+def draw_orbit(before: IntArray, after: IntArray, seconds: float, filled: BoolArray) -> Figure:
+    """Draw the mean rate of a slot, of int64[3564] accepts each, in parts of about 12 slots of one train."""
+    bounds, edges = [0, *(np.flatnonzero(np.diff(filled)) + 1).tolist(), ORBIT], [0]
+    for first, last in pairwise(bounds):
+        parts = max(1, round((last - first) / 12)) if filled[first] else 1
+        edges += np.linspace(first, last, parts + 1)[1:].round().astype(int).tolist()
+    seconds_of_slots = seconds * np.diff(edges)
+    before_hz, after_hz = (np.add.reduceat(v, edges[:-1]) / seconds_of_slots for v in (before, after))
     with style.figure(10.0, 3.6) as (figure, axes):
         axes.stairs(before_hz, edges, color=style.COLOURS[3], label="before the rules")
         axes.stairs(after_hz, edges, fill=True, color=style.COLOURS[0], label="recorded", alpha=0.9)
         axes.set_xlim(0, ORBIT)
-        _label(figure, axes, "slot of the orbit", "accepts in Hz", columns=2)
+        _label(figure, axes, "slot of the orbit", "accepts of a slot in Hz", columns=2)
     return figure
 
 
@@ -93,8 +101,11 @@ def draw_position(before: IntArray, lost: IntArray, labels: tuple[str, ...]) -> 
         for number, (label, top, foot) in enumerate(zip(labels, tops, [0 * tops[0], *tops], strict=False)):
             label, colour = style.literal(label), _colour(number)
             axes.stairs(top, edges, baseline=foot, fill=True, color=colour, label=label)
+        part = tops[-1] / 100.0
+        errors = 100.0 * np.sqrt(part * (1.0 - part) / np.maximum(before, 1))
+        axes.errorbar(edges[1:] - 0.5, tops[-1], errors, fmt="none", ecolor="black", elinewidth=1)
         axes.set_xlim(edges[0], edges[-1])
-        axes.set_ylim(0.0, 1.25 * max(float(tops[-1].max()), 1e-3))
+        axes.set_ylim(0.0, 1.1 * max(float((tops[-1] + errors).max()), 1e-3))
         _label(figure, axes, "position in the train", "accepts that are lost in %")
     return figure
 
@@ -122,6 +133,8 @@ def draw_distances(low: IntArray, counts: IntArray) -> Figure:
     expected = counts.sum() * -np.diff(np.exp(-(edges - 1.0) / mean)) / widths
     with style.figure(7.0, 4.4) as (figure, axes):
         axes.stairs(counts / widths, edges, fill=True, color=style.COLOURS[0], alpha=0.7, label="recorded")
+        middle = np.sqrt(edges[:-1] * edges[1:])
+        axes.errorbar(middle, counts / widths, np.sqrt(counts) / widths, fmt="none", ecolor="black")
         axes.stairs(expected, edges, color="black", label="exponential", baseline=None)
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -130,21 +143,19 @@ def draw_distances(low: IntArray, counts: IntArray) -> Figure:
     return figure
 
 
-def draw_curve(curve: LiveCurve, menu: tuple[float, float] | None = None) -> Figure:
-    """Draw the recorded rate against the rate before the rules; menu: its rate and live fraction."""
-    rates, live = np.array([(point.input_rate_hz, point.value) for point in curve.points]).T
+def draw_curve(curve: LiveCurve, menu: tuple[float, float, float] | None = None) -> Figure:
+    """Draw the live fraction against the rate before the rules; menu: its rate, live fraction and error."""
+    points = [(point.input_rate_hz / 1e3, 100 * point.value, 100 * point.error) for point in curve.points]
+    rates, live, errors = np.array(points).T
     with style.figure(6.4, 4.6) as (figure, axes):
-        top = 1.1 * max((rates * live).max(), menu[0] * menu[1] if menu else 0.0)
-        axes.plot([0, top], [0, top], color=style.COLOURS[3], linestyle="--", label="no dead time")
         label = style.literal(curve.rules.name)
-        axes.plot(rates, rates * live, color=style.COLOURS[0], marker=".", label=label)
+        axes.errorbar(rates, live, errors, color=style.COLOURS[0], marker=".", label=label)
         if menu:
-            axes.plot([menu[0]], [menu[0] * menu[1]], "o", color="black", label="menu")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: numbers.short(value)))
+            khz, value, error = menu[0] / 1e3, 100 * menu[1], 100 * menu[2]
+            axes.errorbar([khz], [value], [error], fmt="o", color="black", label="menu")
         axes.set_xlim(0, 1.02 * rates.max())
-        axes.set_ylim(0, 1.1 * top)
-        _label(figure, axes, "rate before the rules in Hz", "recorded rate in Hz", columns=3)
+        axes.set_ylim(min(90.0, float(live.min()) - 1.0), 100.5)
+        _label(figure, axes, "rate before the rules in kHz", "recorded accepts in %", columns=2)
     return figure
 
 
