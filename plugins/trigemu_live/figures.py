@@ -162,23 +162,36 @@ def draw_curve(curve: LiveCurve, menu: tuple[float, float, float] | None = None)
 def figures_of_fill(result: Fill) -> Iterator[Picture]:
     """Yield the figures of a fill; controllers are shown with the first seed."""
     first = {way: traces[0] for way, traces in result.ways.items()}
-    lines: Lines = [(way, trace.recorded) for way, trace in first.items()]
+
+    def lines(what: str, row: int | None = None, factor: float = 1.0) -> Lines:
+        values = {way: factor * np.asarray(getattr(trace, what)) for way, trace in first.items()}
+        return [(way, table if row is None else table[row]) for way, table in values.items()]
+
     rows: list[tuple[str, str, Lines, float | None]] = [
-        ("menu", "recorded rate of the menu in Hz", lines, result.target_hz)
+        ("pileup", "interactions a crossing", [("µ", result.pileup)], None),
+        ("menu", "recorded rate of the menu in Hz", lines("recorded"), result.target_hz),
     ]
+    if result.menu.levels[1:]:
+        level = result.menu.levels[0]
+        of_first = [(way, trace.before * trace.live) for way, trace in first.items()]
+        rows.append((level, f"recorded rate of {level} in Hz", of_first, None))
+    if result.rules.rules:
+        rows.append(("live", "live fraction in %", lines("live", factor=100.0), None))
+    if result.config.columns:
+        names = ", ".join(f"{n}: {column.name}" for n, column in enumerate(result.config.columns))
+        rows.append(("column", f"column of prescales ({names})", lines("columns"), None))
     for k, (name, control) in enumerate(zip(result.controlled, result.config.controls, strict=True)):
         target = result.targets[k] if control.of == "trigger" else None
-        lines = [(way, trace.rates[k]) for way, trace in first.items()]
-        rows.append((name, f"recorded rate of {name} in Hz", lines, target))
+        rows.append((name, f"recorded rate of {name} in Hz", lines("rates", k), target))
+        rows.append((f"{name}_above", f"threshold of {name}", lines("thresholds", k), None))
     for s, name in enumerate(result.signals):
-        lines = [(way, 100.0 * trace.efficiencies[s]) for way, trace in first.items()]
-        rows.append((name, f"recorded part of {name} in %", lines, None))
-    for quantity, label, lines, target in rows:
+        rows.append((name, f"recorded part of {name} in %", lines("efficiencies", s, 100.0), None))
+    for quantity, label, shown, target in rows:
         yield Picture(
             f"fill_{slug(quantity)}",
             f"{label} through the fill.",
-            draw_lines(result.hours, lines, label, target, result.config.fill.tolerance),
-            {"hours": result.hours, **dict(lines)},
+            draw_lines(result.hours, shown, label, target, result.config.fill.tolerance),
+            {"hours": result.hours, **dict(shown)},
         )
 
 
@@ -189,10 +202,12 @@ def draw_lines(hours: FloatArray, lines: Lines, label: str, target: float | None
             low, high = target * (1 - tolerance), target * (1 + tolerance)
             axes.axhspan(low, high, color="lightgrey", label=f"±{100 * tolerance:g} % of the target")
         for number, (way, values) in enumerate(lines):
-            axes.plot(hours, values, color=style.COLOURS[number], label=way)
+            axes.step(hours, values, where="post", color=style.COLOURS[number], label=way)
         if label.endswith("Hz"):
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: numbers.short(value)))
-        axes.set_ylim(0.0, 1.1 * max(float(values.max()) for _, values in lines))
+        low, high = (float(end([end(values) for _, values in lines])) for end in (np.min, np.max))
+        room = 0.1 * (high - low) or 0.1 * abs(high) or 1.0
+        axes.set_ylim(0.0 if 0.0 <= low < 0.7 * high else low - room, high + room)
         axes.set_xlim(hours[0], hours[-1])
         _label(figure, axes, "time in hours", style.literal(label))
     return figure

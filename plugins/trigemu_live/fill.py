@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest, quoted
 from trigemu.base.shown import Shown
 from trigemu.emulation import scaling
@@ -66,6 +66,7 @@ class FillTrace:
     rates: FloatArray  #: float64[k, steps], the recorded rate of each controlled trigger in Hz
     thresholds: FloatArray  #: float64[k, steps], their thresholds
     efficiencies: FloatArray  #: float64[s, steps], the recorded part of each signal
+    columns: IntArray  #: int64[steps], the number of the column of prescales
 
     @property
     def recorded(self) -> FloatArray:
@@ -399,7 +400,7 @@ class Model:
             for signal, factors in zip(self._signals, self._of_signals, strict=True):
                 accepted = signal.rates(factors[step], thresholds, chance, column)[1]
                 efficiencies.append(live * (accepted / float((signal.total @ factors[step]).sum())))
-            steps.append((first, menu, live, own * live, thresholds.copy(), efficiencies))
+            steps.append((first, menu, live, own * live, thresholds.copy(), efficiencies, column))
             for k, control in enumerate(self._config.controls if name == CONTROL else ()):
                 rate = menu * live if control.of == "menu" else float(own[k] * live)
                 counted = rng.poisson(rate * self._exposure[k])

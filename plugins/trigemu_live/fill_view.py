@@ -14,7 +14,7 @@ from trigemu.results.documents import records
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View, name
 
-from .fill import CONTROL, Fill
+from .fill import CONTROL, Fill, FillTrace
 from .view import document_of_inputs
 
 if TYPE_CHECKING:
@@ -42,6 +42,12 @@ _EFFICIENCIES = (
     Column("last", "share", "at last", "Its recorded part in the last step."),
     Column("mean", "share", "mean", "The mean over the steps."),
 )
+_SETTINGS = (
+    _WAY,
+    Column("setting", "label", "setting"),
+    Column("first", "label", "at first"),
+    Column("last", "label", "at last"),
+)
 
 
 class FillView(View[Fill]):
@@ -52,8 +58,17 @@ class FillView(View[Fill]):
         table = Table(_RATES)
         for row in _rates(result):
             table.add_record(row | ({"of": f"menu {result.menu.name}"} if row["of"] == "menu" else {}))
-        tables = [table, Table.of(_EFFICIENCIES, _efficiencies(result))]
-        return Page(stacked(tables if result.signals else tables[:1]), [*_notes(result)])
+        tables = [table, Table.of(_SETTINGS, _settings(result))]
+        if result.signals:
+            tables.append(Table.of(_EFFICIENCIES, _efficiencies(result)))
+        return Page(stacked(tables), [*_notes(result)])
+
+    def csv_table(self, result: Fill) -> Table:
+        """Return a row for each step."""
+        traces = [_of_trace(result, trace) for trace in result.traces]
+        steps = (zip(*trace.values(), strict=True) for trace in traces)
+        rows = [dict(zip(traces[0], step, strict=True)) for of_trace in steps for step in of_trace]
+        return Table.of([Column(name) for name in traces[0]], rows)
 
     def document(self, result: Fill) -> dict[str, Any]:
         menu, config, filling, rules = result.menu, result.config, result.filling, result.rules
@@ -75,6 +90,7 @@ class FillView(View[Fill]):
                 {
                     "way": trace.name,
                     "seed": trace.seed,
+                    "columns": _column_names(result, trace),
                     "before_hz": trace.before.tolist(),
                     "live": trace.live.tolist(),
                     "recorded_hz": trace.recorded.tolist(),
@@ -131,6 +147,50 @@ def _efficiencies(result: Fill) -> Iterator[dict[str, Any]]:
             values = np.mean([trace.efficiencies[s] for trace in traces], axis=0)
             means = {"first": float(values[0]), "last": float(values[-1]), "mean": float(values.mean())}
             yield {"way": way, "signal": signal, **means}
+
+
+def _settings(result: Fill) -> Iterator[dict[str, Any]]:
+    """Yield what changes besides rates, in means over the seeds of a way: texts."""
+    for way, traces in result.ways.items():
+        if result.rules.rules:
+            live = 100 * np.mean([trace.live for trace in traces], axis=0)
+            yield _ends(way, "live fraction", [f"{value:.2f} %" for value in live])
+        for k, trigger in enumerate(result.controlled):
+            above = np.mean([trace.thresholds[k] for trace in traces], axis=0)
+            yield _ends(way, f"{trigger} above", [f"{value:.4g}" for value in above])
+        if result.config.columns:
+            yield _ends(way, "column", _column_names(result, traces[0]))
+
+
+def _ends(way: str, setting: str, texts: Sequence[str]) -> dict[str, Any]:
+    return {"way": way, "setting": setting, "first": texts[0], "last": texts[-1]}
+
+
+def _column_names(result: Fill, trace: FillTrace) -> list[str]:
+    """Return the column of prescales in each step; empty without columns."""
+    names = [column.name for column in result.config.columns] or [result.menu.columns.chosen or ""]
+    return [names[number] for number in trace.columns.tolist()]
+
+
+def _of_trace(result: Fill, trace: FillTrace) -> dict[str, Sequence[Any]]:
+    """Return the columns of a trace, by name, with a value for each step."""
+    columns: dict[str, Sequence[Any]] = {
+        "way": [trace.name] * len(result.hours),
+        "seed": [trace.seed] * len(result.hours),
+        "hours": result.hours.tolist(),
+        "pileup": result.pileup.tolist(),
+        "column": _column_names(result, trace),
+        "before_hz": trace.before.tolist(),
+        "live": trace.live.tolist(),
+        "recorded_hz": trace.recorded.tolist(),
+    }
+    for names, ending, table in (
+        (result.controlled, "hz", trace.rates),
+        (result.controlled, "above", trace.thresholds),
+        (result.signals, "part", trace.efficiencies),
+    ):
+        columns |= {f"{name}_{ending}": row.tolist() for name, row in zip(names, table, strict=True)}
+    return columns
 
 
 def _range(pileup: FloatArray) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import re
 from dataclasses import replace
@@ -352,9 +354,9 @@ def test_the_command(tmp_path: Path, place: Place, trigemu: Run, monkeypatch: py
     (tmp_path / "g.toml").write_text(FILL + '[[column]]\nname = "one"\nbelow = 4.0\n')
     with_columns = ("fill", "m.toml", "g.toml", "--prescales", "p.csv", "--csv", "-")
     status, text = trigemu(*with_columns)
-    assert (status, [line.split(",")[0] for line in text.splitlines()]) == (0, ["way", "fixed", "columns"]), (
-        text
-    )
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert (status, [row["way"] for row in rows]) == (0, ["fixed"] * 24 + ["columns"] * 24), text
+    assert {row["column"] for row in rows} == {"one"}
     status, text = trigemu("fill", "m.toml", "g.toml", "--prescales", "p.csv", "--json", "g.json")
     columns = "Columns of prescales: one from µ = 4 down. Fixed and control: one, that at the beginning."
     assert columns in " ".join(text.split())
@@ -373,8 +375,19 @@ def test_the_command(tmp_path: Path, place: Place, trigemu: Run, monkeypatch: py
     assert [trace["way"] for trace in document["traces"]] == ["fixed", "control", "control"]
     assert len(document["traces"][0]["recorded_hz"]) == len(document["hours"]) == 24
     assert {file.name for file in (tmp_path / "drawn").iterdir()} == {
-        f"fill_{n}.png" for n in ("menu", "M", "some")
+        f"fill_{n}.png" for n in ("pileup", "menu", "live", "M", "M_above", "some")
     }
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "f.csv").read_text())))
+    for trace, of_trace in zip(document["traces"], (rows[n : n + 24] for n in (0, 24, 48)), strict=True):
+        assert {(row["way"], int(row["seed"])) for row in of_trace} == {(trace["way"], trace["seed"])}
+        for name, values in (
+            ("live", trace["live"]),
+            ("recorded_hz", trace["recorded_hz"]),
+            ("M_hz", trace["rates_hz"]["M"]),
+            ("M_above", trace["thresholds"]["M"]),
+            ("some_part", trace["efficiencies"]["some"]),
+        ):
+            assert [float(row[name]) for row in of_trace] == values
     before = (tmp_path / "f.json").read_bytes()
     assert trigemu(*command, "--json", "f.json")[0] == 0
     assert (tmp_path / "f.json").read_bytes() == before
