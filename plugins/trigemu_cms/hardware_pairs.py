@@ -10,7 +10,8 @@ bin. Derived quantities are rounded to d decimal digits and kept as integers, x(
                   P with two_body_pt digits, q = two_body_trigonometry
 
 Limits are rounded outwards to their own number of digits, in double precision, as menu compilers do. Two
-objects at the same (η, φ) have a mass of 0, which passes an upper limit; so is their M/ΔR.
+objects at the same (η, φ) have a mass of 0, which passes an upper limit. Their M/ΔR passes any limit, as in
+the emulator of the global trigger.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ NUMBERS = 23
 
 #: Quantities and limits stay below this, well within int64.
 _LARGEST = 2**62
+#: A quantity that passes all limits.
+_ANY = -(2**62)
 #: Upper limit on Δη, beyond that of any two objects, where cosh Δη is 10⁵.
 _MAX_DETA = 12.2
 _COSH = 1e5
@@ -228,6 +231,8 @@ def _inside(objects: int, n: int, i: int, j: int, k: int, numbers: int) -> int:
             pair += NUMBERS + int(r[pair + COSHES] + r[pair + COSINES])
     else:
         value = _pair_quantity(quantity, o, i, j, r, 3)
+    if value == _ANY:
+        return 1
     if value < 0 and (quantity >= MASS or quantity == TRANSVERSE):
         return -1
     low, high, unit = r[1], r[2], np.int64(r[3 + LIMIT])
@@ -264,8 +269,10 @@ def _pair_quantity(quantity: int, o: FloatArray, i: int, j: int, r: FloatArray, 
     cosh = r[start + NUMBERS + np.int64(0.0 if quantity == TRANSVERSE else min(d_eta, last_cosh))]
     cos_ = r[start + NUMBERS + np.int64(last_cosh + 1.0 + max(0.0, min(d_phi, last_cos)))]
     half_mass2 = p1 * p2 * np.int64(cosh - cos_)
-    if quantity != MASS_OVER_DR or half_mass2 == 0:
+    if quantity != MASS_OVER_DR:
         return half_mass2
+    if d_eta == 0 and d_phi == 0:
+        return np.int64(_ANY)
     dr2 = (eta_step * d_eta) ** 2 + (phi_step * d_phi) ** 2
     inverse, unit = np.int64(math.floor(r[start + DELTA] / dr2 + 0.5)), np.int64(r[start + DELTA])
     return half_mass2 // unit * inverse + half_mass2 % unit * inverse // unit  # the product may overflow

@@ -106,7 +106,7 @@ class Hardware:
     def half_mass_squared_over_dr_squared(self) -> int:
         half = self.half_mass_squared()
         dr2 = (self.eta_step * self.deta_bins()) ** 2 + (self.phi_step * self.dphi_bins()) ** 2
-        return half * fixed(1 / dr2, 5) // 10**5 if half else 0
+        return half * fixed(1 / dr2, 5) // 10**5
 
     def pair_pt(self) -> int:
         angles = [self.phi_step * self.position(which, "phi") for which in (0, 1)]
@@ -131,6 +131,8 @@ def passes(cut: str, hardware: Hardware, low: float, high: float) -> bool:
     if cut == "pair_pt":
         return lower(low * low, 1) * 10**7 <= hardware.pair_pt() <= upper(high * high, 1) * 10**7
     if cut == "mass_over_dr":
+        if hardware.deta_bins() == hardware.dphi_bins() == 0:
+            return True
         half = hardware.half_mass_squared_over_dr_squared()
     else:
         half = hardware.half_mass_squared(
