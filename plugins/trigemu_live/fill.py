@@ -81,6 +81,7 @@ class Fill(Shown):
     _view: ClassVar[str] = "trigemu_live.fill_view:FillView"
 
     menu: Menu  #: The menu with its budgets solved, in the column of prescales at the beginning
+    menus: tuple[Menu, ...]  #: The same in each column
     catalogue: Catalogue  #: The samples
     config: FillConfig  #: The fill
     filling: Filling  #: The filling scheme
@@ -171,6 +172,7 @@ def through_fill(
     traces += [model.run(CONTROL, seed) for seed in seeds if config.controls]
     return Fill(
         menus[model.column],
+        menus,
         samples,
         config,
         filling,

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
+from trigemu.base.errors import few_of
 from trigemu.rates.results import Rate
 from trigemu.results import notes, numbers
 from trigemu.results.documents import records
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View, name
+from trigemu.samples.normalisation import CM2_PER_PB
 
 from .fill import CONTROL, Fill, FillTrace
 from .view import document_of_inputs
@@ -61,6 +63,11 @@ class FillView(View[Fill]):
         tables = [table, Table.of(_SETTINGS, _settings(result))]
         if result.signals:
             tables.append(Table.of(_EFFICIENCIES, _efficiencies(result)))
+        if rows := [*_recorded_pb(result)]:
+            of_ways = [Column(way, "number", way, text=lambda pb: f"{pb:.4g} pb⁻¹") for way in result.ways]
+            tables.append(
+                Table.of([Column("of", "key", "recorded luminosity"), *of_ways], _without_repeats(rows))
+            )
         return Page(stacked(tables), [*_notes(result)])
 
     def csv_table(self, result: Fill) -> Table:
@@ -86,6 +93,7 @@ class FillView(View[Fill]):
             "target_hz": result.target_hz,
             "rows": records(self.table(result)),
             "efficiencies": records(Table.of(_EFFICIENCIES, _efficiencies(result))),
+            "recorded_pb": [*_recorded_pb(result)],
             "traces": [
                 {
                     "way": trace.name,
@@ -162,6 +170,34 @@ def _settings(result: Fill) -> Iterator[dict[str, Any]]:
             yield _ends(way, "column", _column_names(result, traces[0]))
 
 
+def _recorded_pb(result: Fill) -> Iterator[dict[str, Any]]:
+    """Yield the integrated luminosity in pb⁻¹ that each trigger records by each way (means over seeds).
+    Nothing if the luminosity of the sample is unknown."""
+    _, luminosity = notes.pileup_and_luminosity(result.menu, result.catalogue)
+    mean = result.catalogue.table.mean_interactions
+    if not (luminosity and mean):
+        return
+    seconds = 3600.0 * np.diff(result.hours, append=result.config.fill.hours)
+    delivered = CM2_PER_PB * luminosity * result.pileup / mean * seconds
+    live = {way: np.mean([trace.live for trace in traces], axis=0) for way, traces in result.ways.items()}
+    for trigger in result.menu.enabled:
+        chance = np.array([1.0 / menu.trigger(trigger.name).prescale for menu in result.menus])
+        of_ways = {
+            way: float((delivered * live[way] * chance[traces[0].columns]).sum())
+            for way, traces in result.ways.items()
+        }
+        yield {"of": trigger.name, **of_ways}
+
+
+def _without_repeats(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one row for all triggers that record the most by each way, as those without a prescale do, then
+    the others."""
+    most = {way: max(row[way] for row in rows) for way in rows[0] if way != "of"}
+    all_of_it = [row["of"] for row in rows if row == row | most]
+    others = [row for row in rows if row["of"] not in all_of_it]
+    return [{"of": few_of(all_of_it, 3), **most}, *others] if all_of_it else rows
+
+
 def _ends(way: str, setting: str, texts: Sequence[str]) -> dict[str, Any]:
     return {"way": way, "setting": setting, "first": texts[0], "last": texts[-1]}
 
@@ -212,6 +248,8 @@ def _notes(result: Fill) -> Iterator[str]:
         f"{result.filling.name}; rules {result.rules.name}: {result.rules.text}."
     )
     yield "±: events of the samples."
+    if any(_recorded_pb(result)):
+        yield "Recorded luminosity: that of the fill, times the live fraction, over the prescale."
     yield f"On target: within {100 * fill.tolerance:g} % of it, part of the time."
     seeds = len(result.ways.get(CONTROL, ()))
     if seeds > 1:

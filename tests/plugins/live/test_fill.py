@@ -6,12 +6,14 @@ import csv
 import hashlib
 import io
 import json
+import math
 import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from command_checks import Run
@@ -30,6 +32,7 @@ from trigemu import (
     read_menu,
     run,
 )
+from trigemu.base.shown import view_of
 from trigemu.samples.catalogue import Catalogue
 
 
@@ -394,3 +397,22 @@ def test_the_command(tmp_path: Path, place: Place, trigemu: Run, monkeypatch: py
     (tmp_path / "f.toml").write_text("[fill]\n")
     status, text = trigemu(*command)
     assert (status, "f.toml:1: [fill]: expected pileup" in text) == (2, True), text
+
+
+def test_the_recorded_luminosity(tmp_path: Path) -> None:
+    """Without rules, that of the fill over the prescales of the columns: an exponential, in steps of 6 s."""
+    read, config, samples = setting(tmp_path, COLUMNS, FILL.replace("600", "6") + IN_COLUMNS)
+    head = msgspec.structs.replace(samples.table, luminosity_cm2s=2e34, mean_interactions=4.5)
+    result = through_fill(read, config, replace(samples, table=head))
+    rows = {row["of"]: row for row in view_of(result).document(result)["recorded_pb"]}
+    decay = math.log(2) / (8 * 3600)
+    to_3 = math.log(3.5 / 3.0) / decay  # the time until the column changes
+
+    def delivered(first: float, last: float) -> float:
+        return 2e34 * 3.5 / 4.5 * 1e-36 * (math.exp(-decay * first) - math.exp(-decay * last)) / decay
+
+    early, late = delivered(0, to_3), delivered(to_3, 4 * 3600)
+    assert rows["M"]["fixed"] == pytest.approx((early + late) / 6, rel=1e-3)
+    assert rows["M"]["columns"] == pytest.approx(early / 6 + late / 3, rel=1e-3)
+    assert rows["N"]["columns"] == pytest.approx(early / 2, rel=1e-3)  # it is off in the other
+    assert "recorded luminosity" in view_of(result).text(result)
