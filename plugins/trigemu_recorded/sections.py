@@ -6,7 +6,6 @@ A section (luminosity block) is known by its run and its number: `run` and `lumi
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Callable, Collection, Iterable
@@ -175,19 +174,16 @@ class Sections:
         for line, text in lines:
             if not text.strip() or text.startswith("#"):
                 continue
-            row = [field.strip() for field in next(csv.reader([text]))]
-            where = f"{path}:{line}"
+            where, row = f"{path}:{line}", text.split(",")
             if len(row) != len(names):
                 raise TrigemuError(f"{where}: {len(row)} fields, its heading has {len(names)}")
-            cells = dict(zip(names, row, strict=True))
-            run, section = (
-                _number(where, name, cells[name].partition(":")[0]) for name in ("run", "section")
-            )
+            cells = {name: cell.partition(":")[0].strip() for name, cell in zip(names, row, strict=True)}
+            numbers = {name: _number(where, name, cells[name]) for name in _COLUMNS if name in cells}
+            run, section = numbers["run"], numbers["section"]
             if not (run.is_integer() and section.is_integer() and max(run, section) <= _MOST):
                 raise TrigemuError(f"{where}: run {run:g}, section {section:g}: expected integers")
             if (key := (int(run), int(section))) in values:
                 raise TrigemuError(f"{where}: section {key[1]} of run {key[0]} is there twice: leave one out")
-            numbers = {n: _number(where, n, cells[n]) for n in _COLUMNS if n in cells}
             live, delivered = numbers.get("live_s", np.nan), numbers.get("delivered", np.nan)
             recorded = numbers.get("luminosity", np.nan)
             if recorded > delivered * (1 + 1e-6):
