@@ -3,9 +3,11 @@ collected, as often as a Poisson distribution says, so the rates of the sample a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ import trigemu
 
 RUN, SECTIONS, LIVE_S = 400_001, 12, 0.8
 RANDOM_HZ = 3_000.0
-#: Collected by: name → observable, threshold, set of coherent prescales, rate in Hz that its prescale aims at.
+#: Collected by: name → observable, threshold, coherent set, rate in Hz that its prescale aims at.
 COLLECTING: dict[str, tuple[str, float, str, float]] = {
     "J20": ("jet[0].pt", 20, "jets", 500),
     "J35": ("jet[0].pt", 35, "jets", 500),
@@ -53,8 +55,6 @@ OTHERS: dict[str, tuple[str, float]] = {
     )
     for threshold in thresholds
 }
-
-
 
 
 class Crossings(NamedTuple):
@@ -101,9 +101,12 @@ def probabilities(of: dict[str, np.ndarray]) -> np.ndarray:
     return 1 - np.prod([1 - accept for accept in best.values()], axis=0)
 
 
-def collect(rng: np.random.Generator, probability: np.ndarray) -> np.ndarray:
-    """How many crossings of each kind are collected in each section, int64[m, SECTIONS]."""
-    return rng.poisson(crossings().hz[:, None] * LIVE_S * probability)
+def collect(seed: int, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The kind and the section of each crossing that is collected, int64[n], in any order."""
+    rng = np.random.default_rng(seed)
+    expected = np.cumsum(crossings().hz[:, None] * LIVE_S * probability)
+    places = rng.random(rng.poisson(expected[-1])) * expected[-1]
+    return np.divmod(np.searchsorted(expected, places), SECTIONS)
 
 
 def write_menu(folder: Path, of: dict[str, np.ndarray]) -> None:
@@ -122,16 +125,49 @@ def write_menu(folder: Path, of: dict[str, np.ndarray]) -> None:
     (folder / "columns.csv").write_text("\n".join(["run,section,column", *columns]) + "\n")
 
 
-def write_events(path: Path, rng: np.random.Generator, times: np.ndarray) -> None:
-    """A file of the crossings that were collected, in any order."""
-    kind, section = (np.repeat(place.ravel(), times.ravel()) for place in np.indices(times.shape))
-    order = rng.permutation(len(kind))
-    columns = {f"L1_{name}": fired[kind[order]] for name, fired in crossings().fired.items()}
+def write_events(
+    path: Path,
+    kind: np.ndarray,
+    section: np.ndarray,
+    further: Mapping[str, np.ndarray] = MappingProxyType({}),
+) -> None:
+    columns = {f"L1_{name}": fired[kind] for name, fired in crossings().fired.items()}
     columns |= {
+        **further,
         "run": np.full(len(kind), RUN, "u4"),
-        "luminosityBlock": (section[order] + 1).astype("u4"),
+        "luminosityBlock": (section + 1).astype("u4"),
         "event": np.arange(len(kind), dtype="u8"),
     }
     with uproot.recreate(path) as file:
         tree = file.mktree("Events", {name: column.dtype for name, column in columns.items()})
         tree.extend(columns)
+
+
+def write_catalogue(folder: Path, of: dict[str, np.ndarray], further: str = "") -> Path:
+    """A catalogue of events.root with its sections, for given prescales."""
+    write_menu(folder, of)
+    sections = "".join(f"{RUN},{section + 1},{LIVE_S}\n" for section in range(SECTIONS))
+    (folder / "sections.csv").write_text("run,section,live_s\n" + sections)
+    (folder / "catalogue.toml").write_text(
+        '[catalogue]\nname = "c"\nconvention = "crossing"\n[[sample]]\nname = "data"\nrole = "background"\n'
+        'files = ["events.root"]\n[sample.recorded]\nsection_table = "sections.csv"\n'
+        '[sample.recorded.collected]\nmenu = "collected.toml"\nprescales = "prescales.csv"\n'
+        f'columns = "columns.csv"\n{further}'
+    )
+    return folder / "catalogue.toml"
+
+
+def rates(folder: Path) -> np.ndarray:
+    """The rates of the others and their errors in Hz, float64[30, 2], from the events in a folder."""
+    text = "".join(
+        f'[[trigger]]\nname = "{name}"\nkind = "stored"\ndecision = "L1_{name}"\n' for name in OTHERS
+    )
+    result = trigemu.run(menu_from(folder, text), trigemu.open_catalogue(folder / "catalogue.toml"))
+    return np.array([(t.total.hz, t.total.error_hz) for t in result.triggers])
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace a text in a file, where it is first."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
