@@ -143,7 +143,8 @@ class SampleTable(TomlTable, frozen=True):
 class Pileup:
     """Pileup reweighting of a background, and the statistics that remain."""
 
-    mean: float  #: Mean of the target Poisson distribution of interactions per crossing
+    mean: float  #: Mean of the target distribution of interactions per crossing
+    measured: str  #: The file of its histogram of µ; empty: a Poisson distribution
     before: float  #: Mean of the generated sample, if known; else of its crossings
     after: float  #: Mean of the reweighted crossings
     factor: float  #: Factor on the weights so that they add up to the crossing rate
