@@ -24,11 +24,10 @@ from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError
 from trigemu.samples.events import Collection, Need, ReadEvents
 from trigemu.samples.formats.nanoaod import NanoAOD
+from trigemu.samples.normalisation import BUNCHES
 
-#: The crossings of an orbit.
-ORBIT = 3564
 #: The numbers that an orbit has as a whole.
-_OF_ORBIT = ("run", "luminosityBlock", "orbitNumber")
+_OF_BUNCHES = ("run", "luminosityBlock", "orbitNumber")
 
 
 @dataclass
@@ -41,16 +40,16 @@ class Orbits(NanoAOD):
     def _orbits(self) -> dict[str, IntArray]:
         """The numbers of each orbit; "crossing": that of each entry in the file, counted from its first."""
         stored = int(self._events.num_entries)
-        names = (*_OF_ORBIT, "bunchCrossing")
+        names = (*_OF_BUNCHES, "bunchCrossing")
         columns = {name: self._single(name, self._array(name, 0, stored)).astype(np.int64) for name in names}
         bunch = columns.pop("bunchCrossing")
         begins = np.ones(stored, np.bool_)
         begins[1:] = np.any([np.diff(column) != 0 for column in columns.values()], axis=0)
-        crossing = (np.cumsum(begins) - 1) * ORBIT + bunch - 1
-        outside = (bunch < 1) | (bunch > ORBIT)
+        crossing = (np.cumsum(begins) - 1) * BUNCHES + bunch - 1
+        outside = (bunch < 1) | (bunch > BUNCHES)
         if (wrong := np.flatnonzero(outside | (np.diff(crossing, prepend=-1) <= 0))).size:
             entry = int(wrong[0])
-            expected = f"1 to {ORBIT}" if outside[entry] else "the crossings of an orbit in ascending order"
+            expected = f"1 to {BUNCHES}" if outside[entry] else "the crossings of an orbit in ascending order"
             raise SampleError(f"entry {entry}: bunchCrossing = {bunch[entry]}: expected {expected}")
         orbits = {name: column[begins] for name, column in columns.items()}
         _, times = np.unique(np.stack([orbits["run"], orbits["orbitNumber"]]), axis=1, return_counts=True)
@@ -60,7 +59,7 @@ class Orbits(NanoAOD):
 
     @cached_property
     def entries(self) -> int:
-        return len(self._orbits["run"]) * ORBIT
+        return len(self._orbits["run"]) * BUNCHES
 
     @cached_property
     def boundaries(self) -> tuple[int, ...]:
@@ -73,18 +72,18 @@ class Orbits(NanoAOD):
         orbits = (
             int(sections["nOrbits"].array(library="np").sum()) if sections and "nOrbits" in sections else 0
         )
-        return float(max(orbits * ORBIT, self.entries))
+        return float(max(orbits * BUNCHES, self.entries))
 
     @property
     def neighbours(self) -> Literal["line", "orbit"]:
-        return "orbit" if self.entries == ORBIT else "line"
+        return "orbit" if self.entries == BUNCHES else "line"
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         first, last, row = self._within(start, stop)
         read = super().read(first, last, needs)
         before = np.searchsorted(row, np.arange(stop - start + 1))  # the entries before each crossing
-        orbit, bunch = np.divmod(np.arange(start, stop), ORBIT)
-        known = {name: self._orbits[name][orbit] for name in _OF_ORBIT} | {"bunchCrossing": bunch + 1}
+        orbit, bunch = np.divmod(np.arange(start, stop), BUNCHES)
+        known = {name: self._orbits[name][orbit] for name in _OF_BUNCHES} | {"bunchCrossing": bunch + 1}
         id = (known["run"] << 44 | known["orbitNumber"] << 12 | bunch + 1).astype(np.uint64)
         return ReadEvents(
             weight=np.ones(stop - start),

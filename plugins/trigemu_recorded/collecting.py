@@ -149,16 +149,13 @@ class Collecting:
     def warnings(self, left_out: Sequence[int]) -> tuple[str, ...]:
         """Return sentences on rows of prescales without a trigger, and on events that no trigger explains, of
         which left_out has the keys of their sections."""
-        texts = []
+        menu, texts = self.table.menu, []
         if self.skipped:
             rows = f"rows of {self.table.prescales}: {few_of(self.skipped, _NAMED)}"
-            texts.append(
-                f"{self.table.menu} has no trigger for {rows}: weights are too large if these took events"
-            )
+            texts.append(f"{menu} has no trigger for {rows}: weights are too large if these took events")
         if left_out:
-            run, section = left_out[0] >> 32, left_out[0] & 0xFFFFFFFF
-            events = f"{len(left_out)} events, the first in run {run}, section {section}"
-            texts.append(f"{events}, are not explained by {self.table.menu} and are left out")
+            first = f"the first in run {left_out[0] >> 32}, section {left_out[0] & 0xFFFFFFFF}"
+            texts.append(f"{len(left_out)} events, {first}, are not explained by {menu} and are left out")
         return tuple(texts)
 
 
@@ -167,21 +164,16 @@ def read_collecting(table: CollectedTable, folder: Path) -> Collecting:
     menu = read_menu(folder / table.menu)
     if table.prescales:
         menu = read_prescales(menu, folder / table.prescales, skip_missing=True)
-    names, problems = menu.columns.names, []
+    names, columns = menu.columns.names, "a CSV file with run,section,column"
+    seeded = [f"{t.place}: trigger {t.name!r} has a seed" for t in menu.enabled if t.seed]
+    problems = [f"{text}: leave it out, and give the product of both prescales" for text in seeded]
     if menu.levels:
         problems.append(f"{menu.path}: it has levels: give the triggers of the one that collected the events")
-    for trigger in menu.enabled:
-        if trigger.seed:
-            advice = "leave the seed out, and give the product of both prescales"
-            problems.append(f"{trigger.place}: trigger {trigger.name!r} has a seed: {advice}")
     if len(names) > 1 and not table.columns:
-        advice = "give columns, a CSV file with run,section,column"
-        problems.append(
-            f"{menu.columns.path or menu.path}: it has {len(names)} columns of prescales: {advice}"
-        )
+        problems.append(f"{menu.path}: it has {len(names)} columns of prescales: give columns, {columns}")
     if table.columns and not names:
         problems.append(
-            f"{menu.path}: it has no columns of prescales, as {table.columns} needs: give prescales"
+            f"{menu.path}: it has no columns of prescales, as {table.columns} has: give prescales"
         )
     if problems:
         raise TrigemuError(listed(problems))
@@ -213,12 +205,10 @@ def _column_of(path: Path, names: Sequence[str]) -> dict[int, int]:
     """Read the number of the column of each section, by its key."""
     found: dict[int, int] = {}
     problems = []
-    for line, row in enumerate(csv.reader(text_of(path).splitlines()), 1):
-        cells = [cell.strip() for cell in row]
-        if line == 1 and cells != _HEADING:
-            problems.append(f"{path}:1: expected the heading {','.join(_HEADING)}")
-        if line == 1 or not any(cells):
-            continue
+    rows = [[cell.strip() for cell in row] for row in csv.reader(text_of(path).splitlines())]
+    if not rows[1:] or rows[0] != _HEADING:
+        raise TrigemuError(f"{path}:1: expected the heading {','.join(_HEADING)}, and a row for each section")
+    for line, cells in enumerate(rows[1:], 2):
         if len(cells) != len(_HEADING) or not (cells[0].isdecimal() and cells[1].isdecimal()):
             problems.append(f"{path}:{line}: {','.join(cells)}: expected a run, a section and a column")
         elif cells[2] not in names:
@@ -227,6 +217,6 @@ def _column_of(path: Path, names: Sequence[str]) -> dict[int, int]:
             problems.append(f"{path}:{line}: section {cells[1]} of run {cells[0]} is there twice")
         else:
             found[key] = names.index(cells[2])
-    if problems or not found:
-        raise TrigemuError(listed(problems or [f"{path}: it has no sections"]))
+    if problems:
+        raise TrigemuError(listed(problems))
     return found

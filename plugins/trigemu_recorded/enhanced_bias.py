@@ -22,20 +22,10 @@ from trigemu.base.arrays import BoolArray, FloatArray
 
 
 def collected(triggers: Iterable[tuple[int, BoolArray, FloatArray]], n: int) -> FloatArray:
-    """Return the probability that each event is collected.
+    """Return the probability that each event is collected, float64[n]; 0 if no trigger explains it.
 
-    Parameters
-    ----------
-    triggers : iterable of (int, bool[n], float64[n])
-        Of each trigger the number of its counter, its raw decisions, and one over its prescale when the event
-        was taken, 0 if it was off. Triggers that share a counter follow one another.
-    n : int
-        The number of events.
-
-    Returns
-    -------
-    float64[n]
-        0 for events that no trigger explains.
+    triggers: of each the number of its counter, its raw decisions bool[n], and one over its prescale when the
+    event was taken, float64[n], 0 if it was off. Triggers that share a counter follow one another.
     """
     lost = np.ones(n)
     for _, sharing in groupby(triggers, itemgetter(0)):
