@@ -288,14 +288,14 @@ def _opened(
         except SampleError as error:
             problems.append(Problem(str(error), False))
     options: dict[str, Any] = {
-        "weighted": weighted,
         "identified": engine.checkpoint is not None,
         "opening": secrets.token_hex(8),
         "hashes": max(LEAST_HASHES, MOST_HASHES // max(len(requests), 1)),
     }
     files: dict[str, list[File]] = {table.name: [] for table in tables}
     left_out: list[LeftOut] = []
-    opened = open_files([replace(request, **options) for request in requests], engine)
+    sums = {table.name: weighted and table.name not in weightings for table in tables}
+    opened = open_files([replace(r, **options, weighted=sums[r.table.name]) for r in requests], engine)
     for request, result in zip(requests, opened, strict=True):
         if isinstance(result, Problem):
             problems.append(result)
