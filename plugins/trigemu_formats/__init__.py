@@ -1,4 +1,4 @@
-"""Formats of sample files other than NanoAOD: PHYSLITE, Delphes, Parquet and HDF5.
+"""Formats of sample files other than NanoAOD: PHYSLITE, orbit NanoAOD, Delphes, Parquet and HDF5.
 
 in: files of events
 out: samples
@@ -12,5 +12,6 @@ PLUGIN = Plugin(
         "delphes": ".delphes:Delphes",
         "parquet": ".parquet:Parquet",
         "challenge": ".challenge:Challenge",
+        "orbit": ".orbit:Orbits",
     },
 )

@@ -8,7 +8,8 @@ EventInfoAuxDyn.eventNumber                 → id and parent
 EventInfoAuxDyn.…, any other number         → a scalar of that name (actualInteractionsPerCrossing, …)
 xTrigDecisionAux.tbp, efPassedRaw           → the stored decisions L1_…, HLT_…
 MetaData: CutBookkeepersAux                 → Σ of the nominal weights of all generated events
-MetaData: TriggerMenuJson_L1Aux, …_HLTAux   → the bit of each decision; without them there are none
+MetaData: TriggerMenuJson_L1Aux, …_HLTAux   → the bit of each decision; without them decisions are called by
+                                              their bits: tbp_17, tap_17, tav_17, efPassedRaw_17
 
 pt, mass and all other energies (ENERGIES) are converted from MeV in the file to GeV. Any other column with
 one number per object keeps its name. There is no `met`: the terms in MET_Core_AnalysisMET lack the calibrated
@@ -55,6 +56,8 @@ ENERGIES = (
 )
 _NOT_ENERGIES = "ActiveArea4vec_*"
 _RENAMED = {"m": "mass"}
+#: Words of decisions: of L1 before prescales, after them and after vetoes; of the HLT.
+_WORDS = ("tbp", "tap", "tav", "efPassedRaw")
 _NUMBER = r"(std::)?(float|double|bool|char|u?int\d+_t)"
 _LIST = re.compile(rf"(std::)?vector<{_NUMBER}>|{_NUMBER}\[\]")
 _SINGLE = re.compile(_NUMBER)
@@ -161,6 +164,13 @@ class Physlite(RootFile):
             for key, payload in zip(chain(*keys), chain(*payloads), strict=True):
                 menu = json.loads(payload)[entries].items()
                 bits.setdefault(key, {}).update((name, (field, int(entry[number]))) for name, entry in menu)
+        if not bits and (path := self._static("xTrigDecisionAux", "smk")) in self._events:
+            words = {
+                field: ak.max(ak.num(self._array(self._static("xTrigDecisionAux", field), 0, 1)))
+                for field in _WORDS
+            }
+            unnamed = {f"{field}_{bit}": (field, bit) for field, n in words.items() for bit in range(32 * n)}
+            bits = dict.fromkeys(np.unique(self._array(path, 0, self.entries)).tolist(), unnamed)
         return tuple(_Menu(key, words) for key, words in bits.items())
 
     def _metadata(self, part: str, name: str) -> list[list[Any]]:

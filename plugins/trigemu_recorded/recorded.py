@@ -8,6 +8,7 @@ R0 / n      Zero bias: n events count, and each stands for R0 / n of the crossin
             long as it is the same in all sections; it was R0 × T / n.
 p / T       Events that a trigger with the prescale p recorded, in the convention `crossing`. T is the live
             time in s of all sections that count, also of those without events.
+1 / (P T)   Events that any of several triggers recorded, with the probability P: [sample.recorded.collected].
 p × L / ∫L  The same at the luminosity L of the catalogue, in the convention `luminosity`. ∫L is the recorded
             luminosity of all sections that count.
 """
@@ -28,6 +29,7 @@ from trigemu.samples.events import Need
 from trigemu.samples.formats.source import Schema
 from trigemu.samples.normalisation import CM2_PER_PB, CatalogueTable, Positive, hz_per_unit_weight
 from trigemu.samples.sample import Sample, Weighting
+from trigemu_recorded.collecting import CollectedTable, Collecting, read_collecting
 from trigemu_recorded.sections import BUNCH, RUN, SECTION, LumiMask, Sections, column_in, keys_of
 
 #: Entries that are read at a time to count the events.
@@ -58,6 +60,8 @@ class RecordedTable(TomlTable, frozen=True):
         The live time in s of all sections that count, in place of that of `section_table`.
     luminosity_pb : float
         Their recorded luminosity in pb⁻¹, in place of that of `section_table`.
+    collected : table
+        The triggers that recorded the sample, in place of one `prescale`.
     """
 
     lumi_mask: str | None = None
@@ -68,6 +72,7 @@ class RecordedTable(TomlTable, frozen=True):
     section_table: str | None = None
     live_time_s: Positive | None = None
     luminosity_pb: Positive | None = None
+    collected: CollectedTable | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         for key in ("runs", "sections", "bunches"):
@@ -77,6 +82,8 @@ class RecordedTable(TomlTable, frozen=True):
                         key,
                         f"{key} has [{first}, {last}]: expected [first, last], the first not above the last",
                     )
+        if self.prescale and self.collected:
+            yield "prescale", "prescale and collected: give one, collected for several triggers"
 
 
 @dataclass(frozen=True)
@@ -86,16 +93,25 @@ class Recorded(Weighting):
     table: RecordedTable
     mask: LumiMask | None
     sections: Sections | None
+    collecting: Collecting | None
 
     def needs(self, schema: Schema, stored: Collection[str]) -> list[Need]:
         wanted = [(RUN, "run"), (SECTION, "section"), *([(BUNCH, "bunch")] if self.table.bunches else ())]
-        return [("", column_in(schema.scalars, names, what)) for names, what in wanted]
+        further = self.collecting.needs(schema.scalars, stored) if self.collecting else ()
+        return [*(("", column_in(schema.scalars, names, what)) for names, what in wanted), *further]
 
     def weigh(self, columns: Mapping[str, Array]) -> tuple[BoolArray, FloatArray | None]:
+        counts = self.counts(columns)
+        if not self.collecting:
+            return counts, None
+        return self.collecting.weigh(columns, *_run_and_section(columns), counts)
+
+    def counts(self, columns: Mapping[str, Array]) -> BoolArray:
+        """Return which events are in certified sections and in the ranges, bool[n]."""
         kept = self.certified(*_run_and_section(columns))
         if bunches := self.table.bunches:
             kept &= _within(columns[column_in(columns, BUNCH, "bunch")], bunches)
-        return kept, None
+        return kept
 
     def certified(self, run: Array, section: Array) -> BoolArray:
         """Return which sections count, bool[n]."""
@@ -103,7 +119,10 @@ class Recorded(Weighting):
         return of_mask & _within(run, self.table.runs) & _within(section, self.table.sections)
 
     def normalise(self, head: CatalogueTable, sample: Sample) -> Sample:
-        counted, total, seen = 0, 0.0, set[int]()
+        if self.collecting:
+            self = replace(self, collecting=self.collecting.at(head.crossing_rate_hz))
+            sample = replace(sample, weighting=self)
+        counted, total, seen, left_out = 0, 0.0, set[int](), list[int]()
         for file in sample.sources:
             for start in range(0, file.entries, _STEP):
                 read = sample.read_file(file, start, min(start + _STEP, file.entries), ())
@@ -111,7 +130,10 @@ class Recorded(Weighting):
                 counted += len(events)
                 total += float(events.weight.sum())
                 seen.update(np.unique(keys_of(*_run_and_section(events.scalars))).tolist())
-        where, prescale = f"sample {sample.name!r}", self.table.prescale
+                if self.collecting and len(events) < (counts := self.counts(read.scalars)).sum():
+                    unexplained = counts & ~self.weigh(read.scalars)[0]
+                    left_out += keys_of(*_run_and_section(read.scalars))[unexplained].tolist()
+        where, prescale = f"sample {sample.name!r}", 1.0 if self.collecting else self.table.prescale
         if not counted:
             raise SampleError(
                 f"{where}: none of its {sample.entries} events count by [sample.recorded]: do its files "
@@ -136,6 +158,8 @@ class Recorded(Weighting):
                         f"{where} needs luminosity_cm2s under [catalogue], the one of its rates"
                     )
                 hz *= head.luminosity_cm2s * CM2_PER_PB
+        if self.collecting:
+            warnings += self.collecting.warnings(left_out)
         return replace(sample, hz_per_weight=hz, rate_hz=hz * total, counted=counted, warnings=warnings)
 
     def _amount(self, head: CatalogueTable, where: str, seen: Set[int]) -> tuple[float, tuple[str, ...]]:
@@ -153,6 +177,9 @@ class Recorded(Weighting):
         of_all: FloatArray = getattr(self.sections, name)
         amounts = of_all[counts := self.certified(self.sections.run, self.sections.section)]
         keys = self.sections.keys[counts]
+        if self.collecting:
+            live = counts & (of_all > 0)
+            self.collecting.check_live(self.sections.run[live], self.sections.section[live])
         if lacking := sorted(seen - {*keys[amounts > 0].tolist()}):
             run, section = lacking[0] >> 32, lacking[0] & 0xFFFFFFFF
             raise SampleError(
@@ -194,4 +221,9 @@ def recorded(document: Document, table: object, key: Key, where: str) -> Recorde
             document.attempt(lambda: kind.read(document.path.parent / file), (*key, name)) if file else None
         )
 
-    return Recorded(own, read(LumiMask, "lumi_mask"), read(Sections, "section_table"))
+    collecting = None
+    if collected := own.collected:
+        collecting = document.attempt(
+            lambda: read_collecting(collected, document.path.parent), (*key, "collected")
+        )
+    return Recorded(own, read(LumiMask, "lumi_mask"), read(Sections, "section_table"), collecting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -219,3 +220,34 @@ def test_chains_of_a_real_file_fire_where_their_level_1_items_do() -> None:
     )
     assert (passed > 1_000, without) == (True, 0)
     assert file.sum_of_weights == pytest.approx(float(file.read(0, file.entries, []).weight.sum()))
+
+
+def test_decisions_of_real_files_are_the_bits_of_their_words() -> None:
+    """All of them, named by the menu in the file, or by their bits in a file without."""
+    for name in REAL:
+        file = Physlite(str(real_file("root", name)))
+        opened = uproot.open(file.path)
+        tree = opened["EventData"] if "EventData" in opened else opened["CollectionTree"]
+        prefix = "xTrigDecisionAux:." if "EventData" in opened else "xTrigDecisionAux./xTrigDecisionAux."
+        bits = {
+            word: np.unpackbits(
+                tree[f"{prefix}{word}"].array().to_numpy().astype("<u4").view(np.uint8),
+                axis=1,
+                bitorder="little",
+            )
+            for word in ("tbp", "tap", "tav", "efPassedRaw")
+        }
+        places = {f"{word}_{bit}": (word, bit) for word in bits for bit in range(bits[word].shape[1])}
+        if "MetaData" in opened:
+            places = {}
+            for part, entries, word, number in (
+                ("L1", "items", "tbp", "ctpid"),
+                ("HLT", "chains", "efPassedRaw", "counter"),
+            ):
+                (payload,) = opened["MetaData"][f"TriggerMenuJson_{part}Aux.payload"].array()[0]
+                menu = json.loads(payload)[entries]
+                places |= {name: (word, int(entry[number])) for name, entry in menu.items()}
+        read = file.read_stored(0, file.entries, file.stored)
+        assert {name: int(read[name].sum()) for name in file.stored} == {
+            name: int(bits[word][:, bit].sum()) for name, (word, bit) in places.items()
+        }
