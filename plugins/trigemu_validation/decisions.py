@@ -174,6 +174,8 @@ def check_decisions(
     if inject and match_bits:
         raise TrigemuError("decisions that are flipped are compared with their own bits, without match_bits")
     menu, catalogue = menu_of(menu), samples_of(catalogue, executor=executor)
+    all_events = tuple(replace(sample, weighting=None, counted=None) for sample in catalogue.samples)
+    catalogue = replace(catalogue, samples=all_events)
     if not consecutive:
         catalogue = not_consecutive(catalogue)
     ranges = ranges_of(catalogue)

@@ -52,6 +52,9 @@ class Plugin:
     arithmetic : mapping of str to str
         Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
         `Arithmetic` in `triggers/combination/pairs.py`.
+    weightings : mapping of str to str
+        Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
+        that make a `Weighting` (`samples/sample.py`).
     uses : tuple of str
         The names of other plugins that it imports.
 
@@ -69,6 +72,7 @@ class Plugin:
     commands: Places = field(default_factory=dict)
     sections: Places = field(default_factory=dict)
     arithmetic: Places = field(default_factory=dict)
+    weightings: Places = field(default_factory=dict)
     uses: tuple[str, ...] = ()
 
 

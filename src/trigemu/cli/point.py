@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,13 +30,26 @@ from trigemu.samples.catalogue import Catalogue, Errors
 _NAMED = 5
 
 
+class _Pileup(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions
+    """A number, or the path of a file."""
+
+    name = "number|file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | Path:
+        try:
+            return float(value)
+        except ValueError:
+            return Path(value)
+
+
 @dataclass(frozen=True)
 class WorkingPoint:
     """Where menus are run: their prescales, and the conditions of the samples."""
 
     prescales: Path | None = None  # A file of columns in place of those of the menus
     columns: tuple[str, ...] = ()  # The columns of prescales
-    pileup: float | None = None  # The mean number of interactions per crossing; 0: that of the samples
+    # The mean number of interactions per crossing, or a histogram of it; 0: that of the samples
+    pileup: float | Path | None = None
     luminosity: float | None = None  # in cm⁻² s⁻¹
     crossing_rate: float | None = None  # in Hz
     errors: Errors = "interactions"  # What fluctuates independently
@@ -127,9 +141,9 @@ OPTIONS = (
     ),
     click.option(
         "--pileup",
-        type=float,
-        help="Reweight crossings to this mean number of interactions; 0: as they are [default: that of the "
-        "column].",
+        type=_Pileup(),
+        help="Reweight crossings to this mean number of interactions, or a histogram of it (.root, .json, "
+        ".csv); 0: as they are [default: that of the column].",
     ),
     click.option(
         "--luminosity",

@@ -231,7 +231,8 @@ def session(command: F) -> F:
         files = on_disk(*(keywords.get(name) for name in _WRITTEN))
         inputs = (keywords.get(name) for name in _READ)
         several = (*keywords.get("menus", ()), *keywords.get("profiles", ()))
-        check_outputs(files, (*inputs, *several, keywords["catalogue"], keywords["prescales"]))
+        histogram = keywords["pileup"] if isinstance(keywords["pileup"], Path) else None
+        check_outputs(files, (*inputs, *several, keywords["catalogue"], keywords["prescales"], histogram))
         return collected(*arguments, files=tuple(files), **keywords)
 
     return checked  # type: ignore[return-value]

@@ -295,12 +295,12 @@ class _Pass(Work[Portion, R], Generic[R]):
                     raise BadFilesError({self._file(first): str(error)}) from error
                 raise
             if not more:
-                yield events
+                yield sample.weigh(events)
                 continue
             margin = 0 if first.file.neighbours == "none" else job.plan.margin
             for chunk in (first, *more):
                 start = (events.core.start or 0) + chunk.start - first.start
-                yield events.around(start, start + chunk.size, margin).trimmed()
+                yield sample.weigh(events.around(start, start + chunk.size, margin).trimmed())
 
 
 def _prepared(

@@ -1,7 +1,8 @@
 """Reweight the background to another pile-up, or to another luminosity.
 
-Crossings are reweighted so that their number of interactions n follows Poisson(n; µ); the distribution of
-events at a given n stays the same, and their weights still add up to the crossing rate R0.
+Crossings are reweighted so that their number of interactions n follows Poisson(n; µ), or the mixture of these
+for a measured histogram of µ; the distribution of events at a given n stays the same, and their weights still
+add up to the crossing rate R0.
 
 If the catalogue gives the mean µ₀ of the generated crossings, the factor is Poisson(n; µ) / Poisson(n; µ₀)
 over the sum of all weights. This estimator of a ratio is unbiased even with few crossings at some n, and its
@@ -14,6 +15,7 @@ weight fluctuates (`strata.py`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +27,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, number_of
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
+from trigemu.emulation.pileup import MAX_INTERACTIONS, Pileups, pileups_of
 from trigemu.emulation.plan import Plan, check_needs, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
@@ -44,13 +47,11 @@ _STEP = 0.1
 _COMPLETE = 1e-3
 #: The largest relative difference between the mean of a sample and that of its generation.
 _MEAN_AGREES = 0.05
-#: The smallest number of interactions in one crossing that must be a mistake.
-_MAX_INTERACTIONS = 100_000
 
 
 def at_pileup(
     catalogue: SamplesLike,
-    mean: float,
+    mean: float | str | os.PathLike[str],
     *,
     executor: Any = None,
     progress: Progress | None = None,
@@ -63,8 +64,9 @@ def at_pileup(
     ----------
     catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
         Samples whose events are crossings with a known number of interactions, as in `emulate`.
-    mean : float
-        The mean of the Poisson distribution of the number of interactions per crossing.
+    mean : float or path
+        The mean of the Poisson distribution of the number of interactions per crossing; or a file with a
+        histogram of this mean, over crossings: ROOT (TH1), JSON or CSV.
     executor, progress
         As in `emulate`.
 
@@ -76,16 +78,17 @@ def at_pileup(
     Raises
     ------
     TrigemuError
-        If the mean is not a positive number of interactions, or the pile-up is already reweighted.
+        If the mean is no positive number or histogram, or the pile-up is already reweighted.
     SampleError
         If the sample cannot be reweighted to this mean.
 
     Notes
     -----
     If the catalogue gives the mean µ₀ of the generated crossings, the weights of crossings with n
-    interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀), and all by a factor that restores the
-    crossing rate. Otherwise they are multiplied by R0 P / W, where P and W are the probability and the total
-    weight of all background crossings with n interactions, or in a range of n with enough crossings.
+    interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀), averaged over the µ of a histogram, and
+    all by a factor that restores the crossing rate. Otherwise they are multiplied by R0 P / W, where P and W
+    are the probability and the total weight of all background crossings with n interactions, or in a range
+    of n with enough crossings.
 
     Examples
     --------
@@ -95,9 +98,7 @@ def at_pileup(
     '12.92 interactions before, factor 1.006'
     >>> result = trigemu.run("menus/primary.toml", reweighted)
     """
-    mean = number_of("the pile-up", mean)
-    if not 0 < mean < _MAX_INTERACTIONS:
-        raise TrigemuError(f"pile-up {mean:g}: expected a mean number of interactions above 0")
+    pileups = pileups_of(mean)
     catalogue = samples_of(catalogue, executor=executor)
     _check(catalogue)
     job = Job((), make_plan(()), catalogue, frozenset((INTERACTIONS,)))
@@ -113,17 +114,17 @@ def at_pileup(
             f"{catalogue.path}: mean_interactions = {made_with:g}, but its crossings have {sample_mean:.4g} "
             f"interactions on average: correct the key, or leave it out"
         )
-    pmf = poisson(mean, len(total))
-    _check_sparse(catalogue, mean, (total**2 >= MIN_EFFECTIVE * square) & (total > 0))
+    pmf = pileups.probabilities(len(total))
+    _check_sparse(catalogue, pileups, (total**2 >= MIN_EFFECTIVE * square) & (total > 0))
     if made_with is None:
         strata = _ranges(total, square)
         ends = np.append(np.flatnonzero(np.diff(strata)), len(total) - 1)
-        target = np.diff(np.append(0.0, np.append(np.cumsum(pmf)[ends[:-1]], 1.0)))
-        ratios = (target * catalogue.crossing_rate_hz / np.bincount(strata, total))[strata]
+        shares = np.diff(np.append(0.0, np.append(np.cumsum(pmf)[ends[:-1]], 1.0)))
+        ratios = (shares * catalogue.crossing_rate_hz / np.bincount(strata, total))[strata]
         normalisation = 1.0
     else:
         strata = np.zeros(len(total), np.int64)
-        ratios = np.exp(made_with - mean) * (mean / made_with) ** np.arange(len(total))
+        ratios = pileups.ratios(made_with, len(total))
         normalisation = catalogue.crossing_rate_hz / float(ratios @ total)
     factors = normalisation * ratios
     after = np.bincount(table.sample, table.weight * factors[table.bin], len(catalogue.samples))
@@ -134,7 +135,8 @@ def at_pileup(
         for s in catalogue.samples
     )
     pileup = Pileup(
-        mean=mean,
+        mean=pileups.mean,
+        measured=pileups.file,
         before=sample_mean if made_with is None else made_with,
         after=float(factors * total @ np.arange(len(total)) / (factors @ total)),
         factor=normalisation,
@@ -260,7 +262,7 @@ class _CountPileup(TableTask):
         where = f"sample {events.sample!r}: {INTERACTIONS[1]}"
         if not np.issubdtype(n.dtype, np.integer):
             raise SampleError(f"{where} is not an integer ({n.dtype}): expected a number of interactions")
-        if len(n) and not 0 <= n.min() <= n.max() < _MAX_INTERACTIONS:
+        if len(n) and not 0 <= n.min() <= n.max() < MAX_INTERACTIONS:
             raise SampleError(f"{where} goes from {n.min()} to {n.max()}: expected a number of interactions")
         none = np.zeros((len(n), 1), np.uint64)
         return count_patterns(chunk.sample, none, events.weight[events.core], Keys(bin=n.astype(np.int64)))
@@ -289,31 +291,24 @@ def _check_complete(catalogue: Catalogue, table: PatternTable) -> None:
             )
 
 
-def _check_sparse(catalogue: Catalogue, mean: float, enough: BoolArray) -> None:
-    """Raise SampleError if too few crossings have the numbers of interactions of a mean. enough: bool[n],
+def _check_sparse(catalogue: Catalogue, pileups: Pileups, enough: BoolArray) -> None:
+    """Raise SampleError if too few crossings have the numbers of interactions of a target. enough: bool[n],
     which numbers have enough."""
-    if (sparse := _sparse(mean, enough)) <= MAX_SPARSE:
+    if (sparse := _sparse(pileups, enough)) <= MAX_SPARSE:
         return
     held, covered = "too few of any", np.flatnonzero(enough)
     if len(covered):
         held = f"enough with {covered[0]} to {covered[-1]}"
         means = _STEP * np.arange(1, round(2 * len(enough) / _STEP))
-        allowed = [pileup for pileup in means if _sparse(float(pileup), enough) <= MAX_SPARSE]
+        allowed = [pileup for pileup in means if _sparse(pileups_of(float(pileup)), enough) <= MAX_SPARSE]
         held += f", which allows means of {allowed[0]:.3g} to {allowed[-1]:.3g}" if allowed else ""
     raise SampleError(
-        f"{catalogue.path}: pile-up {mean:g}: {100 * sparse:.3g} % of the crossings would have a number of "
+        f"{catalogue.path}: pile-up {pileups}: {100 * sparse:.3g} % of the crossings would have a number of "
         f"interactions for which the sample has too few (it has {held}), more than {100 * MAX_SPARSE:g} %: "
         f"generate crossings at that pile-up (trigemu generate run3 makes them at a mean of 60)"
     )
 
 
-def _sparse(mean: float, enough: BoolArray) -> float:
-    """Return the fraction of the Poisson distribution of a mean for which a sample has too few crossings."""
-    return 1.0 - float(poisson(mean, len(enough))[enough].sum())
-
-
-def poisson(mean: float, n: int) -> FloatArray:
-    """Return the Poisson probabilities of 0 to n − 1, float64[n]."""
-    numbers = np.arange(1, n)
-    logarithm = np.concatenate([[0.0], np.cumsum(np.log(mean / numbers))])
-    return np.exp(logarithm - mean)
+def _sparse(pileups: Pileups, enough: BoolArray) -> float:
+    """Return the fraction of a target distribution for which a sample has too few crossings."""
+    return 1.0 - float(pileups.probabilities(len(enough))[enough].sum())

@@ -245,7 +245,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     rest = PatternTable(words=np.zeros((len(sums["n"]), 1), np.uint64), **sums)
     table = ScoreTable(arrays, rest)
     held = len(table) + int(rest.n.sum())
-    expected = sum(catalogue.sample(name).entries for name in about.background | about.signals)
+    expected = sum(catalogue.sample(name).events for name in about.background | about.signals)
     if held != expected:
         raise TrigemuError(
             f"{path}: it includes {held} events of samples with {expected}: make the table again"

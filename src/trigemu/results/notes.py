@@ -99,9 +99,10 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
         )
     yield from legend((*result.triggers, *result.groups), wholes(result)) if marks is None else marks
     if pileup := result.catalogue.pileup:
+        to = f"{pileup.mean:.4g} ({pileup.measured}" if pileup.measured else f"{pileup.mean:g} (Poisson"
         yield Note(
-            f"Pile-up: crossings reweighted from µ = {pileup.before:.4g} to {pileup.mean:g} (Poisson; their "
-            f"mean is then {pileup.after:.4g}), and by a factor of {pileup.factor:.4g}: the crossing rate is "
+            f"Pile-up: crossings reweighted from µ = {pileup.before:.4g} to {to}; their mean "
+            f"is then {pileup.after:.4g}), and by a factor of {pileup.factor:.4g}: the crossing rate is "
             f"kept. Effective number of crossings: {short(pileup.effective_events)}, before "
             f"{short(pileup.effective_before)}.",
             "conditions",

@@ -190,7 +190,7 @@ class MenuRatesView(View[MenuRates]):
                 "hz": result.overlap.tolist(),
                 "error_hz": result.overlap_error.tolist(),
             },
-            "samples": [{"name": s.name, "events": s.entries, "rate_hz": s.rate_hz} for s in samples],
+            "samples": [{"name": s.name, "events": s.events, "rate_hz": s.rate_hz} for s in samples],
             "left_out": left_out(catalogue),
             "half": _half(result),
             "warnings": list(result.warnings),

@@ -69,14 +69,15 @@ class CatalogueView(View[Catalogue]):
 
 def _row(sample: Sample) -> dict[str, Any]:
     table = sample.table
-    has_rate = bool(table.cross_section_pb or table.rate_hz)  # otherwise the rate has no meaning
+    # Otherwise the rate has no meaning.
+    has_rate = bool(table.cross_section_pb or table.rate_hz or sample.weighting)
     rate_hz = sample.rate_hz if has_rate and not sample.unnormalised else None
     return {
         "name": table.name,
         "role": table.role,
         "format": table.format,
         "files": len(sample.sources),
-        "events": sample.entries,
+        "events": sample.events,
         "rate_hz": rate_hz,
         "rate": in_hz(rate_hz) if rate_hz is not None else "unknown" if has_rate else None,
         "description": table.description,

@@ -155,7 +155,8 @@ class Catalogue(Shown, Named[Sample]):
     def warnings(self) -> tuple[str, ...]:
         """Sentences about files that are left out, events that are there twice, and unknown rates."""
         left_out = (self.left_out_text,) if self.left_out else ()
-        return (*left_out, *self.repeated, *self.unnormalised)
+        of_samples = (warning for sample in self.samples for warning in sample.warnings)
+        return (*left_out, *self.repeated, *of_samples, *self.unnormalised)
 
     @property
     def unnormalised(self) -> tuple[str, ...]:
@@ -211,6 +212,8 @@ def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool = False) 
             f"{where}: sum_of_weights in its catalogue includes all its files, and some cannot be read: list "
             f"only the others, and give their sum"
         )
+    if sample.weighting:
+        return sample.weighting.normalise(head, sample)
     no_sum = next((f"{f.path}: {f.no_sum}" for f in files if isinstance(f, File) and f.no_sum), "")
     if no_sum and not table.sum_of_weights:
         unnormalised = no_sum if table.cross_section_pb else ""

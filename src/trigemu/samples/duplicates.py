@@ -12,6 +12,7 @@ first event of run 1. They are the same only if their objects are the same, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from filecmp import cmp
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from trigemu.base.files import is_there
 from trigemu.samples.events import Need
 from trigemu.samples.files import File
 from trigemu.samples.locations import located, naming, parts
-from trigemu.samples.numbers import ALL, Hashes, Numbers, numbering
+from trigemu.samples.numbers import ALL, STEP, Hashes, Numbers, numbering
 from trigemu.samples.sample import Sample
 
 #: Columns of two events that are compared, of each kind, and pairs of events.
@@ -81,9 +82,10 @@ def repeated_events(samples: Sequence[Sample], files_of: Sequence[Sequence[File]
                 groups.setdefault("" if recorded else sample.name, []).append((sample, file, numbers))
     for group in groups.values():
         limit = min(numbers.limit for *_, numbers in group)
-        hashes = np.concatenate([numbers.hashes for *_, numbers in group])
-        ordered = np.sort(hashes)
-        again = ordered[1:][(ordered[1:] == ordered[:-1]) & (ordered[1:] <= np.uint64(limit))]
+        hashes, again = _repeated(group, limit)
+        if len(again) and any(sample.weighting for sample, *_ in group):
+            group = [(sample, file, _that_count(sample, file, numbers)) for sample, file, numbers in group]
+            hashes, again = _repeated(group, limit)
         if not len(again):
             continue
         ends = np.cumsum([len(numbers.hashes) for *_, numbers in group])
@@ -106,6 +108,25 @@ def repeated_events(samples: Sequence[Sample], files_of: Sequence[Sequence[File]
                     f"factor of √2: leave one of the two out"
                 )
                 break
+
+
+def _repeated(group: Sequence[tuple[Sample, File, Numbers]], limit: int) -> tuple[Hashes, Hashes]:
+    """Return all hashes of some files, and those up to a limit that are there again."""
+    hashes = np.concatenate([numbers.hashes for *_, numbers in group])
+    ordered = np.sort(hashes)
+    return hashes, ordered[1:][(ordered[1:] == ordered[:-1]) & (ordered[1:] <= np.uint64(limit))]
+
+
+def _that_count(sample: Sample, file: File, numbers: Numbers) -> Numbers:
+    """Return the numbers of those events of a file that count in its sample."""
+    if not sample.weighting:
+        return numbers
+    kept = np.zeros(file.entries, np.bool_)
+    for start in range(0, file.entries, STEP):
+        events = sample.read_file(file, start, stop := min(start + STEP, file.entries), ())
+        kept[start:stop] = sample.weighting.weigh(events.scalars)[0]
+    rows = kept[numbers.entries]
+    return replace(numbers, hashes=numbers.hashes[rows], entries=numbers.entries[rows])
 
 
 def _pairs(hashes: Hashes, again: Hashes) -> list[list[int]]:

@@ -18,6 +18,8 @@ from trigemu.samples.locations import located
 CM2_PER_PB = 1e-36
 #: The rate of bunch crossings in Hz, unless a catalogue gives another.
 CROSSING_RATE_HZ = 40e6
+#: Orbits of the LHC per second, and the bunches of one.
+ORBIT_HZ, BUNCHES = 11_245.5, 3564
 
 #: Rates beyond which sums of squared weights would lose digits.
 SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
@@ -38,6 +40,8 @@ class CatalogueTable(TomlTable, frozen=True):
         Instantaneous luminosity in cm⁻² s⁻¹.
     crossing_rate_hz : float
         Rate of bunch crossings in Hz.
+    colliding_bunches : int or None
+        Number of bunches that collide, in place of `crossing_rate_hz`: 11 245.5 Hz each.
     mean_interactions : float or None
         Mean number of interactions per crossing, if known.
     generated_by : str or None
@@ -52,6 +56,7 @@ class CatalogueTable(TomlTable, frozen=True):
     convention: Literal["crossing", "luminosity"]
     luminosity_cm2s: Positive | None = None
     crossing_rate_hz: Positive = CROSSING_RATE_HZ
+    colliding_bunches: Annotated[int, msgspec.Meta(ge=1, le=BUNCHES)] | None = None
     mean_interactions: Positive | None = None
     generated_by: str | None = None
     note: str | None = None
@@ -138,7 +143,8 @@ class SampleTable(TomlTable, frozen=True):
 class Pileup:
     """Pileup reweighting of a background, and the statistics that remain."""
 
-    mean: float  #: Mean of the target Poisson distribution of interactions per crossing
+    mean: float  #: Mean of the target distribution of interactions per crossing
+    measured: str  #: The file of its histogram of µ; empty: a Poisson distribution
     before: float  #: Mean of the generated sample, if known; else of its crossings
     after: float  #: Mean of the reweighted crossings
     factor: float  #: Factor on the weights so that they add up to the crossing rate

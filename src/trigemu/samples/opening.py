@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -26,6 +28,7 @@ from trigemu.base.errors import (
 )
 from trigemu.base.files import is_folder, is_there
 from trigemu.base.mapping import Engine, engine_of
+from trigemu.base.plugin_search import find, providers, search_path
 from trigemu.base.toml import load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
@@ -39,9 +42,9 @@ from trigemu.samples.files import (
 )
 from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
-from trigemu.samples.normalisation import CatalogueTable, SampleTable
+from trigemu.samples.normalisation import ORBIT_HZ, CatalogueTable, SampleTable
 from trigemu.samples.numbers import LEAST_HASHES, MOST_HASHES
-from trigemu.samples.sample import Sample
+from trigemu.samples.sample import Sample, Weighting
 
 #: Key in the catalogue → field in atlasopenmagic.
 FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}
@@ -143,7 +146,10 @@ def open_catalogue(
     head = read_table(
         document, document.data.get("catalogue", {}), CatalogueTable, ("catalogue",), "[catalogue]"
     )
+    if head and head.colliding_bunches:
+        head = msgspec.structs.replace(head, crossing_rate_hz=head.colliding_bunches * ORBIT_HZ)
     tables: list[SampleTable] = []
+    weightings: dict[str, Weighting] = {}
     entries = document.data.get("sample", [])
     if not isinstance(entries, list) or not entries:
         document.problem(("sample",), "", "a catalogue needs at least one [[sample]]")
@@ -156,6 +162,11 @@ def open_catalogue(
         except TrigemuError as error:
             document.problem(("sample", i, "dataset"), where, str(error))
             entry = {"files": [], **entry}
+        for key in {*entry} - {*SampleTable.__struct_fields__} if isinstance(entry, dict) else ():
+            if read := _weighting_from(key, search_path()):
+                if weighting := read(document, entry[key], ("sample", i, key), where):
+                    weightings[str(name)] = weighting
+                entry = {other: value for other, value in entry.items() if other != key}
         if not (table := read_table(document, entry, SampleTable, ("sample", i), where)):
             continue
         if not is_format(table.format):
@@ -168,8 +179,16 @@ def open_catalogue(
         tables.append(table)
     document.finish()
     assert head is not None
-    catalogue = _opened(head, tables, file, engine, skip_bad_files)
+    catalogue = _opened(head, tables, file, engine, skip_bad_files, weightings=weightings)
     return replace(catalogue, sha256=document.sha256)
+
+
+@lru_cache
+def _weighting_from(name: str, folders: tuple[Path, ...]) -> Any:
+    """Return the function of a plugin that reads a table under [[sample]]; None if there is none."""
+    if not (plugin := providers("weightings", folders).get(name)):
+        return None
+    return find(plugin.name, folders).part("weightings", name)
 
 
 def in_folder(path: Path | str | None) -> Path | str | None:
@@ -257,8 +276,10 @@ def _opened(
     engine: Engine,
     skip: bool = False,
     weighted: bool = True,
+    weightings: Mapping[str, Weighting] = MappingProxyType({}),
 ) -> Catalogue:
-    """Open the files of all samples, and report all problems at once. path: the catalogue."""
+    """Open the files of all samples, and report all problems at once. path: the catalogue. weightings: by the
+    name of their sample."""
     requests: list[ToOpen] = []
     problems: list[Problem] = []
     for table in tables:
@@ -267,14 +288,14 @@ def _opened(
         except SampleError as error:
             problems.append(Problem(str(error), False))
     options: dict[str, Any] = {
-        "weighted": weighted,
         "identified": engine.checkpoint is not None,
         "opening": secrets.token_hex(8),
         "hashes": max(LEAST_HASHES, MOST_HASHES // max(len(requests), 1)),
     }
     files: dict[str, list[File]] = {table.name: [] for table in tables}
     left_out: list[LeftOut] = []
-    opened = open_files([replace(request, **options) for request in requests], engine)
+    sums = {table.name: weighted and table.name not in weightings for table in tables}
+    opened = open_files([replace(r, **options, weighted=sums[r.table.name]) for r in requests], engine)
     for request, result in zip(requests, opened, strict=True):
         if isinstance(result, Problem):
             problems.append(result)
@@ -292,6 +313,10 @@ def _opened(
             _check_files(table, group)
         kept = tuple(replace(file, numbers=None) for file in group)
         sample = Sample(number, table, kept, 1.0, 1.0, weighted)
+        if group and (weighting := weightings.get(table.name)):
+            apart = tuple(replace(file, neighbours="none") for file in kept)  # some of them do not count
+            needs = tuple(weighting.needs(sample.schema, sample.stored))
+            sample = replace(sample, sources=apart, weighting=weighting, weighting_needs=needs)
         samples.append(normalised(head, sample, table.name in lacking))
     check_files(samples)
     repeated = tuple(repeated_events(samples, [*files.values()]))

@@ -3,7 +3,8 @@ weights in Hz."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from abc import ABC, abstractmethod
+from collections.abc import Collection as AnyOf, Iterable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,13 +13,14 @@ from typing import Literal
 
 import numpy as np
 
+from trigemu.base.arrays import Array, BoolArray, FloatArray
 from trigemu.base.errors import SampleError, in_brackets, quoted
 from trigemu.base.fingerprint import fingerprint
 from trigemu.samples.events import Collection, Events, Need, decision_in, make_events
 from trigemu.samples.files import File
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import digest_of, located, naming
-from trigemu.samples.normalisation import SampleTable
+from trigemu.samples.normalisation import CatalogueTable, SampleTable
 
 
 def around(
@@ -80,6 +82,30 @@ IN_MEMORY = "memory"
 INTERACTIONS: Need = ("", "n_interaction")
 
 
+class Weighting(ABC):
+    """Selects the events of a sample, and weights them.
+
+    Write a frozen dataclass that has a fingerprint: it is sent to workers, and is part of the identity of the
+    sample. `Plugin.weightings` places, by the name of its table, a function with the arguments of
+    `read_table` but the struct, which returns it, or None after it recorded a mistake.
+    """
+
+    @abstractmethod
+    def needs(self, schema: Schema, stored: AnyOf[str]) -> Iterable[Need]:
+        """Return the columns that it reads of a file with these columns and stored decisions: numbers per
+        event, ("", name), and `stored_need(decision)`. Raises SampleError if the file lacks one."""
+
+    @abstractmethod
+    def weigh(self, columns: Mapping[str, Array]) -> tuple[BoolArray, FloatArray | None]:
+        """Return which of n events count, bool[n], and factors on their weights, float64[n]; None: 1.
+        columns: `Events.scalars`."""
+
+    @abstractmethod
+    def normalise(self, head: CatalogueTable, sample: Sample) -> Sample:
+        """Return a sample, whose weights are generator weights times factors, with `hz_per_weight`,
+        `rate_hz`, `counted` and `warnings`. Raises SampleError if its rate is not known."""
+
+
 @dataclass(frozen=True, repr=False)
 class Sample:
     """Event files of one process.
@@ -103,6 +129,14 @@ class Sample:
     unnormalised : str
         Why a signal with a cross-section has no rate (`rate_hz` is NaN, weights are relative); empty if it
         has one.
+    weighting : Weighting or None
+        Says which events count, and with which factor on their weights; None: all as they are.
+    weighting_needs : tuple of Need
+        The columns that it reads.
+    counted : int or None
+        The number of events that count; None: all.
+    warnings : tuple of str
+        Sentences about these.
     """
 
     number: int
@@ -113,6 +147,10 @@ class Sample:
     weighted: bool = True
     per_interactions: tuple[float, ...] = ()
     unnormalised: str = ""
+    weighting: Weighting | None = None
+    weighting_needs: tuple[Need, ...] = ()
+    counted: int | None = None
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return in_brackets(self, f"{quoted(self.name)}: {self.entries} events in {len(self.sources)} files")
@@ -133,6 +171,11 @@ class Sample:
         return sum(source.entries for source in self.sources)
 
     @property
+    def events(self) -> int:
+        """The number of events that count."""
+        return self.entries if self.counted is None else self.counted
+
+    @property
     def digests(self) -> tuple[str | None, ...]:
         """The sha256 of each file, computed when it is asked for; None for events that are elsewhere or in
         memory, and whose catalogue has none."""
@@ -150,7 +193,8 @@ class Sample:
     def identity(self) -> str:
         """Fingerprint of everything that the weights of its events depend on besides the files."""
         parts = self.number, self.name, self.table.format, self.table.tree, self.hz_per_weight
-        return fingerprint(parts, self.weighted, self.per_interactions)
+        further = (self.weighting,) if self.weighting else ()
+        return fingerprint(parts, self.weighted, self.per_interactions, *further)
 
     @property
     def schema(self) -> Schema:
@@ -174,7 +218,7 @@ class Sample:
         return any(source.has_parents for source in self.sources)
 
     def read(self, source: int, start: int, stop: int, needs: Iterable[Need], margin: int = 0) -> Events:
-        """Read a range of events of one file.
+        """Read a range of events of one file; of a sample with a weighting, those that count.
 
         Parameters
         ----------
@@ -200,12 +244,12 @@ class Sample:
         """
         if not (isinstance(source, Integral) and 0 <= source < len(self.sources)):
             raise SampleError(f"sample {self.name!r} has files 0 to {len(self.sources) - 1}, not {source!r}")
-        return self.read_file(self.sources[int(source)], start, stop, needs, margin)
+        return self.weigh(self.read_file(self.sources[int(source)], start, stop, needs, margin))
 
     def read_file(
         self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file of this sample, as `read` does.
+        """Read a range of events of a file of this sample, as `read` does, before `weigh`.
 
         Parameters
         ----------
@@ -229,9 +273,22 @@ class Sample:
                 f"sample {self.name!r}: {file.path} has entries from 0 to {file.entries}, "
                 f"not {start!r} to {stop!r}"
             )
-        columns = {*needs, INTERACTIONS} if self.per_interactions else {*needs}
+        columns = {*needs, *self.weighting_needs, *((INTERACTIONS,) if self.per_interactions else ())}
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)
         return join_events([self._read(file, *rows, columns) for rows in ranges], core)
+
+    def weigh(self, events: Events) -> Events:
+        """Return the events of this sample that count, with the weights of its weighting."""
+        if not self.weighting:
+            return events
+        kept, factor = self.weighting.weigh(events.scalars)
+        if factor is not None:
+            events = replace(events, weight=events.weight * factor)
+        if kept.all():
+            return events
+        rows = np.flatnonzero(kept)
+        first, last = (rows[0], rows[-1] + 1) if len(rows) else (0, 0)
+        return events[first:last] if last - first == len(rows) else events.take(rows)
 
     def _read(self, file: File | Source, start: int, stop: int, needs: Set[Need]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}

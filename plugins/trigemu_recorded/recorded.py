@@ -1,0 +1,197 @@
+"""[sample.recorded] of a catalogue: which recorded events count, and the rate in Hz of one of them.
+
+An event counts if its section is certified and its run, section and bunch are in the ranges given. Its weight
+is one of:
+
+R0 / n      Zero bias: n events count, and each stands for R0 / n of the crossings that collide, with R0 the
+            crossing rate of the catalogue. Neither the live time T nor the prescale of zero bias matters, as
+            long as it is the same in all sections; it was R0 × T / n.
+p / T       Events that a trigger with the prescale p recorded, in the convention `crossing`. T is the live
+            time in s of all sections that count, also of those without events.
+p × L / ∫L  The same at the luminosity L of the catalogue, in the convention `luminosity`. ∫L is the recorded
+            luminosity of all sections that count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from typing import Annotated, TypeVar
+
+import msgspec
+import numpy as np
+
+from trigemu.base.arrays import Array, BoolArray, FloatArray
+from trigemu.base.errors import SampleError
+from trigemu.base.toml import Document, Key, TomlTable, read_table
+from trigemu.samples.events import Need
+from trigemu.samples.formats.source import Schema
+from trigemu.samples.normalisation import CM2_PER_PB, CatalogueTable, Positive, hz_per_unit_weight
+from trigemu.samples.sample import Sample, Weighting
+from trigemu_recorded.sections import BUNCH, RUN, SECTION, LumiMask, Sections, column_in, keys_of
+
+#: Entries that are read at a time to count the events.
+_STEP = 2**20
+#: The share of the sections with live time that may have no event before there is a warning.
+_MAY_LACK = 0.01
+
+Ranges = tuple[tuple[int, int], ...]
+T = TypeVar("T", LumiMask, Sections)
+
+
+class RecordedTable(TomlTable, frozen=True):
+    """[sample.recorded]: the events of a sample are recorded, and some of them count.
+
+    Attributes
+    ----------
+    lumi_mask : str
+        A JSON file of certified sections, {"RUN": [[first, last], …], …}; by default all are. Paths are
+        relative to the catalogue.
+    runs, sections, bunches : list of [first, last]
+        The runs, sections and bunches that count; by default all.
+    prescale : float
+        The prescale of the trigger that recorded the sample, 1 if it has none: an event then counts as
+        prescale / live time. Without it the sample is zero bias: its events add up to R0.
+    section_table : str
+        A CSV file with the live time or the luminosity of each section, as brilcalc writes it.
+    live_time_s : float
+        The live time in s of all sections that count, in place of that of `section_table`.
+    luminosity_pb : float
+        Their recorded luminosity in pb⁻¹, in place of that of `section_table`.
+    """
+
+    lumi_mask: str | None = None
+    runs: Ranges = ()
+    sections: Ranges = ()
+    bunches: Ranges = ()
+    prescale: Annotated[float, msgspec.Meta(ge=1)] | None = None
+    section_table: str | None = None
+    live_time_s: Positive | None = None
+    luminosity_pb: Positive | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        for key in ("runs", "sections", "bunches"):
+            for first, last in getattr(self, key):
+                if not 0 <= first <= last:
+                    yield (
+                        key,
+                        f"{key} has [{first}, {last}]: expected [first, last], the first not above the last",
+                    )
+
+
+@dataclass(frozen=True)
+class Recorded(Weighting):
+    """The recorded events that count, and their weights."""
+
+    table: RecordedTable
+    mask: LumiMask | None
+    sections: Sections | None
+
+    def needs(self, schema: Schema, stored: Collection[str]) -> list[Need]:
+        wanted = [(RUN, "run"), (SECTION, "section"), *([(BUNCH, "bunch")] if self.table.bunches else ())]
+        return [("", column_in(schema.scalars, names, what)) for names, what in wanted]
+
+    def weigh(self, columns: Mapping[str, Array]) -> tuple[BoolArray, FloatArray | None]:
+        kept = self.certified(*_run_and_section(columns))
+        if bunches := self.table.bunches:
+            kept &= _within(columns[column_in(columns, BUNCH, "bunch")], bunches)
+        return kept, None
+
+    def certified(self, run: Array, section: Array) -> BoolArray:
+        """Return which sections count, bool[n]."""
+        of_mask = self.mask(run, section) if self.mask else np.ones(len(run), np.bool_)
+        return of_mask & _within(run, self.table.runs) & _within(section, self.table.sections)
+
+    def normalise(self, head: CatalogueTable, sample: Sample) -> Sample:
+        counted, total, seen = 0, 0.0, set[int]()
+        for file in sample.sources:
+            for start in range(0, file.entries, _STEP):
+                read = sample.read_file(file, start, min(start + _STEP, file.entries), ())
+                events = sample.weigh(read)
+                counted += len(events)
+                total += float(events.weight.sum())
+                seen.update(np.unique(keys_of(*_run_and_section(events.scalars))).tolist())
+        where, prescale = f"sample {sample.name!r}", self.table.prescale
+        if not counted:
+            raise SampleError(
+                f"{where}: none of its {sample.entries} events count by [sample.recorded]: do its files "
+                f"belong to {self.table.lumi_mask or 'these runs, sections and bunches'}?"
+            )
+        warnings: tuple[str, ...] = ()
+        if prescale is None:
+            if head.convention != "crossing":
+                raise SampleError(
+                    f"{where} needs the prescale of its trigger: without it, it is zero bias, "
+                    f'which has the convention "crossing"'
+                )
+            rate_hz = sample.table.rate_hz or head.crossing_rate_hz
+            table = msgspec.structs.replace(sample.table, role="background", rate_hz=rate_hz)
+            hz = hz_per_unit_weight(head, table, total)
+        else:
+            amount, warnings = self._amount(head, where, seen)
+            hz = prescale / amount
+            if head.convention == "luminosity":
+                if head.luminosity_cm2s is None:
+                    raise SampleError(
+                        f"{where} needs luminosity_cm2s under [catalogue], the one of its rates"
+                    )
+                hz *= head.luminosity_cm2s * CM2_PER_PB
+        return replace(sample, hz_per_weight=hz, rate_hz=hz * total, counted=counted, warnings=warnings)
+
+    def _amount(self, head: CatalogueTable, where: str, seen: Set[int]) -> tuple[float, tuple[str, ...]]:
+        """Return the live time in s, or in the convention `luminosity` the luminosity in pb⁻¹, of all
+        sections that count. seen: the keys of those with events."""
+        own = self.table
+        key, name, unit = ("live_time_s", "live_s", "s")
+        if head.convention == "luminosity":
+            key, name, unit = ("luminosity_pb", "luminosity", "pb⁻¹")
+        given: float | None = getattr(own, key)
+        if given:
+            return given, ()
+        if not self.sections:
+            raise SampleError(f"{where}: a weight is its prescale over {name}: give {key} or section_table")
+        of_all: FloatArray = getattr(self.sections, name)
+        amounts = of_all[counts := self.certified(self.sections.run, self.sections.section)]
+        keys = self.sections.keys[counts]
+        if lacking := sorted(seen - {*keys[amounts > 0].tolist()}):
+            run, section = lacking[0] >> 32, lacking[0] & 0xFFFFFFFF
+            raise SampleError(
+                f"{where}: {len(lacking)} of {len(seen)} sections with events have no {name} in "
+                f"{own.section_table}, the first is section {section} of run {run}: add them, or leave them "
+                f"out of lumi_mask"
+            )
+        empty = (amounts > 0) & ~np.isin(keys, [*seen])
+        if empty.sum() <= _MAY_LACK * len(keys):
+            return float(amounts.sum()), ()
+        first = int(np.argmax(empty))
+        return float(amounts.sum()), (
+            f"{where}: {empty.sum()} of {len(keys)} sections that count have no event, the first is section "
+            f"{keys[first] & 0xFFFFFFFF} of run {keys[first] >> 32}; their {amounts[empty].sum():.4g} {unit} "
+            f"count as well: leave them out of lumi_mask if files are missing",
+        )
+
+
+def _run_and_section(columns: Mapping[str, Array]) -> tuple[Array, Array]:
+    return columns[column_in(columns, RUN, "run")], columns[column_in(columns, SECTION, "section")]
+
+
+def _within(values: Array, ranges: Ranges) -> BoolArray:
+    """Return which values are in one of some ranges, or in any case if there is none, bool[n]."""
+    inside = np.full(len(values), not ranges)
+    for first, last in ranges:
+        inside |= np.greater_equal(values, first) & np.less_equal(values, last)
+    return inside
+
+
+def recorded(document: Document, table: object, key: Key, where: str) -> Recorded | None:
+    """Make the weighting of [sample.recorded]."""
+    if not (own := read_table(document, table, RecordedTable, key, where)):
+        return None
+
+    def read(kind: type[T], name: str) -> T | None:
+        file = getattr(own, name)
+        return (
+            document.attempt(lambda: kind.read(document.path.parent / file), (*key, name)) if file else None
+        )
+
+    return Recorded(own, read(LumiMask, "lumi_mask"), read(Sections, "section_table"))

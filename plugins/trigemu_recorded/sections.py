@@ -1,0 +1,245 @@
+"""Sections of luminosity: which are certified, and how long each was live, with which luminosity and pile-up.
+
+A section (luminosity block) is known by its run and its number: `run` and `luminosityBlock` in NanoAOD,
+`runNumber` and `lumiBlock` in PHYSLITE. At CMS it is 2¹⁸ orbits, 23.3 s.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
+from trigemu.base.errors import SampleError, TrigemuError, excerpt, quoted
+from trigemu.base.files import read_bounded
+from trigemu.samples.normalisation import ORBIT_HZ
+
+#: The length of a section of CMS in seconds.
+SECTION_S = 2**18 / ORBIT_HZ
+#: Names of run, section and bunch in files.
+RUN, SECTION, BUNCH = ("run", "runNumber"), ("luminosityBlock", "lumiBlock"), ("bunchCrossing", "bcid")
+
+#: Units of luminosity, in pb⁻¹.
+_UNITS = {"/mb": 1e-9, "/ub": 1e-6, "/nb": 1e-3, "/pb": 1.0, "/fb": 1e3}
+#: Column → its names in tables: plain ones, and those of brilcalc.
+_COLUMNS = {
+    "run": ("run", "run:fill"),
+    "section": ("section", "ls"),
+    "live_s": ("live_s",),
+    "delivered": ("delivered",),
+    "luminosity": ("luminosity", "recorded"),
+    "pileup": ("pileup", "avgpu"),
+}
+_HEADING = re.compile(r"([\w:]+)(?:\((.*)\))?")
+#: The largest number of a run or a section.
+_MOST = 2**31 - 1
+
+
+def column_in(names: Collection[str], of: tuple[str, ...], what: str) -> str:
+    """Return the name that a number of an event has among the columns of a file."""
+    if found := next((name for name in of if name in names), None):
+        return found
+    raise SampleError(f"it has no {what} of an event, {' or '.join(of)}, which [sample.recorded] needs")
+
+
+def keys_of(run: Array, section: Array) -> IntArray:
+    """Return one number for each pair of run and section, ascending with the run, then the section."""
+    keys: IntArray = (run.astype(np.int64) << 32) | section.astype(np.int64)
+    return keys
+
+
+def _of_each(run: Array, section: Array, lookup: Callable[[IntArray], Any]) -> Any:
+    """Look up the key of each event, once for consecutive events of a section."""
+    keys = keys_of(run, section)
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    return np.repeat(lookup(keys[starts]), np.diff(starts, append=len(keys)))
+
+
+@dataclass(frozen=True)
+class LumiMask:
+    """Certified sections.
+
+    Attributes
+    ----------
+    first, last : int64[m]
+        The keys of the first and the last section of each range, ascending, without overlaps.
+    """
+
+    first: IntArray
+    last: IntArray
+
+    def __call__(self, run: Array, section: Array) -> BoolArray:
+        """Return which pairs of run and section, array[n] each, are certified, bool[n]."""
+        certified: BoolArray = _of_each(run, section, self._has)
+        return certified
+
+    def _has(self, keys: IntArray) -> BoolArray:
+        before = np.searchsorted(self.first, keys, side="right")
+        return keys <= np.append(-1, self.last)[before]
+
+    @classmethod
+    def read(cls, path: Path) -> LumiMask:
+        """Read a JSON file {"run": [[first, last], …], …}; raise TrigemuError for mistakes."""
+        text = text_of(path)
+        try:
+            runs = json.loads(text, object_pairs_hook=lambda pairs: pairs)
+        except (ValueError, RecursionError) as error:
+            raise TrigemuError(f"{path}: it is not JSON: {error}; {_EXPECTED}") from None
+        if not isinstance(runs, list) or not all(isinstance(pair, tuple) for pair in runs):
+            raise TrigemuError(f"{path}: {_EXPECTED}")
+        spans: list[tuple[int, int]] = []
+        for name, ranges in runs:
+            line = text.count("\n", 0, text.find(f'"{name}"')) + 1
+            if sum(name == other for other, _ in runs) > 1:
+                raise TrigemuError(f"{path}:{line}: run {quoted(name)} is there twice: join its ranges")
+            if not (name.isdecimal() and int(name) <= _MOST and isinstance(ranges, list)):
+                raise TrigemuError(f"{path}:{line}: run {quoted(name)}: {_EXPECTED}")
+            for pair in ranges:
+                good = isinstance(pair, list) and len(pair) == 2 and all(type(n) is int for n in pair)
+                if not good or not 0 < pair[0] <= pair[1] <= _MOST:
+                    raise TrigemuError(
+                        f"{path}:{line}: run {name}: {excerpt(json.dumps(pair))} is no range of sections: "
+                        f"expected [first, last], integers from 1, the first not above the last"
+                    )
+                spans.append((int(name) << 32 | pair[0], int(name) << 32 | pair[1]))
+        if not spans:
+            raise TrigemuError(f"{path}: it certifies no section: {_EXPECTED}")
+        joined = [min(spans)]
+        for first, last in sorted(spans):
+            if first > joined[-1][1]:
+                joined.append((first, last))
+            else:
+                joined[-1] = joined[-1][0], max(joined[-1][1], last)
+        return cls(*(np.array(ends, np.int64) for ends in zip(*joined, strict=True)))
+
+
+_EXPECTED = 'expected {"RUN": [[first section, last section], …], …}'
+
+
+@dataclass(frozen=True)
+class Sections:
+    """A table of sections, in the order of run, then section.
+
+    Attributes
+    ----------
+    run, section : int64[k]
+        The run and number of each section.
+    live_s : float64[k]
+        Its live time in s; NaN if the table does not say it.
+    luminosity : float64[k]
+        Its recorded luminosity in pb⁻¹; NaN if the table does not say it.
+    pileup : float64[k]
+        Its mean number of interactions per crossing; NaN if the table does not say it.
+    """
+
+    run: IntArray
+    section: IntArray
+    live_s: FloatArray
+    luminosity: FloatArray
+    pileup: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.run)
+
+    @property
+    def keys(self) -> IntArray:
+        """One number for each section, ascending, int64[k]."""
+        return keys_of(self.run, self.section)
+
+    def index(self, run: Array, section: Array) -> IntArray:
+        """Return the row of the section of each event, int64[n]; −1: it is not in the table."""
+        keys = self.keys
+
+        def rows(of_events: IntArray) -> IntArray:
+            places = np.searchsorted(keys, of_events)
+            return np.where(np.append(keys, -1)[places] == of_events, places, -1)
+
+        found: IntArray = _of_each(run, section, rows)
+        return found
+
+    @classmethod
+    def read(cls, path: Path) -> Sections:
+        """Read a CSV file: of brilcalc (lumi --byls --output-style csv), or with columns run, section, and
+        any of live_s, luminosity (in /pb, or luminosity(/fb) and the like) and pileup. Raises TrigemuError
+        for mistakes."""
+        lines = enumerate(text_of(path).splitlines(), 1)
+        names, factor = _heading(path, lines)
+        values: dict[tuple[int, int], tuple[float, ...]] = {}
+        for line, text in lines:
+            if not text.strip() or text.startswith("#"):
+                continue
+            where, row = f"{path}:{line}", text.split(",")
+            if len(row) != len(names):
+                raise TrigemuError(f"{where}: {len(row)} fields, its heading has {len(names)}")
+            cells = {name: cell.partition(":")[0].strip() for name, cell in zip(names, row, strict=True)}
+            numbers = {name: _number(where, name, cells[name]) for name in _COLUMNS if name in cells}
+            run, section = numbers["run"], numbers["section"]
+            if not (run.is_integer() and section.is_integer() and max(run, section) <= _MOST):
+                raise TrigemuError(f"{where}: run {run:g}, section {section:g}: expected integers")
+            if (key := (int(run), int(section))) in values:
+                raise TrigemuError(f"{where}: section {key[1]} of run {key[0]} is there twice: leave one out")
+            live, delivered = numbers.get("live_s", np.nan), numbers.get("delivered", np.nan)
+            recorded = numbers.get("luminosity", np.nan)
+            if recorded > delivered * (1 + 1e-6):
+                raise TrigemuError(f"{where}: recorded {recorded:g} is more than delivered {delivered:g}")
+            if "live_s" not in numbers and "delivered" in numbers:
+                live = SECTION_S * recorded / delivered if delivered else 0.0
+            values[key] = live, recorded * factor, numbers.get("pileup", np.nan)
+        if not values:
+            raise TrigemuError(f"{path}: it has no sections")
+        keys = sorted(values)
+        run_section = np.array(keys, np.int64).T
+        return cls(*run_section, *np.array([values[key] for key in keys], np.float64).T)
+
+
+def _heading(path: Path, lines: Iterable[tuple[int, str]]) -> tuple[list[str], float]:
+    """Return the names of the columns, and the unit of the luminosity in pb⁻¹."""
+    for line, text in lines:
+        fields = [
+            match for part in text.lstrip("# ").split(",") if (match := _HEADING.fullmatch(part.strip()))
+        ]
+        if not fields or fields[0][1] not in _COLUMNS["run"]:
+            if text.strip() and not text.startswith("#"):
+                break
+            continue
+        names = [next((n for n, of in _COLUMNS.items() if m[1] in of), m[1]) for m in fields]
+        units = {m[2] for m, name in zip(fields, names, strict=True) if name in ("luminosity", "delivered")}
+        unit = next(iter(units - {None}), "/pb")
+        if len(units) > 1 or unit not in _UNITS:
+            raise TrigemuError(
+                f"{path}:{line}: luminosity in {' and '.join(map(str, units))}: expected one of "
+                f"{', '.join(_UNITS)}, the luminosity of a section (brilcalc lumi --byls -u /pb)"
+            )
+        if "section" in names:
+            return names, _UNITS[unit]
+    raise TrigemuError(
+        f"{path}: it has no heading: expected columns run, section, live_s, luminosity, pileup, or a table "
+        f"of brilcalc lumi --byls --output-style csv"
+    )
+
+
+def _number(where: str, name: str, text: str) -> float:
+    """Return a number of a table that is not negative."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not 0 <= value < np.inf:
+        raise TrigemuError(f"{where}: {name} = {quoted(text)}: expected a number of at least 0")
+    return value
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file that a catalogue names."""
+    try:
+        return read_bounded(path).decode()
+    except OSError as error:
+        raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise TrigemuError(f"{path}: it is not text in UTF-8") from None
