@@ -24,7 +24,7 @@ from trigemu.cli.console import say
 #: Heading → commands, in their order. Commands of other plugins have a heading of their own.
 GROUPS = {
     "Everyday": ("run", "compare", "bench", "report", "explore", "samples", "check-menu"),
-    "Studies": ("scan", "rates-vs", "efficiency", "live", "fill", "optimise", "gate"),
+    "Studies": ("scan", "rates-vs", "rates-vs section", "efficiency", "live", "fill", "optimise", "gate"),
     "Thresholds and events": ("calibrate", "scores", "events"),
     "Anomaly triggers": ("anomaly", "decade", "firmware"),
     "Experiments and samples": ("import", "check-decisions", "generate"),
@@ -73,7 +73,11 @@ class PluginGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; the error names one with a similar name."""
+        """Find a command, by its first two words if there is one of that name; the error names one with a
+        similar name."""
+        two = " ".join(args[:2])
+        if len(args) > 1 and args[1].isidentifier() and two in self._candidates():
+            args = [two, *args[2:]]
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:

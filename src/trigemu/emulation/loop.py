@@ -146,13 +146,15 @@ class Emulation:
             f"the menu {requested.name!r} ({requested.path}) is not in the emulation of {names}"
         )
 
-    def counted(self, *numbers: int) -> Counted:
+    def counted(self, *numbers: int, by_bin: bool = False) -> Counted:
         """Select the patterns that the rates of some menus are computed from.
 
         Parameters
         ----------
         *numbers : int
             The positions of the menus in `menus`.
+        by_bin : bool
+            Whether patterns in different bins of the axis stay apart.
 
         Raises
         ------
@@ -171,18 +173,19 @@ class Emulation:
             for t in menu.used
             if t.name in bit_of
         }
+        keys = ("stratum", "bin") if by_bin else ("stratum",)
         if self.half is None or not any(fitted):
-            table = table.onto(read, ("stratum",))
+            table = table.onto(read, keys)
             unseen = np.ones(len(table))
         else:
-            table = table.onto(read, ("half", "stratum"))
+            table = table.onto(read, ("half", *keys))
             unseen = np.where(table.half == self.half, self.scales[table.sample], 0.0)
         scales = Scales(
             unseen,
             max(crossing_scale(menu, self.catalogue) for menu in menus),
             table.stratum if self.catalogue.pileup else None,
         )
-        crossings = self.only is None and self.catalogue.table.convention == "crossing"
+        crossings = self.only is None and not by_bin and self.catalogue.table.convention == "crossing"
         constant = tuple(
             constant_in(menu) - names if crossings else frozenset()
             for menu, names in zip(menus, fitted, strict=True)
