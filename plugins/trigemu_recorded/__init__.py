@@ -8,7 +8,7 @@ import lazy_loader
 
 from trigemu.base.plugins import Plugin
 
-PLUGIN = Plugin()
+PLUGIN = Plugin(tables={"stream": ".streams:Streams"})
 
 # The stub lists the exported names; each is imported when it is first used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -51,6 +51,8 @@ class Plugin:
     arithmetic : mapping of str to str
         Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
         `Arithmetic` in `triggers/combination/pairs.py`.
+    tables : mapping of str to str
+        Further tables of menus, by their key: classes derived from `MenuTables` in `menus/menu.py`.
     uses : tuple of str
         The names of other plugins that it imports.
 
@@ -68,6 +70,7 @@ class Plugin:
     commands: Places = field(default_factory=dict)
     sections: Places = field(default_factory=dict)
     arithmetic: Places = field(default_factory=dict)
+    tables: Places = field(default_factory=dict)
     uses: tuple[str, ...] = ()
 
 

@@ -52,6 +52,7 @@ from trigemu.emulation.scaling import (
 )
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
+from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need
@@ -106,6 +107,8 @@ class Emulation:
     warnings : tuple of tuple of str
         For each menu, why triggers fire in no event, and how the background differs from the events that
         models were fitted to, if that was asked for (`with_warnings`).
+    numbers : tuple of Number or None
+        The observables by which its patterns differ as well; None: it was not asked for any.
     """
 
     input_menus: tuple[Menu, ...]
@@ -117,6 +120,7 @@ class Emulation:
     fitted: tuple[frozenset[str], ...]
     only: int | None = None
     warnings: tuple[tuple[str, ...], ...] = ()
+    numbers: tuple[Number, ...] | None = None
 
     def __repr__(self) -> str:
         menus = ", ".join(quoted(menu.name) for menu in self.menus)
@@ -146,13 +150,15 @@ class Emulation:
             f"the menu {requested.name!r} ({requested.path}) is not in the emulation of {names}"
         )
 
-    def counted(self, *numbers: int) -> Counted:
+    def counted(self, *numbers: int, apart: bool = False) -> Counted:
         """Select the patterns that the rates of some menus are computed from.
 
         Parameters
         ----------
         *numbers : int
             The positions of the menus in `menus`.
+        apart : bool
+            Whether to keep patterns apart that differ in an observable of `self.numbers`.
 
         Raises
         ------
@@ -171,6 +177,8 @@ class Emulation:
             for t in menu.used
             if t.name in bit_of
         }
+        if apart:
+            read |= {*range(64 * self.plan.words, 64 * table.words.shape[1])}
         if self.half is None or not any(fitted):
             table = table.onto(read, ("stratum",))
             unseen = np.ones(len(table))
@@ -203,6 +211,7 @@ def emulate(
     catalogue: SamplesLike = None,
     *,
     axis: Axis | None = None,
+    numbers: Iterable[Number] | None = None,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Emulation:
@@ -222,6 +231,8 @@ def emulate(
         `events_from_awkward`). By default the embedded samples.
     axis : Axis, optional
         Bins in which patterns are counted separately.
+    numbers : iterable of Number, optional
+        Observables by which patterns differ as well. The bits of each are one of the last words of a pattern.
     executor : Executor, distributed.Client, Engine or None
         Processes the events: anything with `submit`, as in `concurrent.futures`, or an `Engine` with its own
         settings; None: all cores of this machine.
@@ -259,18 +270,26 @@ def emulate(
     plan.check_background(catalogue)
     half = unseen_half(solved, plan, catalogue)
     count_rejected = counts_rejected(solved, plan, catalogue) or (axis is not None and axis.count_rejected)
+    observables = None if numbers is None else tuple(numbers)
     task = _CountPatterns(
-        half is not None, axis, catalogue.stratum_of, catalogue.with_parents, count_rejected
+        half is not None,
+        axis,
+        observables or (),
+        catalogue.stratum_of,
+        catalogue.with_parents,
+        count_rejected,
     )
-    table = empty_table(plan.words)
+    table = empty_table(plan.words + len(task.numbers))
     parts: list[PatternTable] = []
-    job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
+    needs = {*(axis.needs(plan) if axis else ()), *(need for n in task.numbers for need in n.needs())}
+    job = Job(solved, plan, catalogue, frozenset(needs))
     for part in over_background(job, task, engine, progress):
         parts.append(part)
         if sum(map(len, parts)) > len(table) + 4096:  # merging is expensive while tables grow
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
-    return Emulation(input_menus, solved, catalogue, plan, table, half, fitted_in(solved, plan, catalogue))
+    fitted = fitted_in(solved, plan, catalogue)
+    return Emulation(input_menus, solved, catalogue, plan, table, half, fitted, numbers=observables)
 
 
 @dataclass(frozen=True)
@@ -279,6 +298,7 @@ class _CountPatterns(TableTask):
 
     by_half: bool
     axis: Axis | None
+    numbers: tuple[Number, ...]
     stratum_of: tuple[int, ...]
     with_parents: frozenset[int]
     count_rejected: bool
@@ -290,6 +310,11 @@ class _CountPatterns(TableTask):
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
         work = Workspace(events)
         words = decide(events, plan, work)
+        if self.numbers:
+            values = np.column_stack([number.evaluate(work) for number in self.numbers])
+            if not self.count_rejected:
+                values[~words.any(axis=1)] = 0.0
+            words = np.hstack([words, values.view(np.uint64)])
         core = events.core
         keys = Keys(
             half=half_of(events.parent) if self.by_half else None,
