@@ -8,18 +8,18 @@ a counter of its own, independent of those of other streams and of triggers. Wit
     copies             Σ_k f_k, and Σ_k s_k f_k
     once               f of several streams: the mean of or(∪ S_k) over all outcomes of their counters, where
                        k are those that pass; at the size of the largest copy
-    streams j and k    f_j + f_k − f of both
+    streams j and k    (or(S_j) + or(S_k) − or(S_j ∪ S_k)) / (P_j P_k), at the size of the smaller copy
     trigger t in k     a_t / P_k, and what it adds, (or(S_k) − or(S_k without t)) / P_k
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import combinations
-from typing import Annotated, ClassVar, Literal
+from itertools import chain, combinations, product
+from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -112,15 +112,15 @@ class Streams(MenuTables, frozen=True):
 
 @dataclass(frozen=True)
 class Written:
-    """What is written of a stream, of all streams, or of a trigger in a stream."""
+    """What is written of a stream, of all streams, of events that two streams both write, or of a trigger."""
 
-    kind: Literal["stream", "streams", "both", "trigger"]
-    name: str  #: Stream, trigger; of all streams: `copies`, `once`, `unwritten` (accepted by the menu)
+    kind: str  #: `stream`, `streams`, `both` or `trigger`
+    name: str  #: Of the stream or trigger; of all streams `copies`, `once`, `unwritten` (but accepted)
+    stream: str  #: The stream of a trigger, or the second one of two; else empty
     rate: Rate
-    bandwidth: tuple[float, float] | None = None  #: In MB/s, and its error
-    stream: str = ""  #: That of a trigger, or the second of two that `both` write
-    prescale: float | None = None
-    adds: Rate | None = None  #: The part that no other trigger of the stream writes
+    bandwidth: tuple[float, float]  #: In MB/s, and its error; of two streams that of the smaller copy
+    prescale: float | None = None  #: Of a stream
+    adds: Rate | None = None  #: What the stream would lose without the trigger
     adds_bandwidth: tuple[float, float] | None = None
 
 
@@ -130,7 +130,7 @@ class StreamRates(Shown):
 
     _view: ClassVar[str] = "trigemu_recorded.streams_view:StreamRatesView"
 
-    written: tuple[Written, ...]  #: Of streams, of all streams, of two streams, of triggers
+    written: tuple[Written, ...]  #: Of each stream, of all, of two at a time, of the triggers of each
 
 
 class _Fractions:
@@ -140,51 +140,61 @@ class _Fractions:
         self.streams, self.emulation = streams, emulation
         self.counted = emulation.counted(number, apart=True)
         (self.menu,), (self.bits,) = self.counted.menus, self.counted.bits
+        self.last = list(members_by_level(self.menu).values())[-1]
         self.triggers = [stream.triggers_in(self.menu) for stream in streams]
-        #: bool[t] over the enabled triggers, of each stream and of the last level
+        #: bool[t] over the enabled triggers, of each stream
         self.members: list[BoolArray] = [
             np.array([trigger in triggers for trigger in self.menu.enabled]) for triggers in self.triggers
         ]
-        self.last = list(members_by_level(self.menu).values())[-1]
-        self.pairs = [*combinations(range(len(streams)), 2)]
-        written: list[Hashable] = [*range(len(streams)), "copies", "once"]
-        for k, triggers in enumerate(self.triggers):
-            written += [(k, trigger.name, what) for what in ("all", "adds") for trigger in triggers]
-        self.labels = [MENU, "unwritten", *self.pairs, *((part, w) for part in ("hz", "mb") for w in written)]
+        names, pairs = [stream.name for stream in streams], [*combinations(range(len(streams)), 2)]
+        of_triggers = [("trigger", t.name, names[k]) for k, some in enumerate(self.triggers) for t in some]
+        #: kind, name and stream of each `Written`
+        self.rows = [("stream", name, "") for name in names]
+        self.rows += [("streams", what, "") for what in ("copies", "once", "unwritten")]
+        self.rows += [*(("both", names[j], names[k]) for j, k in pairs), *of_triggers]
+        self.labels = [MENU, *product(("hz", "mb"), self.rows), *product(("adds_hz", "adds_mb"), of_triggers)]
 
     def __call__(self, words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
         """Return float64[m, labels]."""
         accepted, streams = acceptances(words, menus[0], self.bits), range(len(self.streams))
 
         @cache
-        def any_of(*some: int, members: tuple[bool, ...] = (False,) * len(self.last)) -> FloatArray:
-            """Return the probability that any of some streams, or any of `members`, takes a pattern."""
-            if not some:
-                return accepted.either(np.array(members))
-            k, *others = some
-            passes = any_of(*others, members=tuple((self.members[k] | members).tolist()))
-            share = 1.0 / self.streams[k].prescale
-            return (
-                passes if share == 1.0 else share * passes + (1.0 - share) * any_of(*others, members=members)
-            )
+        def taken(*some: int) -> FloatArray:
+            """Return or(S) of the triggers of some streams."""
+            members = [self.members[k] for k in some]
+            return accepted.either(np.any([np.zeros_like(self.last), *members], axis=0))
 
-        each = np.column_stack([any_of(k) for k in streams])
+        @cache
+        def written(*some: int, open_: tuple[int, ...] = ()) -> FloatArray:
+            """Return the probability that any of some streams writes a pattern, or an open one takes it."""
+            if not some:
+                return taken(*open_)
+            k, *others = some
+            passes, share = written(*others, open_=(*open_, k)), 1.0 / self.streams[k].prescale
+            return passes if share == 1.0 else share * passes + (1.0 - share) * written(*others, open_=open_)
+
+        each = np.column_stack([written(k) for k in streams])
         size = np.column_stack([self.size(k, words, each[:, k] > 0.0) for k in streams])
-        menu, once, once_mb = accepted.either(self.last), any_of(*streams), np.zeros(len(words))
+        menu, once, once_mb = accepted.either(self.last), written(*streams), np.zeros(len(words))
         orders, which = np.unique(np.argsort(-size, axis=1, kind="stable"), axis=0, return_inverse=True)
         for number, order in enumerate(orders):
             steps = -np.diff(size[:, order], append=0.0)  # to the next smaller size
-            mb = sum(steps[:, n] * any_of(*sorted(order[: n + 1].tolist())) for n in streams)
-            once_mb += np.where(which.ravel() == number, mb, 0.0)
-        rest = [menu, menu - once, *(any_of(j) + any_of(k) - any_of(j, k) for j, k in self.pairs)]
-        exact = np.where(np.abs(rest) < ROUNDING, 0.0, rest).T
-        hz = [each, each.sum(axis=1)[:, None], once[:, None]]
-        mbs = [each * size, (each * size).sum(axis=1)[:, None], once_mb[:, None]]
+            largest = sum(steps[:, n] * written(*sorted(order[: n + 1].tolist())) for n in streams)
+            once_mb += np.where(which.ravel() == number, largest, 0.0)
+        rest = np.where(menu - once < ROUNDING, 0.0, menu - once)
+        hz, mb = [*each.T, each.sum(axis=1), once, rest], [*(each * size).T]
+        mb += [np.sum(mb, axis=0), once_mb, 0.0 * rest]
+        for j, k in combinations(streams, 2):
+            both = taken(j) + taken(k) - taken(j, k)
+            prescale = self.streams[j].prescale * self.streams[k].prescale
+            hz.append(np.where(both < ROUNDING, 0.0, both) / prescale)
+            mb.append(hz[-1] * np.minimum(size[:, j], size[:, k]))
+        blocks: list[list[Any]] = [[np.transpose(hz)], [np.transpose(mb)], [], []]
         for k, members in enumerate(self.members):
-            for of_triggers in (accepted.accepted, accepted.unique(members)):
-                hz.append(of_triggers[:, np.flatnonzero(members)] / self.streams[k].prescale)
-                mbs.append(sparse.diags_array(size[:, k]) @ hz[-1])
-        return sparse.hstack([sparse.csr_array(part) for part in (exact, *hz, *mbs)], "csr")
+            for first, of_triggers in ((0, accepted.accepted), (2, accepted.unique(members))):
+                blocks[first].append(of_triggers[:, np.flatnonzero(members)] / self.streams[k].prescale)
+                blocks[first + 1].append(sparse.diags_array(size[:, k]) @ blocks[first][-1])
+        return sparse.hstack([*map(sparse.csr_array, (menu[:, None], *chain(*blocks)))], "csr")
 
     def size(self, k: int, words: Words, written: BoolArray) -> FloatArray:
         """Return the size of an event in a stream in MB, float64[m]; 0 where it is not written, bool[m]."""
@@ -209,26 +219,20 @@ class _Fractions:
         sums = Sums(self.emulation.catalogue, self.counted, self.labels, self)
         for rows in self.counted.blocks():
             sums.add(rows, self(self.counted.table.words[rows], self.counted.menus))
-        largest = [
-            sums.could_enter(triggers) / stream.prescale
-            for triggers, stream in zip(self.triggers, self.streams, strict=True)
-        ]
-
-        def both(what: Hashable, hz: float) -> tuple[Rate, tuple[float, float]]:
-            return sums.rate(("hz", what), hz), sums.value(("mb", what))
-
-        written, names = list[Written](), [stream.name for stream in self.streams]
-        for k, stream in enumerate(self.streams):
-            written.append(Written("stream", stream.name, *both(k, largest[k]), prescale=stream.prescale))
-        written += [Written("streams", what, *both(what, max(largest))) for what in ("copies", "once")]
-        whole = [members for s, members in zip(self.streams, self.members, strict=True) if s.prescale == 1]
-        if (self.last & ~np.any(whole or [~self.last], axis=0)).any():  # else each event is written
-            written.append(Written("streams", "unwritten", sums.rate("unwritten")))
-        for j, k in self.pairs:
-            rate = sums.rate((j, k), min(largest[j], largest[k]))
-            written.append(Written("both", names[j], rate, stream=names[k]))
-        for k, triggers in enumerate(self.triggers):
-            for name in (trigger.name for trigger in triggers):
-                everything, adds = (both((k, name, what), largest[k]) for what in ("all", "adds"))
-                written.append(Written("trigger", name, *everything, names[k], None, *adds))
+        each = [*zip(self.streams, self.triggers, strict=True)]
+        largest = {s.name: sums.could_enter(triggers) / s.prescale for s, triggers in each}
+        always = {t.name for s, triggers in each if s.prescale == 1 for t in triggers}
+        accepted = {t.name for t, is_last in zip(self.menu.enabled, self.last, strict=True) if is_last}
+        written = []
+        for row in self.rows:
+            kind, name, stream = row
+            if name == "unwritten" and accepted <= always:
+                continue
+            limit = largest.get(stream or name)
+            both = sums.rate(("hz", row), limit), sums.value(("mb", row))
+            adds: tuple[Any, ...] = ()
+            if kind == "trigger":
+                adds = sums.rate(("adds_hz", row), limit), sums.value(("adds_mb", row))
+            prescale = {s.name: s.prescale for s in self.streams}[name] if kind == "stream" else None
+            written.append(Written(kind, name, stream, *both, prescale, *adds))
         return StreamRates(tuple(written))

@@ -41,7 +41,8 @@ COLUMNS = (
 _NOTES = (
     "Streams have prescale counters of their own. copies: an event counts in each stream that writes it; "
     "once: with its largest copy only; unwritten: the menu accepts it, but no stream writes it.",
-    "adds: what the stream would lose without the trigger.",
+    "Bandwidth of what two streams both write: of the smaller copies. adds: what the stream would lose "
+    "without the trigger.",
 )
 
 
@@ -53,7 +54,7 @@ class StreamRatesView(View[StreamRates]):
         """The streams, what two of them write, and their triggers."""
         common = ("name", "total", "bandwidth")
         streams = _table(result, {"prescale", "event_size_kb", "events", *common}, "stream", "streams")
-        pairs = _table(result, {"stream", "name", "total"}, "both", stream="and", total="both write")
+        pairs = _table(result, {"stream", *common}, "both", stream="and", total="both write")
         triggers = _table(result, {"stream", "adds_bandwidth", *common}, "trigger", name="trigger")
         return Page(stacked(table for table in (streams, pairs, triggers) if table.rows), _NOTES)
 
@@ -65,7 +66,7 @@ def _row(written: Written) -> dict[str, Any]:
     row = vars(written) | {"total": written.rate, "events": written.rate}
     for name in ("bandwidth", "adds_bandwidth"):
         row |= dict(zip((f"{name}_mb_s", f"{name}_mb_s_error"), row[name] or (None, None), strict=True))
-    if written.kind == "stream" and written.bandwidth and written.rate.hz:
+    if written.kind == "stream" and written.rate.hz:
         row["event_size_kb"] = 1000 * written.bandwidth[0] / written.rate.hz
     return row
 

@@ -211,7 +211,7 @@ def emulate(
     catalogue: SamplesLike = None,
     *,
     axis: Axis | None = None,
-    numbers: Iterable[Number] | None = None,
+    numbers: tuple[Number, ...] | None = None,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Emulation:
@@ -231,7 +231,7 @@ def emulate(
         `events_from_awkward`). By default the embedded samples.
     axis : Axis, optional
         Bins in which patterns are counted separately.
-    numbers : iterable of Number, optional
+    numbers : tuple of Number, optional
         Observables by which patterns differ as well. The bits of each are one of the last words of a pattern.
     executor : Executor, distributed.Client, Engine or None
         Processes the events: anything with `submit`, as in `concurrent.futures`, or an `Engine` with its own
@@ -270,14 +270,8 @@ def emulate(
     plan.check_background(catalogue)
     half = unseen_half(solved, plan, catalogue)
     count_rejected = counts_rejected(solved, plan, catalogue) or (axis is not None and axis.count_rejected)
-    observables = None if numbers is None else tuple(numbers)
     task = _CountPatterns(
-        half is not None,
-        axis,
-        observables or (),
-        catalogue.stratum_of,
-        catalogue.with_parents,
-        count_rejected,
+        half is not None, axis, numbers or (), catalogue.stratum_of, catalogue.with_parents, count_rejected
     )
     table = empty_table(plan.words + len(task.numbers))
     parts: list[PatternTable] = []
@@ -289,7 +283,7 @@ def emulate(
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
     fitted = fitted_in(solved, plan, catalogue)
-    return Emulation(input_menus, solved, catalogue, plan, table, half, fitted, numbers=observables)
+    return Emulation(input_menus, solved, catalogue, plan, table, half, fitted, numbers=numbers)
 
 
 @dataclass(frozen=True)
