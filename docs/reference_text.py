@@ -46,6 +46,7 @@ _TOP = {
     "ObjectTable": "[objects.NAME]",
     "SumTable": "[sums.NAME]",
     "HardwareScale": "[integer.NAME]",
+    "Stream": "[[stream]]",
 }
 #: The subpackages of what users call, in the order of the flow.
 _ROOMS = ("samples", "menus", "emulation", "rates", "studies", "support")

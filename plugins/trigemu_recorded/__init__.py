@@ -9,6 +9,7 @@ import lazy_loader
 from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
+    tables={"stream": ".streams:Streams"},
     weightings={"recorded": ".recorded:recorded"},
 )
 

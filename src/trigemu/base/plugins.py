@@ -55,6 +55,8 @@ class Plugin:
     weightings : mapping of str to str
         Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
         that make a `Weighting` (`samples/sample.py`).
+    tables : mapping of str to str
+        Further tables of menus, by their key: classes derived from `MenuTables` in `menus/menu.py`.
     uses : tuple of str
         The names of other plugins that it imports.
 
@@ -73,6 +75,7 @@ class Plugin:
     sections: Places = field(default_factory=dict)
     arithmetic: Places = field(default_factory=dict)
     weightings: Places = field(default_factory=dict)
+    tables: Places = field(default_factory=dict)
     uses: tuple[str, ...] = ()
 
 

@@ -17,7 +17,7 @@ from trigemu.base.toml import Document, load_toml
 from trigemu.base.toml_schema import kind_of
 from trigemu.cli import options
 from trigemu.cli.console import say
-from trigemu.emulation.plan import Plan
+from trigemu.emulation.plan import Plan, numbers_of
 from trigemu.emulation.sample_warnings import warnings_of_first
 from trigemu.menus.menu import Menu
 from trigemu.menus.schema import menu_schema
@@ -79,6 +79,7 @@ def _checked(file: Path, samples: Catalogue | None, folders: Iterable[Path]) -> 
     plan = trigemu.make_plan([menu])
     if samples and (lacking := list(plan.problems(samples.samples))):
         raise trigemu.api.SampleError(listed(lacking))
+    numbers_of([menu], samples.background if samples else ())
     on_samples: tuple[str, ...] = ()
     if samples and len(menu.used) <= _MOST_TRIGGERS:
         on_samples = tuple(warnings_of_first(menu, samples, _TRIED))

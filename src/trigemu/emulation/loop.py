@@ -52,6 +52,7 @@ from trigemu.emulation.scaling import (
 )
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
+from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need
@@ -106,6 +107,8 @@ class Emulation:
     warnings : tuple of tuple of str
         For each menu, why triggers fire in no event, and how the background differs from the events that
         models were fitted to, if that was asked for (`with_warnings`).
+    numbers : tuple of Number or None
+        The observables by which its patterns differ as well; None: it was not asked for any.
     """
 
     input_menus: tuple[Menu, ...]
@@ -117,6 +120,7 @@ class Emulation:
     fitted: tuple[frozenset[str], ...]
     only: int | None = None
     warnings: tuple[tuple[str, ...], ...] = ()
+    numbers: tuple[Number, ...] | None = None
 
     def __repr__(self) -> str:
         menus = ", ".join(quoted(menu.name) for menu in self.menus)
@@ -146,7 +150,7 @@ class Emulation:
             f"the menu {requested.name!r} ({requested.path}) is not in the emulation of {names}"
         )
 
-    def counted(self, *numbers: int, by_bin: bool = False) -> Counted:
+    def counted(self, *numbers: int, by_bin: bool = False, apart: bool = False) -> Counted:
         """Select the patterns that the rates of some menus are computed from.
 
         Parameters
@@ -155,6 +159,8 @@ class Emulation:
             The positions of the menus in `menus`.
         by_bin : bool
             Whether patterns in different bins of the axis stay apart.
+        apart : bool
+            Whether to keep patterns apart that differ in an observable of `self.numbers`.
 
         Raises
         ------
@@ -174,6 +180,8 @@ class Emulation:
             if t.name in bit_of
         }
         keys = ("stratum", "bin") if by_bin else ("stratum",)
+        if apart:
+            read |= {*range(64 * self.plan.words, 64 * table.words.shape[1])}
         if self.half is None or not any(fitted):
             table = table.onto(read, keys)
             unseen = np.ones(len(table))
@@ -206,6 +214,7 @@ def emulate(
     catalogue: SamplesLike = None,
     *,
     axis: Axis | None = None,
+    numbers: tuple[Number, ...] | None = None,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Emulation:
@@ -225,6 +234,8 @@ def emulate(
         `events_from_awkward`). By default the embedded samples.
     axis : Axis, optional
         Bins in which patterns are counted separately.
+    numbers : tuple of Number, optional
+        Observables by which patterns differ as well. The bits of each are one of the last words of a pattern.
     executor : Executor, distributed.Client, Engine or None
         Processes the events: anything with `submit`, as in `concurrent.futures`, or an `Engine` with its own
         settings; None: all cores of this machine.
@@ -263,17 +274,19 @@ def emulate(
     half = unseen_half(solved, plan, catalogue)
     count_rejected = counts_rejected(solved, plan, catalogue) or (axis is not None and axis.count_rejected)
     task = _CountPatterns(
-        half is not None, axis, catalogue.stratum_of, catalogue.with_parents, count_rejected
+        half is not None, axis, numbers or (), catalogue.stratum_of, catalogue.with_parents, count_rejected
     )
-    table = empty_table(plan.words)
+    table = empty_table(plan.words + len(task.numbers))
     parts: list[PatternTable] = []
-    job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
+    needs = {*(axis.needs(plan) if axis else ()), *(need for n in task.numbers for need in n.needs())}
+    job = Job(solved, plan, catalogue, frozenset(needs))
     for part in over_background(job, task, engine, progress):
         parts.append(part)
         if sum(map(len, parts)) > len(table) + 4096:  # merging is expensive while tables grow
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
-    return Emulation(input_menus, solved, catalogue, plan, table, half, fitted_in(solved, plan, catalogue))
+    fitted = fitted_in(solved, plan, catalogue)
+    return Emulation(input_menus, solved, catalogue, plan, table, half, fitted, numbers=numbers)
 
 
 @dataclass(frozen=True)
@@ -282,6 +295,7 @@ class _CountPatterns(TableTask):
 
     by_half: bool
     axis: Axis | None
+    numbers: tuple[Number, ...]
     stratum_of: tuple[int, ...]
     with_parents: frozenset[int]
     count_rejected: bool
@@ -293,6 +307,11 @@ class _CountPatterns(TableTask):
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
         work = Workspace(events)
         words = decide(events, plan, work)
+        if self.numbers:
+            values = np.column_stack([number.evaluate(work) for number in self.numbers])
+            if not self.count_rejected:
+                values[~words.any(axis=1)] = 0.0
+            words = np.hstack([words, values.view(np.uint64)])
         core = events.core
         keys = Keys(
             half=half_of(events.parent) if self.by_half else None,

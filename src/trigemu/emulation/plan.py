@@ -28,10 +28,10 @@ from trigemu.base.errors import (
     wrong_type,
 )
 from trigemu.base.plugins import place_of, place_of_method, reason_of
-from trigemu.menus.menu import Trigger
+from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.menus.warnings import lost_prescales, signed_differences
-from trigemu.observables.expressions import Condition
+from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need, decision_in, first_nan
@@ -215,6 +215,15 @@ def check_needs(samples: Iterable[Sample], needs: Iterable[Need], reason: str) -
     pairs = product(samples, sorted(needs))
     if problems := dict.fromkeys(filter(None, (lacks(sample, need) for sample, need in pairs))):
         raise SampleError("\n".join(f"{problem}, which {reason}" for problem in problems))
+
+
+def numbers_of(menus: Iterable[Menu], samples: Iterable[Sample]) -> tuple[Number, ...]:
+    """Return the observables that further tables of menus need of each event; raise SampleError if a sample
+    lacks one."""
+    numbers = {n: what for menu in menus for table in menu.tables for n, what in table.numbers(menu).items()}
+    for number, what in numbers.items():
+        check_needs(samples, number.needs(), f"{what} needs")
+    return tuple(numbers)
 
 
 def lacking_objects(objects: Iterable[str]) -> str:

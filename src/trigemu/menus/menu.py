@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from trigemu.base.errors import TrigemuError, few_of, in_brackets, nearest, printable, quoted
 from trigemu.base.plugins import FoundPlugin
+from trigemu.base.shown import Shown
+from trigemu.base.toml import Document, TomlTable
+from trigemu.observables.expressions import Number
 from trigemu.observables.selections import Scope
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
 from trigemu.triggers.logic import Expression
@@ -157,6 +160,24 @@ class LeftOut:
     missing: str
 
 
+class MenuTables(TomlTable, frozen=True):
+    """Base class of further tables of menus, which a plugin reads. A subclass has a field for each, such as
+    `stream: tuple[Stream, ...]` for [[stream]]."""
+
+    def check(self, document: Document, menu: Menu) -> None:
+        """Record in a `document` the mistakes that depend on the rest of its `menu`; by default none."""
+
+    def numbers(self, menu: Menu) -> Mapping[Number, str]:
+        """Return the observables that the result needs of each event, each with what needs it, such as
+        "stream 'Main'"; by default none."""
+        return {}
+
+    def result(self, emulation: Any, number: int) -> Shown:
+        """Return what is shown below the rates of the menu with this `number` of an `Emulation`, which has
+        counted events with different `numbers` apart (`emulate`)."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, repr=False)
 class Menu:
     """A trigger menu, read from a file.
@@ -185,6 +206,8 @@ class Menu:
         The trigger levels in the order in which they decide; empty if there is only one.
     left_out : tuple of LeftOut
         Triggers of the file that are left out because samples cannot feed them (`fed_menu`).
+    tables : tuple of MenuTables
+        Its further tables, which plugins read.
     """
 
     name: str
@@ -198,6 +221,7 @@ class Menu:
     columns: PrescaleColumns = PrescaleColumns()
     levels: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    tables: tuple[MenuTables, ...] = ()
 
     def __repr__(self) -> str:
         return in_brackets(self, f"{quoted(self.name)}: {len(self.triggers)} triggers")

@@ -25,7 +25,7 @@ from trigemu.base.errors import (
     wrong_type,
 )
 from trigemu.base.files import is_folder, is_there
-from trigemu.base.plugin_search import Folders, find, search_path
+from trigemu.base.plugin_search import Folders, find, providers, search_path
 from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, fields_of, load_toml, read_table
 from trigemu.base.toml_schema import KINDS, refuse_other_kinds
 from trigemu.menus.checks import (
@@ -230,7 +230,10 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     document = load_toml(Path(path))
     refuse_other_kinds(document, "trigger")
     check_format(document)
-    meant = [_unknown(document, key) for key in document.data if key not in _TABLES]
+    further = providers("tables", None) if document.data.keys() - _TABLES else {}
+    meant = [
+        _unknown(document, key, further) for key in document.data if key not in _TABLES and key not in further
+    ]
     table = document.data.get("menu", {})
     menu_table = read_table(document, table, MenuTable, ("menu",), "[menu]")
     head = menu_table or MenuTable(plugins=_plugin_names(table))
@@ -242,11 +245,15 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     order = order_of(document, triggers)
     levels, columns = (menu_table.levels, menu_table.prescale_columns) if menu_table else (None, ())
     check_relations(document, triggers, set(by_name), levels, columns)
-    document.finish()
-    return Menu(
+    plugins = {key: plugin.found() for key, plugin in further.items() if document.data.get(key)}
+    tables = [
+        read_table(document, {key: document.data[key]}, plugin.part("tables", key), (), "")
+        for key, plugin in plugins.items()
+    ]
+    menu = Menu(
         name=head.name or printable(Path(path).stem),
         crossing_rate_hz=head.crossing_rate_hz,
-        plugins=kinds.used,
+        plugins=tuple(dict.fromkeys((*kinds.used, *plugins.values()))),
         scope=scope,
         triggers=triggers,
         order=order,
@@ -259,20 +266,26 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
             luminosity_cm2s=head.column_luminosity_cm2s,
         ),
         levels=head.levels,
+        tables=tuple(filter(None, tables)),
     )
+    for further_table in menu.tables:
+        further_table.check(document, menu)
+    document.finish()
+    return menu
 
 
-def _unknown(document: Document, key: str) -> str | None:
+def _unknown(document: Document, key: str, further: Iterable[str]) -> str | None:
     """Report a table that menus do not have; return the one that it is a misspelling of, if any."""
     value, name = document.data[key], excerpt(key)
     written = f"table [{name}]" if isinstance(value, dict) else f"key {name!r}"
     if isinstance(value, list) and all(isinstance(table, dict) for table in value):
         written = f"table [[{name}]]"
-    meant = next(iter(get_close_matches(name.lower(), _TABLES, 1)), None)
-    hint = f"; did you mean {_TABLES[meant]}?" if meant else ""
+    tables = _TABLES | {further_name: f"[[{further_name}]]" for further_name in further}
+    meant = next(iter(get_close_matches(name.lower(), tables, 1)), None)
+    hint = f"; did you mean {tables[meant]}?" if meant else ""
     if other := next((text for kind, text in KINDS.items() if key in (kind, f"{kind}s") and not meant), None):
         hint = f"; {other[0]} is a file of its own: {other[1]}"
-    document.problem((key,), "", f"unknown {written}{hint} (a menu has {', '.join(_TABLES.values())})")
+    document.problem((key,), "", f"unknown {written}{hint} (a menu has {', '.join(tables.values())})")
     return meant
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from trigemu.base.plugin_search import Folders, find
+from trigemu.base.plugin_search import Folders, find, providers
 from trigemu.base.toml_schema import schemas
 from trigemu.menus.read import MenuTable, TriggerTable
 from trigemu.observables.hardware_scales import Digits, HardwareScale
@@ -41,8 +41,10 @@ def menu_schema(plugin_names: Iterable[str] = (), plugin_path: Folders = None) -
     kinds = Kinds()
     for name in plugin_names:
         kinds.add(find(name, plugin_path))
+    further = {key: plugin.part("tables", key) for key, plugin in providers("tables", None).items()}
     tables = (MenuTable, ObjectTable, SumTable, HardwareScale, Digits, TriggerTable, *kinds.values())
-    names, definitions = schemas(tables)
+    names, definitions = schemas((*tables, *further.values()))
+    further_keys = {key: definitions.pop(names[s])["properties"][key] for key, s in further.items()}
     common = definitions[names[TriggerTable]]
     own_tables = {kind: definitions[names[struct]] for kind, struct in kinds.items()}
     for struct in (TriggerTable, *kinds.values()):
@@ -76,7 +78,8 @@ def menu_schema(plugin_names: Iterable[str] = (), plugin_path: Folders = None) -
             "sums": _named("SumTable"),
             "integer": _named("HardwareScale") | {"properties": {"digits": digits}},
             "trigger": {"type": "array", "minItems": 1, "items": {"oneOf": variants}},
-        },
+        }
+        | further_keys,
         "required": ["trigger"],
         "additionalProperties": False,
         "$defs": definitions,

@@ -4,7 +4,7 @@ no event by chance."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -16,16 +16,17 @@ from scipy import sparse
 from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, wrong_type
 from trigemu.base.mapping import engine_of
-from trigemu.counting.acceptance import Acceptance, acceptances
+from trigemu.counting.acceptance import acceptances
 from trigemu.counting.pairs import PairSums
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions, labels_of
+from trigemu.counting.quantities import MENU, QUANTITIES, Fractions, Label, fractions, labels_of
 from trigemu.counting.sums import ROUNDING, RateSums
 from trigemu.emulation.budgets import ties
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.plan import numbers_of
 from trigemu.emulation.sample_warnings import with_warnings
-from trigemu.emulation.scaling import Counted
+from trigemu.emulation.scaling import Counted, FractionsOf
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_column, chosen_columns
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
@@ -95,12 +96,18 @@ _SAME = 1e-9
 
 
 class Sums:
-    """Running sums over blocks of patterns, for all rates of one menu."""
+    """Running sums over blocks of patterns, for all rates of one menu, or others with `labels` of their own.
 
-    def __init__(self, catalogue: Catalogue, counted: Counted) -> None:
+    fractions_of: the fractions in the order of the labels, of which `MENU` is one of the first part.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, counted: Counted, labels: Iterable[Hashable], fractions_of: FractionsOf
+    ) -> None:
         (self._menu,), (self._fitted,) = counted.menus, counted.fitted
         self._catalogue, self._counted, self._table = catalogue, counted, counted.table
-        self._column = {label: column for column, label in enumerate(labels_of(self._menu))}
+        self._column = {label: column for column, label in enumerate(labels)}
+        self._of = fractions_of
         n = len(self._column)
         scales = counted.scales
         constant = counted.constant_part(self._of)
@@ -115,21 +122,16 @@ class Sums:
         # the largest weight that an event could have had: in rates of all events, and of fitted triggers
         self._largest = float(heaviest.max(initial=0.0)), float(of_fitted.max(initial=0.0))
 
-    def add(self, rows: slice, acceptance: Acceptance) -> None:
-        accepted = fractions(self._menu, acceptance)
+    def add(self, rows: slice, *parts: sparse.csr_array) -> None:
+        """Add the fractions of the entries in `rows`, side by side."""
         first = 0
-        for part in accepted.parts:
+        for part in parts:
             self._may_have_events[first + part.indices[part.data != 0.0]] = True
             first += part.shape[1]
-        parts = accepted.parts
         if self._counted.touched.any():
-            parts = (self._counted.with_unseen_half(rows, accepted.matrix, self._of),)
+            parts = (self._counted.with_unseen_half(rows, sparse.hstack(parts, "csr"), self._of),)
         self._sums.add(rows, *parts)
         self._menu_fraction[rows] += parts[0][:, [self._column[MENU]]].toarray().ravel()
-
-    def _of(self, words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
-        (menu,), (bits,) = menus, self._counted.bits
-        return fractions(menu, acceptances(words, menu, bits)).matrix
 
     def triggers(self) -> tuple[TriggerRates, ...]:
         return tuple(map(self._trigger, self._menu.enabled))
@@ -185,15 +187,19 @@ class Sums:
             square = 0.0
         return float(ratio), float(np.sqrt(square) / hz[k])
 
-    def rate(self, label: Label, largest: float | None = None) -> Rate:
+    def value(self, label: Hashable) -> tuple[float, float]:
+        """Return the sum of a label and its error."""
+        hz, variance = (float(values[self._column[label]]) for values in self._result)
+        return hz, math.sqrt(variance)
+
+    def rate(self, label: Hashable, largest: float | None = None) -> Rate:
         """Return the rate of a label. largest: the largest weight × acceptance in Hz that an event could have
         had, for the upper limit; by default that of the menu."""
         column = self._column[label]
-        hz, variance = (float(values[column]) for values in self._result)
-        error = float(np.sqrt(variance))
+        hz, error = self.value(label)
         events = int(self._sums.events[:, column].sum()) if self._may_have_events[column] else 0
         if not events:
-            could_enter = self._could_enter(self._menu.enabled) if largest is None else largest
+            could_enter = self.could_enter(self._menu.enabled) if largest is None else largest
             return Rate(0.0, 0.0, 0, 0.0, ZERO_EVENTS_LIMIT * could_enter)
         samples, unseen_hz = self._unseen.of(column, hz, error)
         unseen = tuple(self._catalogue.samples[number].name for number in samples)
@@ -210,16 +216,17 @@ class Sums:
         accepted, scale = self._menu_fraction > ROUNDING, self._counted.scales.everything
         return Unseen(self._table, accepted, scale, len(self._catalogue.samples), self._sums)
 
-    def _could_enter(self, triggers: Iterable[Trigger]) -> float:
+    def could_enter(self, triggers: Iterable[Trigger]) -> float:
         """Return the largest weight × acceptance that an event could have had in the rate of triggers."""
-        return max(self._largest[trigger.name in self._fitted] / trigger.prescale for trigger in triggers)
+        largest = (self._largest[t.name in self._fitted] / t.prescale for t in triggers)
+        return max(largest, default=0.0)
 
     def _rates_of(
         self, what: Literal["trigger", "group"], name: str, triggers: Sequence[Trigger]
     ) -> dict[str, Rate]:
         """Return the rates by quantity. If a trigger accepts events, the largest weight among them bounds the
         weights of its unique events."""
-        could_enter = self._could_enter(triggers)
+        could_enter = self.could_enter(triggers)
         largest = float(self._sums.largest[self._column[Label(what, name, "total")]]) or could_enter
         return {
             quantity.name: self.rate(label, largest if quantity.part_of_total else could_enter)
@@ -276,9 +283,13 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
                 f"events of {catalogue.path} are interactions (convention 'luminosity')"
             )
     counted = emulation.counted(number)
-    sums = Sums(catalogue, counted)
+
+    def accepted(words: Words, menus: tuple[Menu, ...]) -> Fractions:
+        return fractions(menus[0], acceptances(words, menus[0], bits))
+
+    sums = Sums(catalogue, counted, labels_of(menu), lambda words, menus: accepted(words, menus).matrix)
     for rows in counted.blocks():
-        sums.add(rows, acceptances(counted.table.words[rows], menu, bits))
+        sums.add(rows, *accepted(counted.table.words[rows], (menu,)).parts)
     triggers, groups = with_nesting(menu, sums.triggers(), sums.groups())
     slots = emulation.plan.slots  # none where stored scores were emulated again
     engines = {name: slots[bit].compiled.engine for name, bit in bits.items() if bit < len(slots)}
@@ -298,6 +309,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
             *_warnings(menu, catalogue, triggers),
         ),
         engines={name: engine for name, engine in engines.items() if engine},
+        tables=tuple(t.result(emulation, number) for t in menu.tables if emulation.numbers is not None),
     )
 
 
@@ -326,18 +338,20 @@ def emulation_of(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Emulation:
-    """Return an emulation unchanged; emulate menus on samples, as in `emulate`, and explain why triggers fire
-    in no event."""
+    """Return an emulation unchanged; emulate menus on samples, as in `emulate`, with the observables of their
+    further tables, and explain why triggers fire in no event."""
     if isinstance(emulation, Emulation):
         if catalogue is not None:
             raise TrigemuError("the emulation already has samples: give samples with menus only")
         return emulation
     menus, engine = menus_of(emulation), engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
-    return without_bad_files(
-        samples,
-        lambda good: with_warnings(emulate(menus, good, executor=engine, progress=progress), engine),
-    )
+    numbers = numbers_of(menus, samples.background)
+
+    def emulated(good: Catalogue) -> Emulation:
+        return emulate(menus, good, numbers=numbers, executor=engine, progress=progress)
+
+    return without_bad_files(samples, lambda good: with_warnings(emulated(good), engine))
 
 
 def column_rates(

@@ -182,6 +182,8 @@ class MenuRates(Shown, Named[TriggerRates]):
         Warnings to read before using the numbers.
     engines : mapping of str to str
         What evaluated the models of each trigger that has some.
+    tables : tuple of Shown
+        The results of further tables of the menu, such as its streams.
     """
 
     _view: ClassVar[str] = "trigemu.results.rates:MenuRatesView"
@@ -197,6 +199,7 @@ class MenuRates(Shown, Named[TriggerRates]):
     models: Mapping[str, str]
     warnings: tuple[str, ...]
     engines: Mapping[str, str]
+    tables: tuple[Shown, ...] = ()
 
     @property
     def overlap(self) -> FloatArray:

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from trigemu import __version__
+from trigemu.base.shown import view_of
 from trigemu.counting.quantities import LISTED, MEANINGS
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import ColumnRates, MenuRates, Rate, TriggerRates
@@ -152,18 +153,25 @@ class MenuRatesView(View[MenuRates]):
             lost = (row(trigger) for trigger in result.triggers if trigger.lost)
             loss = Column("lost", "rate", f"{result.levels[-1].name} would lose")
             tables.append(Table.of((Column("name", "key", "without"), loss), lost))
-        return Page(stacked(tables), [*texts(notes(result))])
+        further = [view_of(table).page(table) for table in result.tables]
+        parts = [*stacked(tables), *(part for page in further for part in ("", *page.parts))]
+        return Page(parts, [*(note for page in further for note in page.notes), *texts(notes(result))])
 
     def table(self, result: MenuRates) -> Table:
         return Table.of(columns(bool(result.levels)), map(row, result.triggers))
 
     def csv_table(self, result: MenuRates) -> Table:
-        """The triggers and groups, then the levels and the menu, which have fewer numbers."""
+        """The triggers and groups, then the levels and the menu, which have fewer numbers, then what further
+        tables have."""
         wholes = [(level.name, "level", level.rate) for level in result.levels]
         wholes.append((result.menu.name, "menu", result.rate))
         records = [*map(row, (*result.triggers, *result.groups))]
         records += [{"name": name, "kind": kind, "total": rate} for name, kind, rate in wholes]
-        return Table.of(columns(bool(result.levels)), records)
+        tables = [Table.of(columns(bool(result.levels)), records)]
+        tables += [view_of(table).csv_table(table) for table in result.tables]
+        every = {column.name: column for table in reversed(tables) for column in table.columns}
+        heads = dict.fromkeys(column.name for table in tables for column in table.columns)
+        return Table([every[name] for name in heads], [row for table in tables for row in table.rows])
 
     def document(self, result: MenuRates) -> dict[str, Any]:
         menu, catalogue = result.menu, result.catalogue
@@ -196,7 +204,7 @@ class MenuRatesView(View[MenuRates]):
             "warnings": list(result.warnings),
             "engines": dict(result.engines),
             "provenance": provenance(menu, catalogue, result.models),
-        }
+        } | ({"tables": [view_of(table).document(table) for table in result.tables]} if result.tables else {})
 
     def figures(self, result: MenuRates) -> Figures:
         from trigemu.results.figures.rates import of_triggers  # which loads Matplotlib
@@ -331,15 +339,15 @@ class ColumnRatesView(View[ColumnRates]):
         records = (
             _of_column(result, c) | {**line.values} for c, table in tables.items() for line in table.rows
         )
-        return Table.of((*_COLUMN, *columns(bool(_menu(result).levels))), records)
+        return Table.of((*_COLUMN, *next(iter(tables.values())).columns), records)
 
     def document(self, result: ColumnRates) -> dict[str, Any]:
         """Each column is as in `run`, without what all share, and with the triggers that are off in it."""
         documents = {c: MenuRatesView().document(rates) for c, rates in result.items()}
-        keys = ("menu", "triggers", "groups", "overlap", "warnings")
+        keys = ("menu", "triggers", "groups", "overlap", "tables", "warnings")
         each = [
             {"column": c, "point": document["provenance"].pop("point"), "off": _off(result[c].menu, c)}
-            | {key: document[key] for key in keys}
+            | {key: document[key] for key in keys if key in document}
             for c, document in documents.items()
         ]
         first = next(iter(documents.values()))
