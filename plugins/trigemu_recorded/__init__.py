@@ -1,4 +1,4 @@
-"""Recorded data: certified sections of luminosity, weights from prescales, rates along a run, streams, turn-ons.
+"""Recorded data: certified sections, weights from prescales, rates along a run, streams, turn-ons.
 
 in: a `Catalogue` of recorded events, a `Menu`
 out: samples with rates in Hz, results of their own
@@ -8,7 +8,9 @@ import lazy_loader
 
 from trigemu.base.plugins import Plugin
 
-PLUGIN = Plugin()
+PLUGIN = Plugin(
+    commands={"turnon": ".turnon_command:turnon"},
+)
 
 # The stub lists the exported names; each is imported when it is first used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
