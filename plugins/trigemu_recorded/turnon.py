@@ -44,14 +44,14 @@ class Probes:
     leg: int | None = None  #: The number of the leg, from 0, of triggers whose legs differ
     tag: str | None = None  #: The reference trigger, whose first leg tags match; None: all objects are probes
     mass: tuple[float, float] | None = None  #: The mass window of tag and probe in GeV
+    samples: tuple[str, ...] = ()  #: The samples; by default all of the background
+    require: str | None = None  #: The condition on a probe, probe[0], and its event; by default the sample's
 
     def __post_init__(self) -> None:
         if not self.dr > 0:
             raise TrigemuError(f"ΔR {self.dr:g}: expected a number above 0")
         if self.mass and not (self.tag and self.mass[0] < self.mass[1]):
-            raise TrigemuError(
-                f"mass {self.mass}: expected two ascending masses, of a tag (--tag) and a probe"
-            )
+            raise TrigemuError(f"mass {self.mass}: expected two ascending ones, of a tag (--tag) and a probe")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -71,8 +71,6 @@ def matched_turnons(
     probes: Probes,
     edges: Sequence[float],
     catalogue: SamplesLike = None,
-    samples: str | Sequence[str] = (),
-    require: str | None = None,
     *,
     executor: Any = None,
     progress: Progress | None = None,
@@ -84,15 +82,11 @@ def matched_turnons(
     menu : path or Menu
         The menu.
     triggers : str or sequence of str
-        The names of triggers with thresholds on objects.
+        The names of triggers with thresholds on objects; prescales do not count.
     probes : Probes
         What they are measured against.
     edges : sequence of float
         The edges of bins in pT, in GeV.
-    samples : str or sequence of str
-        The names of the samples; by default all of the background.
-    require : str, optional
-        The condition on a probe, probe[0], and its event; by default that of the first sample.
     catalogue, executor, progress
         As in `emulate`.
 
@@ -103,53 +97,49 @@ def matched_turnons(
     """
     edges, names = edges_of("pT", edges), names_of("the triggers", triggers)
     catalogue = samples_of(catalogue, executor=executor)
-    measured = names_of("the samples", samples) or tuple(sample.name for sample in catalogue.background)
+    samples = probes.samples or tuple(sample.name for sample in catalogue.background)
     (menu,) = solve_budgets(menu, catalogue, executor=executor, progress=progress)
     part = menu.part(filter(None, (*names, probes.tag)))
-    part = replace(part, triggers=tuple(replace(trigger, prescale=1.0) for trigger in part.triggers))
-    objects, legs = (
-        menu.scope.object(probes.against),
-        tuple(_leg(part, menu, name, probes.leg) for name in names),
-    )
-    entries = ProbeEntries(objects, probes, legs, _leg(part, menu, probes.tag, 0) if probes.tag else None)
-    check_needs(map(catalogue.sample, measured), entries.needs(), f"turn-ons against {probes.against} need")
+    part = replace(part, triggers=tuple(replace(t, prescale=1.0, enabled=True) for t in part.triggers))
+    legs = tuple(_leg(part, menu, name, probes.leg) for name in names)
+    tag = _leg(part, menu, probes.tag, 0) if probes.tag else None
+    entries = ProbeEntries(menu.scope.object(probes.against), probes, legs, tag)
+    check_needs(map(catalogue.sample, samples), entries.needs(), f"turn-ons against {probes.against} need")
     profile = Profile("probe[0].pt", edges, f"{probes.against} pT", "GeV")
     steps = np.linspace(edges[:-1], edges[1:], STEPS, False, axis=1).ravel().tolist()
     fine = Profile(profile.observable, (*steps, edges[-1]))
     how = {"entries": entries, "executor": executor, "progress": progress}
-    result = efficiencies(part, catalogue, measured, (profile, fine), (), require, names, **how)
+    result = efficiencies(part, catalogue, samples, (profile, fine), (), probes.require, names, **how)
     turnon, narrow = (replace(t, curves=tuple(c for c in t.curves if c.trigger)) for t in result.turnons)
     centres = np.convolve(fine.edges, (0.5, 0.5), "valid")
     fits = (fit_turnon(centres, np.nan_to_num(c.value), narrow.effective_events) for c in narrow.curves)
-    fields = vars(result) | {"turnons": (turnon,)}
-    return MatchedTurnons(**fields, probes=probes, fits=tuple(fits))
+    return MatchedTurnons(**vars(result) | {"turnons": (turnon,)}, probes=probes, fits=tuple(fits))
 
 
-#: A bit of the plan, and the objects that satisfy a leg of the trigger.
+#: The bit of a trigger in the plan, and the objects that satisfy its leg.
 _Leg = tuple[int, ObjectSelection]
 
 
 def _leg(part: Menu, menu: Menu, name: str, number: int | None) -> _Leg:
-    """Return the leg of a trigger in part of a menu; TrigemuError if there is none of that number, or several
-    of which none is chosen."""
-    where, legs = f"{menu.path}: trigger {name!r}", _legs(part)
-    if not menu.trigger(name).enabled:
-        raise TrigemuError(f"{where} is disabled")
-    if not legs.get(name):
-        others = few_of([other for other, of_other in _legs(menu).items() if of_other], 9)
+    """Return the leg of a trigger in part of a menu; `number` is needed if its legs differ."""
+    where, legs = f"{menu.path}: trigger {name!r}", _legs(part).get(name, ())
+    if not legs:
+        others = few_of([other for other, found in _legs(menu).items() if found], 9)
         raise TrigemuError(
             f"{where} has no objects that probes could be matched to: expected a threshold on an object, "
             f"such as jet[0].pt, a combination or a leg_threshold, here {others or 'none'}"
         )
-    bits = make_plan(part).bits[0]
-    if (number is None and len({*legs[name]}) > 1) or (number or 0) >= len(legs[name]):
-        raise TrigemuError(f"{where}: expected one of its legs (--leg), 0 to {len(legs[name]) - 1}")
-    return bits[name], legs[name][number or 0]
+    if (number is None and len({*legs}) > 1) or (number or 0) >= len(legs):
+        raise TrigemuError(f"{where}: expected one of its legs (--leg), 0 to {len(legs) - 1}")
+    return legs[number or 0]
 
 
-def _legs(menu: Menu) -> dict[str, tuple[ObjectSelection, ...]]:
+def _legs(menu: Menu) -> dict[str, list[_Leg]]:
     plan = make_plan(menu)
-    return {name: plan.slots[bit].compiled.leg_objects for name, bit in plan.bits[0].items()}
+    return {
+        name: [(bit, leg) for leg in plan.slots[bit].compiled.leg_objects]
+        for name, bit in plan.bits[0].items()
+    }
 
 
 @dataclass(frozen=True)
@@ -176,9 +166,10 @@ class ProbeEntries:
         words, enters = words[event], np.isin(event, np.arange(len(events))[events.core])
         if self.tag:
             enters &= self._beside(self._passing(work, words, self.tag), event, work)
-        passing = [self._passing(work, words, leg) for leg in self.legs]
-        for (bit, _), passes in zip(self.legs, passing, strict=True):
-            words[~passes, bit // 64] &= ~(np.uint64(1) << np.uint64(bit % 64))
+        for bit, leg in self.legs:
+            words[~self._passing(work, words, (bit, leg)), bit // 64] &= ~(
+                np.uint64(1) << np.uint64(bit % 64)
+            )
         rows, columns = work.rows(self.objects)[enters], events.collections[self.base].columns
         own = {name: work.base_column(self.base, name)[rows] for name in columns}
         entries = events.part(event[enters])

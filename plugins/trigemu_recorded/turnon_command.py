@@ -19,53 +19,36 @@ from .turnon import Probes, matched_turnons
 @click.command()
 @options.menu
 @click.argument("triggers", nargs=-1, required=True, metavar="TRIGGER...")
-@click.option("--bins", required=True, help="Bin edges in pT, in GeV: 0:100:5 or 0,20,50,100.")
-@click.option(
-    "--sample", "samples", multiple=True, help="Sample; repeatable [default: all of the background]."
-)
 @collects(
     Probes,
     "probes",
-    click.option(
-        "--against", required=True, help="Collection of the probes: an object of the MENU, or of the samples."
-    ),
+    click.option("--against", required=True, help="Probes: an object of the MENU, or a collection."),
     click.option("--dr", type=float, default=0.2, show_default=True, help="ΔR of matched objects."),
-    click.option(
-        "--leg", type=click.IntRange(0), help="Number of the leg, from 0, if a trigger's legs differ."
-    ),
-    click.option("--tag", help="Tag and probe: the trigger whose (first) leg the tag fires."),
-    click.option("--mass", type=(float, float), help="Mass window of tag and probe: two numbers in GeV."),
+    click.option("--leg", type=click.IntRange(0), help="Number of the leg, from 0, if legs differ."),
+    click.option("--tag", help="Tag and probe: the trigger whose first leg the tag is matched to."),
+    click.option("--mass", type=(float, float), help="Mass window of tag and probe in GeV: two numbers."),
+    click.option("--sample", "samples", multiple=True, help="Sample; repeatable [default: the background]."),
+    click.option("--require", help="Condition on probe[0] and its event [default: from the catalogue]."),
 )
-@click.option(
-    "--require", help="Condition on a probe, probe[0], and its event [default: from the catalogue]."
-)
+@click.option("--bins", required=True, help="Bin edges in pT in GeV: 0:100:5 or 0,20,50,100.")
 @session
 @options.json_file
 @options.csv_file
 @options.figure
 def turnon(
-    menu: Path,
-    triggers: tuple[str, ...],
-    bins: str,
-    samples: tuple[str, ...],
-    probes: Probes,
-    require: str | None,
-    session: Session,
-    figure: Path | None,
+    menu: Path, triggers: tuple[str, ...], probes: Probes, bins: str, session: Session, figure: Path | None
 ) -> None:
-    """Measure and fit turn-ons of each TRIGGER of a MENU against objects that are matched to its own."""
+    """Measure and fit turn-ons of each TRIGGER of a MENU against other objects, matched to its own."""
     edges = parse_bins(bins)
     (read,) = session.menus(menu)
 
     def read_samples(good: Catalogue) -> list[Sample]:
-        background = good.background if read.budgeted else ()
-        return [*(map(good.sample, samples) if samples else good.background), *background]
+        samples = map(good.sample, probes.samples) if probes.samples else good.background
+        return [*samples, *(good.background if read.budgeted else ())]
 
     result = session.run(
         [read],
-        lambda menus, good, **how: matched_turnons(
-            menus[0], triggers, probes, edges, good, samples, require, **how
-        ),
+        lambda menus, good, **how: matched_turnons(menus[0], triggers, probes, edges, good, **how),
         read_samples,
     )
     if figure:

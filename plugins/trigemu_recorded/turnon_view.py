@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.results.efficiency import EfficienciesView
+from trigemu.results.efficiency import EfficienciesView, turnon_table
 from trigemu.results.numbers import with_error
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import Figures
@@ -27,22 +27,28 @@ class MatchedTurnonsView(EfficienciesView):
     """A row of files is a bin of a curve, or without edges all of its probes."""
 
     def page(self, result: MatchedTurnons) -> Page:  # type: ignore[override]
-        whole, probes = super().page(result), result.probes
-        table = Table((Column("trigger", "key", "trigger"), *_NUMBERS))
-        for curve, fit in zip(result.turnons[0].curves, result.fits, strict=True):
+        whole, probes, (turnon,) = super().page(result), result.probes, result.turnons
+        bins = turnon_table(turnon)
+        shown = (c.headed("probes") if c.name == "events" else c for c in bins.columns if c.name != "menu")
+        fits = Table((Column("trigger", "key", "trigger"), *_NUMBERS))
+        without = []
+        for curve, fit in zip(turnon.curves, result.fits, strict=True):
             texts = dict.fromkeys((column.name for column in _NUMBERS), "–")
             for column, scale in _NUMBERS.items() if fit else ():
                 value, error = (getattr(fit, column.name + end) for end in ("", "_error"))
                 texts[column.name] = with_error(scale * value, scale * error)
-            table.add_record({"trigger": curve.trigger} | texts)
-        mass = " and a mass of {:g} to {:g} GeV".format(*probes.mass) if probes.mass else ""
-        beside = f" beside a tag that is matched to an object of {probes.tag},{mass}" if probes.tag else ""
+            fits.add_record({"trigger": curve.trigger} | texts)
+            without += [] if fit else [str(curve.trigger)]
+        mass = ", and the mass of both is {:g} to {:g} GeV".format(*probes.mass) if probes.mass else ""
+        beside = f" beside a tag, which is matched to an object of {probes.tag}{mass}" if probes.tag else ""
         notes = [
-            f"The events are probes: objects of {probes.against}{beside}.",
+            f"Probes: {probes.against}{beside}.",
             f"A probe passes if the trigger fires and an object of its leg is within ΔR {probes.dr:g}.",
             "The points of the fits are those of 50 % and 95 % of the plateau.",
         ]
-        return Page([*whole.parts, "", table], [*notes, *whole.notes])
+        if without:
+            notes.append(f"No fit of {', '.join(without)}: no rise within the bins, or too few probes in it.")
+        return Page([Table([*shown], bins.rows), "", fits], [*notes, *whole.notes])
 
     def document(self, result: MatchedTurnons) -> dict[str, Any]:  # type: ignore[override]
         names = (str(curve.trigger) for curve in result.turnons[0].curves)
