@@ -11,6 +11,7 @@ from trigemu.base.plugins import Plugin
 PLUGIN = Plugin(
     tables={"stream": ".streams:Streams"},
     weightings={"recorded": ".recorded:recorded"},
+    commands={"turnon": ".turnon_command:turnon"},
 )
 
 # The stub lists the exported names; each is imported when it is first used.

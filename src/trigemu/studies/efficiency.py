@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, wrong_type
 from trigemu.base.shown import Named, WithCorrection, WithHistograms, view_of
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
@@ -26,7 +26,7 @@ from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.selections import Scope
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
+from trigemu.samples.events import Events, Need
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import Sample
 from trigemu.samples.split import half_of
@@ -152,6 +152,25 @@ class Efficiencies(_WithScaleFactors, Named[Turnon]):
         return "curves", turnons
 
 
+class Entries(Protocol):
+    """Entries that are counted in place of events, such as objects; frozen and picklable."""
+
+    @property
+    def name(self) -> str:
+        """The collection that observables and conditions read an entry from, as name[0]."""
+
+    @property
+    def base(self) -> str:
+        """The collection of the sample whose columns that one has."""
+
+    def needs(self) -> Iterable[Need]:
+        """Return the columns of the sample that are read."""
+
+    def __call__(self, work: Workspace, words: Words) -> tuple[Events, Words]:
+        """Return the entries of the events of `work` that count (`Events.core`), each as an event, and their
+        decisions. `words` are those of the events."""
+
+
 def efficiencies(
     menus: MenusLike,
     catalogue: SamplesLike,
@@ -163,6 +182,7 @@ def efficiencies(
     *,
     scope: Scope | None = None,
     apart: bool = False,
+    entries: Entries | None = None,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Efficiencies:
@@ -190,6 +210,8 @@ def efficiencies(
         menu.
     apart : bool
         Whether each sample is measured separately, in the categories in which it has events.
+    entries : Entries, optional
+        What is counted in place of events.
     executor, progress
         As in `emulate`.
 
@@ -223,22 +245,28 @@ def efficiencies(
         catalogue.with_parents,
         tuple(context.condition(category) for category in categories),
         context.condition(require) if require else None,
+        entries=entries,
     )
     plan = make_plan(menus)
+    needs = frozenset(context.needs)
+    if entries:
+        own = ((entries.base if base == entries.name else base, column) for base, column in needs)
+        needs = frozenset(own).union(entries.needs())
     for sample in measured:
         plan.check(sample)
-        check_needs([sample], context.needs, "an observable, a category or the condition of `require` needs")
+        check_needs([sample], needs, "an observable, a category or the condition of `require` needs")
     solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
     with_shifted = with_moved(solved)
     plan = plan if with_shifted == menus else make_plan(with_shifted)
     unseen = unseen_half(solved, plan, catalogue)
     halved = [s for s in measured if s.table.role == "background" and unseen is not None]
     task = replace(task, unseen=unseen, halved=frozenset(sample.number for sample in halved))
-    job = Job(with_shifted, plan, catalogue, frozenset(context.needs))
+    job = Job(with_shifted, plan, catalogue, needs)
     parts_of_samples = over_samples(measured, job, task, executor, progress)
     tables = [complete_table(parts) for parts in zip(*parts_of_samples, strict=True)]
     if not len(tables[0]):
-        raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
+        condition = f" is selected by {require!r}" if require else ""
+        raise SampleError(f"no {entries.name if entries else 'event'} of {', '.join(samples)}{condition}")
     names = tuple(sample.name for sample in measured)
     with_units = (replace(p, unit=p.unit or unit_of_observable(menus[0], p.observable)) for p in profiles)
     return Efficiencies(
@@ -319,10 +347,14 @@ class CountProfiles:
     require: Condition | None = None
     unseen: int | None = None
     halved: frozenset[int] = frozenset()
+    entries: Entries | None = None
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[PatternTable, ...]:
         work = Workspace(events)
         words = decide(events, plan, work)
+        if self.entries:
+            events, words = self.entries(work, words)
+            work = Workspace(events)
         enters = np.zeros(len(events), np.bool_)
         enters[events.core] = True
         if chunk.sample in self.halved:

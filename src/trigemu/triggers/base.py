@@ -218,6 +218,13 @@ class Compiled(ABC):
         to explain why a trigger never fires."""
         return ()
 
+    @property
+    def leg_objects(self) -> tuple[ObjectSelection, ...]:
+        """The objects that satisfy its legs, a selection for each leg; empty if it does not fire on objects,
+        but on a sum or a score of a model. Override it for a kind with legs, so that its turn-on can be
+        measured against other objects, matched to these."""
+        return ()
+
     def sample_check(self) -> SampleCheck | None:
         """Return what compares samples with the events that a model was fitted to; None: nothing. Override it
         for a model whose card describes its training events."""

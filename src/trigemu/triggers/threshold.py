@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
-from trigemu.observables.expressions import Condition, Constant, Junction, Number, Relation
+from trigemu.observables.expressions import Condition, Constant, Element, Junction, Number, Relation
+from trigemu.observables.selections import ObjectSelection
+from trigemu.observables.windows import Window
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 
@@ -55,6 +57,14 @@ class CompiledThreshold(Compiled):
     def condition(self) -> Condition:
         fired = Relation(">", self.observable, Constant(self.threshold))
         return Junction("and", (self.requires, fired)) if self.requires else fired
+
+    @property
+    def leg_objects(self) -> tuple[ObjectSelection, ...]:
+        match self.observable:
+            case Element(selection, _, column):
+                above = (column, Window(above=self.threshold))
+                return (ObjectSelection(selection.base, selection, (above,)),)
+        return ()
 
     def evaluate(self, work: Workspace) -> FloatArray:
         score = self.observable.evaluate(work)

@@ -24,6 +24,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import kernel
 from trigemu.base.toml import Key
+from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Range, Windowed
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, Kind
@@ -180,6 +181,12 @@ class CompiledCombination(Compiled):
     @property
     def margin(self) -> int:
         return max(abs(leg.crossing) for leg in self.legs)
+
+    @property
+    def leg_objects(self) -> tuple[ObjectSelection, ...]:
+        """Those in the crossing of the event: objects of other crossings are not near its own."""
+        legs = (leg for leg in self.legs if not leg.crossing)
+        return tuple(ObjectSelection(leg.objects.base, leg.objects, leg.windows) for leg in legs)
 
     def evaluate(self, work: Workspace) -> BoolArray:
         """Search only events with enough objects for every leg, which are few."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.toml import Key
+from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, Range, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import objects_of
@@ -106,6 +107,10 @@ class CompiledLegThreshold(Compiled):
     @property
     def margin(self) -> int:
         return self.combination.margin
+
+    @property
+    def leg_objects(self) -> tuple[ObjectSelection, ...]:
+        return self.fired_above(self.threshold).leg_objects
 
     def evaluate(self, work: Workspace) -> FloatArray:
         return self.score_above(work, -math.inf)

@@ -1,0 +1,1 @@
+from commands import trigemu as trigemu
