@@ -56,9 +56,9 @@ def keys_of(run: Array, section: Array) -> IntArray:
 
 def _of_each(run: Array, section: Array, lookup: Callable[[IntArray], Any]) -> Any:
     """Look up the key of each event, once for consecutive events of a section."""
-    keys = keys_of(run, section)
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    return np.repeat(lookup(keys[starts]), np.diff(starts, append=len(keys)))
+    changes = (run[1:] != run[:-1]) | (section[1:] != section[:-1])
+    starts = np.flatnonzero(np.append(np.ones(min(len(run), 1), np.bool_), changes))
+    return np.repeat(lookup(keys_of(run[starts], section[starts])), np.diff(starts, append=len(run)))
 
 
 @dataclass(frozen=True)
