@@ -27,6 +27,7 @@ from trigemu.base.errors import SampleError
 from trigemu.base.toml import Document, Key, TomlTable, read_table
 from trigemu.samples.events import Need
 from trigemu.samples.formats.source import Schema
+from trigemu.samples.locations import naming
 from trigemu.samples.normalisation import CM2_PER_PB, CatalogueTable, Positive, hz_per_unit_weight
 from trigemu.samples.sample import Sample, Weighting
 from trigemu_recorded.collecting import CollectedTable, Collecting, read_collecting
@@ -126,7 +127,8 @@ class Recorded(Weighting):
         for file in sample.sources:
             for start in range(0, file.entries, _STEP):
                 read = sample.read_file(file, start, min(start + _STEP, file.entries), ())
-                events = sample.weigh(read)
+                with naming(sample.name, file.path):
+                    events = sample.weigh(read)
                 counted += len(events)
                 total += float(events.weight.sum())
                 seen.update(np.unique(keys_of(*_run_and_section(events.scalars))).tolist())

@@ -186,7 +186,12 @@ BAD = [
         r"columns.csv:4: x,3,c2: expected a run, a section and a column",
     ),
     ("columns.csv", "run,", "fill,", r"columns.csv:1: expected the heading run,section,column"),
-    ("collected.toml", "L1_J35", "L1_J36", "collected.toml: no stored decision 'L1_J36' of its trigger"),
+    (
+        "collected.toml",
+        "L1_J35",
+        "L1_J36",
+        "events.root: collected.toml: no stored decision 'L1_J36' of its trigger",
+    ),
     ("collected.toml", 'name = "J100"', 'seed = "J35"\nname = "J100"', "trigger 'J100' has a seed"),
     (
         "collected.toml",
