@@ -8,9 +8,11 @@ R0 / n      Zero bias: n events count, and each stands for R0 / n of the crossin
             long as it is the same in all sections; it was R0 × T / n.
 p / T       Events that a trigger with the prescale p recorded, in the convention `crossing`. T is the live
             time in s of all sections that count, also of those without events.
-1 / (P T)   Events that any of several triggers recorded, with the probability P: [sample.recorded.collected].
 p × L / ∫L  The same at the luminosity L of the catalogue, in the convention `luminosity`. ∫L is the recorded
             luminosity of all sections that count.
+
+Of events that several triggers recorded, 1 / P takes the place of p, with the probability P that any of them
+accepts the event: [sample.recorded.collected].
 """
 
 from __future__ import annotations
