@@ -27,7 +27,7 @@ from trigemu.samples.formats.nanoaod import NanoAOD
 from trigemu.samples.normalisation import BUNCHES
 
 #: The numbers that an orbit has as a whole.
-_OF_BUNCHES = ("run", "luminosityBlock", "orbitNumber")
+_OF_ORBIT = ("run", "luminosityBlock", "orbitNumber")
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Orbits(NanoAOD):
     def _orbits(self) -> dict[str, IntArray]:
         """The numbers of each orbit; "crossing": that of each entry in the file, counted from its first."""
         stored = int(self._events.num_entries)
-        names = (*_OF_BUNCHES, "bunchCrossing")
+        names = (*_OF_ORBIT, "bunchCrossing")
         columns = {name: self._single(name, self._array(name, 0, stored)).astype(np.int64) for name in names}
         bunch = columns.pop("bunchCrossing")
         begins = np.ones(stored, np.bool_)
@@ -69,10 +69,9 @@ class Orbits(NanoAOD):
     @property
     def sum_of_weights(self) -> float:
         sections = self._file.get("LuminosityBlocks")
-        orbits = (
-            int(sections["nOrbits"].array(library="np").sum()) if sections and "nOrbits" in sections else 0
-        )
-        return float(max(orbits * BUNCHES, self.entries))
+        if sections is None or "nOrbits" not in sections:
+            return float(self.entries)
+        return float(max(int(sections["nOrbits"].array(library="np").sum()) * BUNCHES, self.entries))
 
     @property
     def neighbours(self) -> Literal["line", "orbit"]:
@@ -83,7 +82,7 @@ class Orbits(NanoAOD):
         read = super().read(first, last, needs)
         before = np.searchsorted(row, np.arange(stop - start + 1))  # the entries before each crossing
         orbit, bunch = np.divmod(np.arange(start, stop), BUNCHES)
-        known = {name: self._orbits[name][orbit] for name in _OF_BUNCHES} | {"bunchCrossing": bunch + 1}
+        known = {name: self._orbits[name][orbit] for name in _OF_ORBIT} | {"bunchCrossing": bunch + 1}
         id = (known["run"] << 44 | known["orbitNumber"] << 12 | bunch + 1).astype(np.uint64)
         return ReadEvents(
             weight=np.ones(stop - start),

@@ -165,11 +165,10 @@ class Physlite(RootFile):
                 menu = json.loads(payload)[entries].items()
                 bits.setdefault(key, {}).update((name, (field, int(entry[number]))) for name, entry in menu)
         if not bits and (path := self._static("xTrigDecisionAux", "smk")) in self._events:
-            words = {
-                field: ak.max(ak.num(self._array(self._static("xTrigDecisionAux", field), 0, 1)))
-                for field in _WORDS
-            }
-            unnamed = {f"{field}_{bit}": (field, bit) for field, n in words.items() for bit in range(32 * n)}
+            places = {field: self._static("xTrigDecisionAux", field) for field in _WORDS}
+            words = {field: self._array(p, 0, 1) for field, p in places.items() if p in self._events}
+            n_bits = {field: 32 * int(ak.count(first)) for field, first in words.items()}
+            unnamed = {f"{field}_{bit}": (field, bit) for field, n in n_bits.items() for bit in range(n)}
             bits = dict.fromkeys(np.unique(self._array(path, 0, self.entries)).tolist(), unnamed)
         return tuple(_Menu(key, words) for key, words in bits.items())
 

@@ -1,11 +1,9 @@
 """The menu that collected recorded events, with its prescales in each section.
 
     [sample.recorded.collected]
-    menu = "collected.toml"       # the data have the raw decisions of its triggers
-    prescales = "prescales.csv"   # its columns of prescales, if the menu has none: CSV, or XML of CMS
-    columns = "columns.csv"       # run,section,column: which column each section was taken with
-    branches = "Prescale_{}"      # further prescales in the file, event by event
-    unexplained = "leave out"     # events that none of its triggers took; without it they are an error
+    menu = "collected.toml"
+    prescales = "prescales.csv"
+    columns = "columns.csv"
 
 The decision of a trigger of the kind `stored` is its `decision`; that of another kind its `stored`, or its
 name. `random` triggers accept whatever the event, `coherent` sets share a counter.
@@ -42,7 +40,22 @@ _NAMED = 5
 
 class CollectedTable(TomlTable, frozen=True):
     """[sample.recorded.collected]: the triggers with prescales that collected the events. Paths are relative
-    to the catalogue."""
+    to the catalogue.
+
+    Attributes
+    ----------
+    menu : str
+        The menu with all of them; the files have their raw decisions.
+    prescales : str
+        A file with its columns of prescales, if they are not in the menu: CSV, or XML of the CMS global
+        trigger.
+    columns : str
+        A CSV file with the column of each section, under the heading run,section,column.
+    branches : str
+        The name of branches with further prescales, event by event, with {} for a decision.
+    unexplained : {"refuse", "leave out"}
+        Events that none of the triggers took are an error, or are left out and counted in a warning.
+    """
 
     menu: str
     prescales: str | None = None
@@ -120,7 +133,7 @@ class Collecting:
             raise SampleError(f"{bad.sum()} of {len(bad)} {what}, {where}, {why.format(**files)}")
 
     def _branch(self, decision: str) -> str | None:
-        return self.table.branches and self.table.branches.format(decision)
+        return self.table.branches and self.table.branches.replace("{}", decision)
 
     def _accepts(
         self, columns: Mapping[str, Array], column: IntArray

@@ -1,4 +1,4 @@
-"""The probability that prescaled triggers collect an event, and which triggers those are.
+"""The probability that triggers with prescales collect an event.
 
 An event is collected if any trigger accepts it: trigger t, with raw decision d_t and prescale PS_t, accepts
 with probability a_t = d_t / PS_t, independently of the others unless they share a counter:

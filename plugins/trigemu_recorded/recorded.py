@@ -8,9 +8,11 @@ R0 / n      Zero bias: n events count, and each stands for R0 / n of the crossin
             long as it is the same in all sections; it was R0 × T / n.
 p / T       Events that a trigger with the prescale p recorded, in the convention `crossing`. T is the live
             time in s of all sections that count, also of those without events.
-1 / (P T)   Events that any of several triggers recorded, with the probability P: [sample.recorded.collected].
 p × L / ∫L  The same at the luminosity L of the catalogue, in the convention `luminosity`. ∫L is the recorded
             luminosity of all sections that count.
+
+Of events that several triggers recorded, 1 / P takes the place of p, with the probability P that any of them
+accepts the event: [sample.recorded.collected].
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from trigemu.base.errors import SampleError
 from trigemu.base.toml import Document, Key, TomlTable, read_table
 from trigemu.samples.events import Need
 from trigemu.samples.formats.source import Schema
+from trigemu.samples.locations import naming
 from trigemu.samples.normalisation import CM2_PER_PB, CatalogueTable, Positive, hz_per_unit_weight
 from trigemu.samples.sample import Sample, Weighting
 from trigemu_recorded.collecting import CollectedTable, Collecting, read_collecting
@@ -126,7 +129,8 @@ class Recorded(Weighting):
         for file in sample.sources:
             for start in range(0, file.entries, _STEP):
                 read = sample.read_file(file, start, min(start + _STEP, file.entries), ())
-                events = sample.weigh(read)
+                with naming(sample.name, file.path):
+                    events = sample.weigh(read)
                 counted += len(events)
                 total += float(events.weight.sum())
                 seen.update(np.unique(keys_of(*_run_and_section(events.scalars))).tolist())

@@ -315,7 +315,8 @@ def _opened(
         sample = Sample(number, table, kept, 1.0, 1.0, weighted)
         if group and (weighting := weightings.get(table.name)):
             apart = tuple(replace(file, neighbours="none") for file in kept)  # some of them do not count
-            needs = tuple(weighting.needs(sample.schema, sample.stored))
+            with naming(table.name, kept[0].path):
+                needs = tuple(weighting.needs(sample.schema, sample.stored))
             sample = replace(sample, sources=apart, weighting=weighting, weighting_needs=needs)
         samples.append(normalised(head, sample, table.name in lacking))
     check_files(samples)

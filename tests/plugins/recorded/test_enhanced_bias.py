@@ -138,6 +138,18 @@ def test_rates_of_a_file_are_sums_over_its_events(taken: tuple[Path, np.ndarray,
     np.testing.assert_allclose(toys.rates(folder), expected, rtol=1e-9)
 
 
+def test_sections_that_do_not_count_need_no_prescales(
+    taken: tuple[Path, np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    folder, kind, section = taken
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    toys.edit(tmp_path / "columns.csv", f"{toys.RUN},3,c2\n", "")
+    toys.edit(tmp_path / "catalogue.toml", "section_table", "sections = [[1, 2], [4, 99]]\nsection_table")
+    weight = 1 / toys.probabilities(toys.prescales(TRUE))[kind, section] / toys.LIVE_S / (toys.SECTIONS - 1)
+    fired = np.array([toys.crossings().fired[name][kind] for name in toys.OTHERS])
+    np.testing.assert_allclose(toys.rates(tmp_path)[:, 0], fired @ (weight * (section != 2)), rtol=1e-9)
+
+
 def test_prescales_in_branches_count_as_those_of_a_table(
     taken: tuple[Path, np.ndarray, np.ndarray], tmp_path: Path
 ) -> None:
@@ -174,7 +186,12 @@ BAD = [
         r"columns.csv:4: x,3,c2: expected a run, a section and a column",
     ),
     ("columns.csv", "run,", "fill,", r"columns.csv:1: expected the heading run,section,column"),
-    ("collected.toml", "L1_J35", "L1_J36", "collected.toml: no stored decision 'L1_J36' of its trigger"),
+    (
+        "collected.toml",
+        "L1_J35",
+        "L1_J36",
+        "events.root: collected.toml: no stored decision 'L1_J36' of its trigger",
+    ),
     ("collected.toml", 'name = "J100"', 'seed = "J35"\nname = "J100"', "trigger 'J100' has a seed"),
     (
         "collected.toml",
