@@ -168,13 +168,13 @@ class MenuTables(TomlTable, frozen=True):
         """Record in a `document` the mistakes that depend on the rest of its `menu`; by default none."""
 
     def numbers(self, menu: Menu) -> Mapping[Number, str]:
-        """Return the observables that the result needs of each event, each with what needs it, such as
-        "stream 'Main'"; by default none."""
+        """Return the observables of each event that the result of a `menu` needs, each with what needs it,
+        such as "stream 'Main'"; by default none."""
         return {}
 
     def result(self, emulation: Any, number: int) -> Shown:
-        """Return what is shown below the rates of the menu with this `number` of an `Emulation`, which has
-        counted events with different `numbers` apart (`emulate`)."""
+        """Return what is shown below the rates of a menu: that with a `number` in the `emulation`, an
+        `Emulation` that has counted events with different `numbers` apart."""
         raise NotImplementedError
 
 
