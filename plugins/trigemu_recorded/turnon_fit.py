@@ -48,29 +48,28 @@ def fit_turnon(x: FloatArray, efficiency: FloatArray, effective: FloatArray) -> 
     unit = (x - first) / span
 
     def loss(values: FloatArray) -> tuple[float, FloatArray]:
-        (if_passed, if_failed), (by_passed, by_failed) = _likelihood(unit, values)
-        logs, scores = (
-            passed * if_passed + (n - passed) * if_failed,
-            by_passed @ passed + by_failed @ (n - passed),
-        )
-        return -float(logs.sum()), -scores
+        logs, scores = (passed @ part[0] + (n - passed) @ part[1] for part in _likelihood(unit, values))
+        return -logs / n.sum(), -scores / n.sum()
 
-    bounds = [(1e-6, _FULL), (0.0, 1.0), (np.diff(unit).min() / 4, 3.0)]
+    lows, highs = np.array([(1e-6, _FULL), (0.0, 1.0), (np.diff(unit).min() / 4, 3.0)]).T
+    bounds = optimize.Bounds(lows, highs)
     mean = np.clip(unit @ passed / passed.sum(), 0.0, 1.0)
     starts = [(0.9, middle, width) for middle in (mean / 2, mean) for width in (0.03, 0.2)]
-    tries = [optimize.minimize(loss, s, jac=True, method="SLSQP", bounds=bounds, tol=1e-9) for s in starts]
-    values = min(tries, key=lambda result: float(result.fun)).x
-    if any(np.isclose(value, bound).any() for value, bound in zip(values[1:], bounds[1:], strict=True)):
+    tries = [optimize.minimize(loss, s, jac=True, method="SLSQP", bounds=bounds, tol=1e-13) for s in starts]
+    best = min(tries, key=lambda result: float(result.fun))
+    values = best.x
+    inside = (values[1:] - lows[1:] > 1e-6) & (highs[1:] - values[1:] > 1e-6)
+    if not (best.success and inside.all()):
         return None
     free = slice(int(values[0] > 1 - 1e-6), 3)
     by_passed, by_failed = _likelihood(unit, values)[1]
-    information = (by_passed[free] * n) @ -by_failed[free].T
+    information = by_passed[:, free].T * n @ -by_failed[:, free]
     if not np.linalg.cond(information) < 1e12:  # a gap without probes, for example
         return None
     covariance = np.zeros((3, 3))
     covariance[free, free] = np.linalg.inv(information)
     if free.start:  # where the likelihood falls by 1/2
-        covariance[0, 0], values[0] = (0.5 / loss(values)[1][0]) ** 2, 1.0
+        covariance[0, 0], values[0] = (0.5 / n.sum() / loss(values)[1][0]) ** 2, 1.0
     points = np.array([[1, 0, 0], [0, span, 0], [0, 0, span], [0, span, span * _Z95]])
     numbers = points @ values + np.array([0.0, first, 0.0, first])
     errors = np.sqrt(np.diag(points @ covariance @ points.T))
@@ -78,13 +77,13 @@ def fit_turnon(x: FloatArray, efficiency: FloatArray, effective: FloatArray) -> 
 
 
 def _likelihood(x: FloatArray, values: FloatArray) -> tuple[tuple[FloatArray, FloatArray], ...]:
-    """Return ln ε and ln(1 − ε), float64[m], and the derivatives of both, float64[3, m]."""
+    """Return ln ε and ln(1 − ε), float64[m], and the derivatives of both, float64[m, 3]."""
     plateau, middle, width = values
     t = (x - middle) / width
     rise = special.log_ndtr(t)
     failed = np.logaddexp(np.log1p(-plateau), np.log(plateau) + special.log_ndtr(-t))
     density = -(t**2) / 2 - np.log(width * np.sqrt(2 * np.pi))
     of_passed, of_failed = np.exp(density - rise), plateau * np.exp(density - failed)
-    by_passed = np.array([np.full_like(x, 1 / plateau), -of_passed, -t * of_passed])
-    by_failed = np.array([-np.exp(rise - failed), of_failed, t * of_failed])
+    by_passed = np.array([np.full_like(x, 1 / plateau), -of_passed, -t * of_passed]).T
+    by_failed = np.array([-np.exp(rise - failed), of_failed, t * of_failed]).T
     return (np.log(plateau) + rise, failed), (by_passed, by_failed)

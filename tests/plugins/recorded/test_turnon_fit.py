@@ -90,8 +90,22 @@ def test_copies_of_weights_do_not_change_the_fit() -> None:
     (CENTRES > 60.0) * 1.0,  # narrower than the bins
     1.0 - (CENTRES > 60.0),  # it falls
 ])  # fmt: skip
-def test_without_a_rise_there_is_no_fit(efficiency: FloatArray) -> None:
-    assert fit_turnon(CENTRES, efficiency, np.full(640, 10.0)) is None
+@pytest.mark.parametrize("effective", [10.0, 1e6])
+def test_without_a_rise_there_is_no_fit(efficiency: FloatArray, effective: float) -> None:
+    assert fit_turnon(CENTRES, efficiency, np.full(640, effective)) is None
+
+
+@pytest.mark.parametrize("entries", [1e3, 1e6, 1e9])
+@pytest.mark.parametrize(("plateau", "x50", "width"), [(0.9, 60.0, 5.0), (1.0, 30.0, 1.0), (0.2, 90.0, 20.0)])
+def test_an_exact_curve_comes_back(entries: float, plateau: float, x50: float, width: float) -> None:
+    """Whatever the number of entries; the errors fall with its root."""
+    effective = entries * np.exp(-CENTRES / 40.0)
+    fit = fit_turnon(CENTRES, plateau * stats.norm.cdf((CENTRES - x50) / width), effective)
+    assert fit
+    assert [fit.plateau, fit.x50, fit.width] == pytest.approx([plateau, x50, width], rel=1e-3)
+    first = fit_turnon(CENTRES, plateau * stats.norm.cdf((CENTRES - x50) / width), effective / entries * 1e5)
+    assert first
+    assert fit.x50_error == pytest.approx(first.x50_error * np.sqrt(1e5 / entries), rel=0.01)
 
 
 def test_a_gap_without_entries_has_no_fit() -> None:
