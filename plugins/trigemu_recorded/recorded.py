@@ -168,7 +168,8 @@ class Recorded(Weighting):
                 hz *= head.luminosity_cm2s * CM2_PER_PB
         if self.collecting:
             warnings += self.collecting.warnings(left_out)
-        return replace(sample, hz_per_weight=hz, rate_hz=hz * total, counted=counted, warnings=warnings)
+        sample = replace(sample, hz_per_weight=hz, rate_hz=hz * total, rate_is_known=prescale is None)
+        return replace(sample, counted=counted, warnings=warnings)
 
     def _amount(self, head: CatalogueTable, where: str, seen: Set[int]) -> tuple[float, tuple[str, ...]]:
         """Return the live time in s, or in the convention `luminosity` the luminosity in pb⁻¹, of all

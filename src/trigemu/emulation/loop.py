@@ -193,7 +193,9 @@ class Emulation:
             max(crossing_scale(menu, self.catalogue) for menu in menus),
             table.stratum if self.catalogue.pileup else None,
         )
-        crossings = self.only is None and not by_bin and self.catalogue.table.convention == "crossing"
+        known = all(sample.rate_is_known for sample in self.catalogue.background)
+        crossings = known and self.only is None and not by_bin
+        crossings = crossings and self.catalogue.table.convention == "crossing"
         constant = tuple(
             constant_in(menu) - names if crossings else frozenset()
             for menu, names in zip(menus, fitted, strict=True)

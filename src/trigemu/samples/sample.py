@@ -103,7 +103,7 @@ class Weighting(ABC):
     @abstractmethod
     def normalise(self, head: CatalogueTable, sample: Sample) -> Sample:
         """Return a sample, whose weights are generator weights times factors, with `hz_per_weight`,
-        `rate_hz`, `counted` and `warnings`. Raises SampleError if its rate is not known."""
+        `rate_hz`, `counted`, `rate_is_known` and `warnings`. Raises SampleError if it has no rate."""
 
 
 #: Events that are next to each other are copied together, if there are as many on average.
@@ -139,6 +139,8 @@ class Sample:
         The columns that it reads.
     counted : int or None
         The number of events that count; None: all.
+    rate_is_known : bool
+        Whether the rate of all events is given; False: it follows from their number, and fluctuates.
     warnings : tuple of str
         Sentences about these.
     """
@@ -154,6 +156,7 @@ class Sample:
     weighting: Weighting | None = None
     weighting_needs: tuple[Need, ...] = ()
     counted: int | None = None
+    rate_is_known: bool = True
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

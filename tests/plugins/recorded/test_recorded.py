@@ -4,6 +4,7 @@ same sample without its other events."""
 from __future__ import annotations
 
 import json
+import math
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,21 @@ def test_zero_bias_by_its_prescale_and_by_the_crossing_rate_agree(folder: Path) 
     prescale = r0 * live / n
     table = f'lumi_mask = "mask.json"\nsection_table = "sections.csv"\nprescale = {prescale}'
     np.testing.assert_allclose(events_of(catalogue(folder, table)).weight, by_count.weight)
+
+
+def test_a_random_trigger_has_an_error_where_the_crossings_are_counted(folder: Path) -> None:
+    """Zero bias adds up to R0; events over the live time add up to a number that fluctuates."""
+    live, _ = table_of_sections(folder)
+    random = '\n[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 100\n'
+    (folder / "random.toml").write_text(f"[menu]\ncrossing_rate_hz = {100 * ORBIT_HZ}\n{random}")
+    at, mask = "colliding_bunches = 100", 'lumi_mask = "mask.json"\n'
+    known = catalogue(folder, mask, at)
+    rate = run("random.toml", known).rate
+    assert (rate.hz, rate.error_hz) == (pytest.approx(100), 0.0)
+    n = len(events_of(known))
+    table = f'section_table = "sections.csv"\nprescale = {100 * ORBIT_HZ * live / n}'
+    rate = run("random.toml", catalogue(folder, mask + table, at)).rate
+    assert (rate.hz, rate.error_hz) == (pytest.approx(100), pytest.approx(100 / math.sqrt(n)))
 
 
 COMMANDS = [
