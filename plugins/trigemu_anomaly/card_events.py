@@ -18,17 +18,9 @@ from trigemu.base.files import temporary_folder
 from trigemu.base.mapping import engine_of
 from trigemu.base.toml import load_toml
 from trigemu.emulation.engine import Chunk, Progress
-from trigemu.emulation.event_table import (
-    EVENT_COLUMNS,
-    FIRED,
-    Columns,
-    EventColumn,
-    EventTable,
-    event_columns,
-    event_table,
-    join_columns,
-)
+from trigemu.emulation.event_table import EVENT_COLUMNS, FIRED, EventTable, event_columns, event_table
 from trigemu.emulation.plan import Plan, make_plan
+from trigemu.emulation.score_table import Columns, EventColumn, join_columns
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.observables.workspace import Workspace

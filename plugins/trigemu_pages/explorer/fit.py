@@ -13,6 +13,7 @@ import numpy as np
 
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import read_bounded
+from trigemu.emulation.loop import emulate
 from trigemu.emulation.score_table import Scores
 from trigemu.emulation.threshold_ranges import ThresholdRange
 from trigemu.menus.menu import Menu, Trigger
@@ -61,7 +62,7 @@ def page_data(
             "a page cannot show the errors of reweighted pile-up: make it from the samples as they are "
             "(--pileup 0)"
         )
-    emulation = scores.emulation(menus)
+    emulation = emulate(menus, scores)
     contents = Contents(
         scores,
         emulation.menus,
@@ -81,8 +82,9 @@ def page_data(
         if factor:
             threshold_ranges, narrowed = _narrower(contents, factor)
     raise TrigemuError(
-        f"the score table has {len(scores.table)} events, too many for a page ({len(packed) / 1e6:.1f} MB, "
-        f"at most {most / 1e6:.1f} MB): set narrower ranges of thresholds, --vary NAME=LOW:HIGH"
+        f"the score table has {len(scores.table['id'])} events, too many for a page "
+        f"({len(packed) / 1e6:.1f} MB, at most {most / 1e6:.1f} MB): set narrower ranges of thresholds, "
+        f"--vary NAME=LOW:HIGH"
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.base.mapping import CHUNK_EVENTS, Engine, engine_of
 from trigemu.counting.acceptance import acceptances, raw_decisions
-from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
+from trigemu.counting.patterns import distinct_entries, merge_tables
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, Task, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background, over_samples
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import (
@@ -24,8 +24,8 @@ from trigemu.emulation.scaling import (
     half_scales,
     switched_off,
     unseen_half,
-    weights_by_half,
 )
+from trigemu.emulation.score_table import Columns, EventColumn, Halves, join_columns, take_rows
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
@@ -38,25 +38,10 @@ from trigemu.samples.sample import Sample
 from trigemu.samples.split import HALF_NAMES, half_of
 from trigemu.triggers.logic import Expression, parse_expression
 
-#: The columns of some events, by name.
-Columns = Mapping[str, npt.NDArray[Any]]
 #: The largest number of events of a chunk of which rows are kept.
 _ROW_EVENTS = 65_536
 #: Prefixes of the names of columns of a trigger.
 FIRED, SCORE, ACCEPTANCE = "fired_", "score_", "acceptance_"
-
-
-@dataclass(frozen=True)
-class EventColumn:
-    """A column of a table of events."""
-
-    name: str
-    dtype: str
-    description: str
-    unit: str = ""  # Empty for a number without one
-    # Of a score table: the triggers with each definition of the score or decision, by its fingerprint
-    definitions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    above: float | None = None  # The value above which the scores are known
 
 
 #: The columns that every table begins with.
@@ -82,13 +67,6 @@ def for_rows(engine: Engine) -> Engine:
     """Return an engine for passes that keep a row of many columns for each event: several of their results
     are in memory."""
     return replace(engine, chunk_events=min(engine.chunk_events, _ROW_EVENTS))
-
-
-def join_columns(parts: Sequence[Columns]) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of consecutive events as one."""
-    if len(parts) == 1:
-        return dict(parts[0])
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:
@@ -278,7 +256,7 @@ def event_table(
     crossing[[sample.number for sample in catalogue.background]] = crossing_scale(solved, catalogue)
     scales = np.ones(len(crossing))
     if half is not None and catalogue.background:
-        halves = over_background(Job((solved,), plan, catalogue), _Halves(), engine, progress)
+        halves = over_background(Job((solved,), plan, catalogue), Halves(), engine, progress)
         scales = half_scales(merge_tables([*halves]), half, catalogue)
     columns = _columns(solved, plan, half)
     names = tuple(column.name for column in columns)
@@ -326,14 +304,6 @@ def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[EventColumn, ...
 
 
 @dataclass(frozen=True)
-class _Halves(TableTask):
-    """The task that sums the weights of each half of a chunk."""
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
-        return weights_by_half(chunk.sample, events)
-
-
-@dataclass(frozen=True)
 class _Record:
     """The task that computes the columns of a chunk."""
 
@@ -368,7 +338,7 @@ class _Record:
             if (score := f"{SCORE}{name}") in self.names:
                 columns[score] = np.asarray(plan.slots[bits[name]].compiled.evaluate(work), np.float64)[core]
             columns[f"{ACCEPTANCE}{name}"] = accepted.total[entry, number]
-        return {name: columns[name][keep] for name in self.names}
+        return take_rows({name: columns[name] for name in self.names}, keep)
 
     def merge(self, parts: Sequence[Columns]) -> Columns:
         return join_columns(parts)

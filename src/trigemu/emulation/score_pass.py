@@ -1,0 +1,235 @@
+"""Making score tables: one pass that collects the events that menus may accept at their lowest thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trigemu.base.errors import SampleError, TrigemuError, names_of
+from trigemu.base.mapping import engine_of
+from trigemu.counting.acceptance import raw_decisions
+from trigemu.counting.patterns import Keys, count_patterns
+from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
+from trigemu.emulation.event_table import EVENT_COLUMNS, FIRED, SCORE, event_columns, for_rows
+from trigemu.emulation.plan import Plan, ThresholdLadder, bit_of_words, decide, make_plan
+from trigemu.emulation.reweight import at_conditions
+from trigemu.emulation.score_table import EventColumn, ScorePart, Scores, definition, join_scores, take_rows
+from trigemu.emulation.threshold_ranges import loosest_menu, ranges_of, requested_ranges
+from trigemu.menus.menu import Menu
+from trigemu.menus.read import MenusLike, menus_of
+from trigemu.menus.warnings import unit_of_threshold
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.sample import INTERACTIONS
+from trigemu.triggers.base import ScoreKind
+
+#: The columns of a score table besides those of scores and decisions.
+PLAIN_COLUMNS = (
+    *EVENT_COLUMNS,
+    EventColumn("stratum", "int16", "the number of interactions, if crossings are reweighted by it; else 0"),
+)
+
+
+def score_table(
+    menus: MenusLike,
+    catalogue: SamplesLike = None,
+    *,
+    vary: Mapping[str, tuple[float, float]] | None = None,
+    signals: str | Sequence[str] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Scores:
+    """Collect the scores of all events that menus may accept at their lowest thresholds.
+
+    Parameters
+    ----------
+    menus : path, Menu, or list of these
+        The menus. Rate budgets are solved first.
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples, as in `emulate`.
+    vary : mapping of str to tuple of float, optional
+        The lowest and the highest threshold of triggers, by name. By default, the thresholds at which a
+        trigger's own rate is ten times the present one and a tenth of it, which needs one more pass.
+    signals : str or sequence of str
+        Names of samples of which all events are stored, in addition to the background.
+    executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    TrigemuError
+        If a trigger to vary is unknown or has no threshold, or a budget cannot be met.
+    SampleError
+        If a sample lacks a column that a trigger needs.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> scores = trigemu.score_table("menus/primary.toml", vary={"J100": (60, 160), "G30": (20, 50)})
+    >>> emulation = trigemu.emulate("menus/primary.toml", scores)
+    >>> f"{trigemu.rates_of(emulation).rate.hz / 1e3:.2f} kHz"
+    '21.41 kHz'
+    """
+    scores = score_pass(menus, catalogue, vary, signals, executor, progress)
+    _ = scores.table  # makes the pass over the events
+    return scores
+
+
+def score_pass(
+    menus: MenusLike,
+    catalogue: SamplesLike,
+    vary: Mapping[str, tuple[float, float]] | None,
+    signals: str | Sequence[str],
+    executor: Any,
+    progress: Progress | None,
+) -> Scores:
+    """Find the ranges of thresholds, and prepare a table whose events are read when they are asked for; the
+    arguments are those of `score_table`."""
+    engine = engine_of(executor)
+    input_menus = menus_of(menus)
+    catalogue = at_conditions(input_menus, samples_of(catalogue, executor=engine), engine, progress)
+    signal_samples = [catalogue.sample(name) for name in names_of("the signals", signals)]
+    if in_background := [sample.name for sample in signal_samples if sample in catalogue.background]:
+        raise TrigemuError(f"{in_background[0]!r} is a background sample, which the table always includes")
+    requested = requested_ranges(input_menus, vary or {})
+    solved = input_menus
+    if any(menu.budgeted for menu in input_menus):  # scores alone need no prescales
+        solved = solve_budgets(input_menus, catalogue, executor=engine, progress=progress)
+    plan = make_plan(solved)
+    plan.check_background(catalogue)
+    for sample in signal_samples:
+        plan.check(sample)
+    threshold_ranges = ranges_of(Job(solved, plan, catalogue), requested, engine, progress)
+    loosest = tuple(loosest_menu(menu, threshold_ranges) for menu in solved)
+    plan = make_plan(loosest)
+    columns = _columns(loosest, plan)
+    names = tuple(column.name for column in columns)
+    firing, everything = _selection(loosest, plan, catalogue)
+    numbers = frozenset(sample.number for sample in signal_samples)
+    task = _Collect(names[len(PLAIN_COLUMNS) :], firing, everything, numbers, catalogue.stratum_of)
+    job = Job(loosest, plan, catalogue)
+    made_with = {sha256 for models in plan.models for sha256 in models.values()}
+    made_with |= {plugin.sha256 for menu in solved for plugin in menu.plugins}
+    return Scores(
+        solved,
+        catalogue,
+        columns,
+        tuple(sample.name for sample in signal_samples),
+        threshold_ranges,
+        frozenset(made_with),
+        lambda: over_samples([*catalogue.background, *signal_samples], job, task, for_rows(engine), progress),
+    )
+
+
+def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> int:
+    """Return the number of passes of `score_table` over the background, for a progress bar."""
+    budgets = any(menu.budgeted for menu in menus)
+    open_ = any(isinstance(t.description, ScoreKind) and t.name not in vary for m in menus for t in m.used)
+    return 1 + budgets + open_
+
+
+def _stored_groups(plan: Plan) -> list[ThresholdLadder]:
+    """Return the groups of a plan in the order of their columns: scores, then decisions."""
+    return sorted(plan.groups, key=lambda group: not len(group.thresholds))
+
+
+def _columns(menus: Sequence[Menu], plan: Plan) -> tuple[EventColumn, ...]:
+    """Return the columns of the table of menus at their lowest thresholds."""
+    groups = _stored_groups(plan)
+    group_of = {bit: number for number, group in enumerate(groups) for bit in group.bits.tolist()}
+    definitions: list[dict[str, tuple[str, ...]]] = [{} for _ in groups]
+    units = [""] * len(groups)
+    for menu, bits in zip(menus, plan.bits, strict=True):
+        for name, bit in bits.items():
+            trigger, number = menu.trigger(name), group_of[bit]
+            key, names = definition(menu, trigger), definitions[number]
+            names[key] = tuple(dict.fromkeys((*names.get(key, ()), name)))
+            units[number] = units[number] or unit_of_threshold(menu, trigger)
+    columns = [*PLAIN_COLUMNS]
+    taken = {column.name for column in columns}
+    for group, defined, unit in zip(groups, definitions, units, strict=True):
+        triggers = [name for names in defined.values() for name in names]
+        name = f"{SCORE if len(group.thresholds) else FIRED}{triggers[0]}"
+        while name in taken:  # another definition in another menu
+            name += "_"
+        taken.add(name)
+        if len(group.thresholds):
+            above = float(group.thresholds[0])
+            what = f"score of {', '.join(triggers)}; −inf where it is not above {above:g}"
+            columns.append(EventColumn(name, "float64", what, unit, defined, above))
+        else:
+            what = f"decision of {', '.join(triggers)}, before prescale and seed"
+            columns.append(EventColumn(name, "bool", what, "", defined))
+    return tuple(columns)
+
+
+def _selection(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[tuple[int, ...], bool]:
+    """Return the bits of which one fires in each event of the table, and whether all events are in it."""
+    firing = np.zeros(plan.words, np.uint64)
+    # A trigger with a seed that excludes others may fire where none without a seed does.
+    negated = any(t.seed.negates for menu in menus for t in menu.used if t.seed)
+    for menu, bits in zip(menus, plan.bits, strict=True):
+        for name, bit in bits.items():
+            if not menu.trigger(name).seed or negated:
+                firing[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+    patterns = np.stack([np.zeros_like(firing), ~firing])
+    fires_on_nothing = any(  # `random`, `not`
+        raw[trigger.name].any()
+        for menu, bits in zip(menus, plan.bits, strict=True)
+        for raw in [raw_decisions(patterns, menu, bits)]
+        for trigger in menu.enabled
+    )
+    return tuple(firing.tolist()), catalogue.pileup is not None or fires_on_nothing
+
+
+@dataclass(frozen=True)
+class _Collect:
+    """The task that collects the scores of a chunk."""
+
+    names: tuple[str, ...]  # Those of the columns of scores and decisions
+    firing: tuple[int, ...]  # firing, everything: The events to keep, as in `_selection`
+    everything: bool
+    signals: frozenset[int]  # The samples of which all events are kept
+    stratum_of: tuple[int, ...]
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScorePart:
+        work, core = Workspace(events), events.core
+        words = decide(events, plan, work)[core]
+        columns = event_columns(chunk, events)
+        columns["stratum"] = np.zeros(len(words), np.int16)
+        if any(self.stratum_of):
+            last = len(self.stratum_of) - 1  # a signal may have more interactions than the background
+            stratum = np.array(self.stratum_of)[np.minimum(events.scalars[INTERACTIONS[1]][core], last)]
+            columns["stratum"] = stratum.astype(np.int16)
+        keep = np.asarray((words & np.array(self.firing, np.uint64)).any(axis=1))
+        keep |= self.everything or chunk.sample in self.signals
+        kept = take_rows(columns, keep)
+        for name, group in zip(self.names, _stored_groups(plan), strict=True):
+            if not len(group.thresholds):
+                kept[name] = bit_of_words(words, int(group.bits[0]))[keep]
+                continue
+            threshold = float(group.thresholds[0])
+            score = np.asarray(group.slot.compiled.score_above(work, threshold), np.float64)[core][keep]
+            if np.inf in score:
+                raise SampleError(
+                    f"sample {events.sample!r}, event {kept['id'][score.argmax()]}: the score of a trigger "
+                    f"with the threshold {threshold:g} is infinite, which cannot be compared with a threshold"
+                )
+            kept[name] = np.where(score > threshold, score, -np.inf)
+        left = ~keep
+        keys = Keys(columns["half"][left], stratum=columns["stratum"][left])
+        nothing = np.zeros((np.count_nonzero(left), 1), np.uint64)
+        return ScorePart(kept, count_patterns(chunk.sample, nothing, columns["weight"][left], keys))
+
+    def merge(self, parts: Sequence[ScorePart]) -> ScorePart:
+        return join_scores(parts)
