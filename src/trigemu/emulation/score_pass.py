@@ -1,24 +1,36 @@
-"""Making score tables: one pass that collects the events that menus may accept at their lowest thresholds."""
+"""Making score tables: the range of each threshold, and the pass over the events that menus may accept at the
+lowest ones. By default a trigger's own rate increases and decreases by a factor in its range."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from trigemu.base.errors import SampleError, TrigemuError, names_of
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest
 from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import raw_decisions
-from trigemu.counting.patterns import Keys, count_patterns
+from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
 from trigemu.emulation.event_table import EVENT_COLUMNS, FIRED, SCORE, event_columns, for_rows
 from trigemu.emulation.plan import Plan, ThresholdLadder, bit_of_words, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
-from trigemu.emulation.score_table import EventColumn, ScorePart, Scores, definition, join_scores, take_rows
-from trigemu.emulation.threshold_ranges import loosest_menu, ranges_of, requested_ranges
+from trigemu.emulation.score_table import (
+    EventColumn,
+    ScorePart,
+    Scores,
+    ThresholdRange,
+    definition,
+    join_scores,
+    made_with,
+    take_rows,
+)
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.menus.warnings import unit_of_threshold
@@ -34,6 +46,14 @@ PLAIN_COLUMNS = (
     *EVENT_COLUMNS,
     EventColumn("stratum", "int16", "the number of interactions, if crossings are reweighted by it; else 0"),
 )
+#: The factor by which a trigger's own rate may increase and decrease.
+FACTOR = 10
+#: Rates that differ by this fraction are the same in the search for default ranges.
+_SAME = 1e-9
+#: The number of bits of a score that its bin drops; 20 remain: sign, exponent, and a step of at most 0.4 %.
+_DROPPED = 44
+#: The bin of scores from 0.
+_ZERO = 2**19
 
 
 def score_table(
@@ -118,15 +138,13 @@ def score_pass(
     numbers = frozenset(sample.number for sample in signal_samples)
     task = _Collect(names[len(PLAIN_COLUMNS) :], firing, everything, numbers, catalogue.stratum_of)
     job = Job(loosest, plan, catalogue)
-    made_with = {sha256 for models in plan.models for sha256 in models.values()}
-    made_with |= {plugin.sha256 for menu in solved for plugin in menu.plugins}
     return Scores(
         solved,
         catalogue,
         columns,
         tuple(sample.name for sample in signal_samples),
         threshold_ranges,
-        frozenset(made_with),
+        frozenset(sha256 for *_, sha256 in made_with(loosest, plan)),
         lambda: over_samples([*catalogue.background, *signal_samples], job, task, for_rows(engine), progress),
     )
 
@@ -233,3 +251,127 @@ class _Collect:
 
     def merge(self, parts: Sequence[ScorePart]) -> ScorePart:
         return join_scores(parts)
+
+
+def requested_ranges(
+    menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]
+) -> dict[str, ThresholdRange]:
+    """Return the ranges that a user requested; raise TrigemuError for an unknown trigger or a wrong range."""
+    triggers = {trigger.name: trigger for menu in menus for trigger in menu.used}
+    ranges = {}
+    for name, (low, high) in vary.items():
+        if name not in triggers:
+            raise TrigemuError(f"vary {name!r}: no menu has such a trigger enabled{nearest(name, triggers)}")
+        trigger = triggers[name]
+        if not isinstance(trigger.description, ScoreKind):
+            raise TrigemuError(f"{trigger.place}: vary {name!r}: the kind {trigger.kind!r} has no threshold")
+        if not -math.inf < low <= high < math.inf:
+            raise TrigemuError(f"vary {name!r}: expected LOW ≤ HIGH, both finite, not {low:g} and {high:g}")
+        if high - low == math.inf:
+            raise TrigemuError(f"vary {name!r}: the range from {low:g} to {high:g} is too wide for a float")
+        ranges[name] = ThresholdRange(float(low), float(high))
+    return ranges
+
+
+def ranges_of(
+    job: Job, requested: Mapping[str, ThresholdRange], executor: Any, progress: Progress | None
+) -> dict[str, ThresholdRange]:
+    """Return the range of thresholds of each trigger that has a threshold: the union of its ranges in the
+    menus."""
+    scored = [
+        (trigger.name, bits[trigger.name])
+        for menu, bits in zip(job.menus, job.plan.bits, strict=True)
+        for trigger in menu.used
+        if isinstance(trigger.description, ScoreKind)
+    ]
+    slots = sorted({slot for name, slot in scored if name not in requested})
+    default: dict[int, tuple[float, float]] = {}
+    if slots:
+        binned = merge_tables([*over_background(job, _Bin(job.menus, tuple(slots)), executor, progress)])
+        for slot in slots:
+            default[slot] = _range(binned, slot, job.plan.slots[slot].compiled.threshold or 0.0)
+    ranges: dict[str, ThresholdRange] = {}
+    for name, slot in scored:
+        low, high = requested.get(name) or default[slot]
+        before = ranges.get(name, ThresholdRange(low, high))
+        ranges[name] = ThresholdRange(min(low, before.low), max(high, before.high))
+    return ranges
+
+
+@dataclass(frozen=True)
+class _Bin(TableTask):
+    """The task that sums the weights of a chunk in bins of scores: the "sample" of the table is the slot, its
+    pattern the decision at the present threshold."""
+
+    menus: tuple[Menu, ...]
+    slots: tuple[int, ...]
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
+        work, core = Workspace(events), events.core
+        words = decide(events, plan, work)[core]
+        parts = []
+        for slot in self.slots:
+            score = np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64)[core]
+            rows = np.flatnonzero((score > -np.inf) & self._seed_fires(plan, slot, words))
+            fired = bit_of_words(words, slot)[rows, None].astype(np.uint64)
+            parts.append(
+                count_patterns(slot, fired, events.weight[core][rows], Keys(bin=_bin_of(score[rows])))
+            )
+        return merge_tables(parts)
+
+    def _seed_fires(self, plan: Plan, slot: int, words: Words) -> BoolArray:
+        """Return whether the seed of the first trigger of a slot fires in each event."""
+        for menu, bits in zip(self.menus, plan.bits, strict=True):
+            for trigger in menu.used:
+                if bits.get(trigger.name) == slot and trigger.seed:
+                    return trigger.seed.evaluate(raw_decisions(words, menu, bits))
+        return np.ones(len(words), np.bool_)
+
+
+def _bin_of(score: FloatArray) -> IntArray:
+    """Return the bin of each score, int64[n] ≥ 0, ascending with the score."""
+    return (_ordered(score.view(np.int64)) >> _DROPPED) + _ZERO
+
+
+def _below(bin_: int) -> float:
+    """Return the largest number below all scores of a bin, or the lowest float."""
+    edge = _ordered(np.array([(bin_ - _ZERO) << _DROPPED])).view(np.float64)
+    return max(math.nextafter(float(edge[0]), -math.inf), -sys.float_info.max)
+
+
+def _ordered(bits: IntArray) -> IntArray:
+    """Return the bits of floats as integers that ascend with them, and these as the bits of floats."""
+    return bits ^ (bits >> 63 & np.iinfo(np.int64).max)
+
+
+def _range(binned: PatternTable, slot: int, threshold: float) -> tuple[float, float]:
+    """Return the lowest and the highest threshold of a slot whose present threshold is `threshold`."""
+    rows = binned.sample == slot
+    bins, place = np.unique(-binned.bin[rows], return_inverse=True)  # from the highest scores on
+    weight, fired = binned.weight[rows], binned.words[rows, 0] != 0
+    present = weight[fired].sum()
+    if present <= 0:
+        return threshold, threshold
+    above = np.cumsum(np.bincount(place.ravel(), weight))
+    loosest = min(int(np.searchsorted(above, FACTOR * present * (1 - _SAME))), len(bins) - 1)
+    tightest = min(int(np.searchsorted(above, present / FACTOR * (1 - _SAME))), len(bins) - 1)
+    low, high = min(threshold, _below(-int(bins[loosest]))), max(threshold, _below(-int(bins[tightest])))
+    digits = 2 - math.floor(math.log10(max(abs(low), abs(high), 1e-300)))
+    return _rounded(low, digits, math.floor), _rounded(high, digits, math.ceil)
+
+
+def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> float:
+    """Round a number to some digits after the decimal point; negative: before it."""
+    return round(towards(value * 10.0**digits) / 10.0**digits, digits)
+
+
+def loosest_menu(menu: Menu, threshold_ranges: Mapping[str, ThresholdRange]) -> Menu:
+    """Return a menu with its lowest thresholds: that of the range, or the present one if it is lower."""
+    triggers = []
+    for trigger in menu.triggers:
+        kind = trigger.description
+        if isinstance(kind, ScoreKind) and trigger.name in threshold_ranges:
+            kind = kind.at(min(kind.threshold, threshold_ranges[trigger.name].low))
+            trigger = replace(trigger, description=kind, budget=None, solution=None)
+        triggers.append(trigger)
+    return replace(menu, triggers=tuple(triggers))

@@ -26,7 +26,6 @@ from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_backg
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import weights_by_half
-from trigemu.emulation.threshold_ranges import ThresholdRange
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
@@ -52,6 +51,13 @@ class EventColumn:
     above: float | None = None  # The value above which the scores are known
 
 
+class ThresholdRange(NamedTuple):
+    """The lowest and the highest threshold at which a score table can be evaluated."""
+
+    low: float
+    high: float
+
+
 def join_columns(parts: Sequence[Columns]) -> Columns:
     """Return the columns of consecutive events as one. It empties several parts, so that each column is in
     memory only once."""
@@ -65,7 +71,8 @@ def take_rows(columns: Columns, rows: slice | BoolArray) -> Columns:
     return {name: values[rows] for name, values in columns.items()}
 
 
-class ScorePart(NamedTuple):
+@dataclass(frozen=True)
+class ScorePart:
     """The part of a score table that consecutive events give."""
 
     columns: Columns  # Of the events in which a trigger fires at the lowest thresholds
@@ -74,7 +81,7 @@ class ScorePart(NamedTuple):
 
 def join_scores(parts: Iterable[ScorePart]) -> ScorePart:
     """Return the parts of consecutive events as one, as `join_columns` does."""
-    columns, rests = zip(*parts, strict=True)
+    columns, rests = zip(*((part.columns, part.rest) for part in parts), strict=True)
     return ScorePart(join_columns(columns), merge_tables(rests))
 
 
@@ -156,9 +163,12 @@ class Scores:
     def job(self, menus: Sequence[Menu]) -> Job:
         """Return the job of menus of triggers in the table: its plan has their models and training events,
         and reads the columns of the table."""
-        plan = make_plan(menus)
-        self._check_models(menus, plan)
-        stored = []
+        plan, stored = make_plan(menus), []
+        for menu, what, sha256 in made_with(menus, plan):
+            if sha256 not in self.made_with:
+                raise TrigemuError(
+                    f"{menu.path}: the score table was made with another {what}: make the table again"
+                )
         for menu, bits in zip(menus, plan.bits, strict=True):
             triggers = (self._as_stored(menu, t) if t.name in bits else t for t in menu.triggers)
             stored.append(replace(menu, triggers=tuple(triggers)))
@@ -191,19 +201,6 @@ class Scores:
             samples.append(replace(stored, per_interactions=()))
         return replace(catalogue, samples=tuple(samples), stratum_of=tuple(range(catalogue.strata)))
 
-    def _check_models(self, menus: Sequence[Menu], plan: Plan) -> None:
-        for menu, models in zip(menus, plan.models, strict=True):
-            if changed := sorted(path for path, sha256 in models.items() if sha256 not in self.made_with):
-                raise TrigemuError(
-                    f"{menu.path}: the score table was made with another {changed[0]}: make the table again"
-                )
-            for plugin in menu.plugins:
-                if plugin.sha256 not in self.made_with:
-                    raise TrigemuError(
-                        f"{menu.path}: the score table was made with another version of the plugin "
-                        f"{plugin.name!r}: make the table again"
-                    )
-
 
 class _Stored(Kind, frozen=True):
     """A trigger that fires above a threshold on a column of a score table, or where a stored decision is
@@ -224,6 +221,13 @@ class _CompiledStored(Compiled):
     def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
         values = work.events.scalars[self.column]
         return np.asarray(values != 0 if self.threshold is None else values)
+
+
+def made_with(menus: Sequence[Menu], plan: Plan) -> Iterator[tuple[Menu, str, str]]:
+    """Yield the models and plugins of menus, each with its SHA-256."""
+    for menu, models in zip(menus, plan.models, strict=True):
+        yield from ((menu, path, sha256) for path, sha256 in sorted(models.items()))
+        yield from ((menu, f"version of the plugin {p.name!r}", p.sha256) for p in menu.plugins)
 
 
 @dataclass(frozen=True)

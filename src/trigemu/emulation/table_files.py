@@ -27,8 +27,14 @@ from trigemu.emulation.engine import Progress
 from trigemu.emulation.event_table import EventTable
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.score_pass import PLAIN_COLUMNS
-from trigemu.emulation.score_table import Columns, EventColumn, ScorePart, Scores, join_columns
-from trigemu.emulation.threshold_ranges import ThresholdRange
+from trigemu.emulation.score_table import (
+    Columns,
+    EventColumn,
+    ScorePart,
+    Scores,
+    ThresholdRange,
+    join_columns,
+)
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
