@@ -163,32 +163,27 @@ def _stored_groups(plan: Plan) -> list[ThresholdLadder]:
 
 def _columns(menus: Sequence[Menu], plan: Plan) -> tuple[EventColumn, ...]:
     """Return the columns of the table of menus at their lowest thresholds."""
-    groups = _stored_groups(plan)
-    group_of = {bit: number for number, group in enumerate(groups) for bit in group.bits.tolist()}
-    definitions: list[dict[str, tuple[str, ...]]] = [{} for _ in groups]
-    units = [""] * len(groups)
-    for menu, bits in zip(menus, plan.bits, strict=True):
-        for name, bit in bits.items():
-            trigger, number = menu.trigger(name), group_of[bit]
-            key, names = definition(menu, trigger), definitions[number]
-            names[key] = tuple(dict.fromkeys((*names.get(key, ()), name)))
-            units[number] = units[number] or unit_of_threshold(menu, trigger)
-    columns = [*PLAIN_COLUMNS]
-    taken = {column.name for column in columns}
-    for group, defined, unit in zip(groups, definitions, units, strict=True):
+    columns = {column.name: column for column in PLAIN_COLUMNS}
+    for group in _stored_groups(plan):
+        defined: dict[str, tuple[str, ...]] = {}
+        unit = ""
+        for menu, bits in zip(menus, plan.bits, strict=True):
+            for trigger in (menu.trigger(name) for name, bit in bits.items() if bit in group.bits):
+                key = definition(menu, trigger)
+                defined[key] = tuple(dict.fromkeys((*defined.get(key, ()), trigger.name)))
+                unit = unit or unit_of_threshold(menu, trigger)
         triggers = [name for names in defined.values() for name in names]
         name = f"{SCORE if len(group.thresholds) else FIRED}{triggers[0]}"
-        while name in taken:  # another definition in another menu
+        while name in columns:  # another definition in another menu
             name += "_"
-        taken.add(name)
         if len(group.thresholds):
             above = float(group.thresholds[0])
             what = f"score of {', '.join(triggers)}; −inf where it is not above {above:g}"
-            columns.append(EventColumn(name, "float64", what, unit, defined, above))
+            columns[name] = EventColumn(name, "float64", what, unit, defined, above)
         else:
             what = f"decision of {', '.join(triggers)}, before prescale and seed"
-            columns.append(EventColumn(name, "bool", what, "", defined))
-    return tuple(columns)
+            columns[name] = EventColumn(name, "bool", what, "", defined)
+    return tuple(columns.values())
 
 
 def _selection(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[tuple[int, ...], bool]:
@@ -290,12 +285,11 @@ def ranges_of(
         binned = merge_tables([*over_background(job, _Bin(job.menus, tuple(slots)), executor, progress)])
         for slot in slots:
             default[slot] = _range(binned, slot, job.plan.slots[slot].compiled.threshold or 0.0)
-    ranges: dict[str, ThresholdRange] = {}
+    ranges: dict[str, list[tuple[float, float]]] = {}
     for name, slot in scored:
-        low, high = requested.get(name) or default[slot]
-        before = ranges.get(name, ThresholdRange(low, high))
-        ranges[name] = ThresholdRange(min(low, before.low), max(high, before.high))
-    return ranges
+        ranges.setdefault(name, []).append(requested.get(name) or default[slot])
+    limits = {name: [*zip(*of_menus, strict=True)] for name, of_menus in ranges.items()}
+    return {name: ThresholdRange(min(lows), max(highs)) for name, (lows, highs) in limits.items()}
 
 
 @dataclass(frozen=True)
