@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -15,20 +16,18 @@ import numpy as np
 from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import temporary_folder
-from trigemu.base.mapping import engine_of
 from trigemu.base.toml import load_toml
-from trigemu.emulation.engine import Chunk, Progress
+from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
 from trigemu.emulation.event_table import (
     EVENT_COLUMNS,
     FIRED,
-    Columns,
-    EventColumn,
     EventTable,
+    RowTask,
     event_columns,
     event_table,
-    join_columns,
 )
 from trigemu.emulation.plan import Plan, make_plan
+from trigemu.emulation.score_table import Columns, EventColumn, join_columns
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.observables.workspace import Workspace
@@ -78,7 +77,8 @@ def input_table(
     )
     score = EventColumn(SCORE, "float64", "the score; −inf if an input without padding is missing")
     columns = (*EVENT_COLUMNS, *inputs, score)
-    return EventTable(menu, catalogue, selection, None, columns, plan, _Read(), engine_of(executor))
+    inputs_of = partial(over_samples, selection, Job((menu,), plan, catalogue), _Read(), executor)
+    return EventTable(menu, catalogue, selection, None, columns, inputs_of)
 
 
 def _scorer(plan: Plan) -> Scorer:
@@ -88,7 +88,7 @@ def _scorer(plan: Plan) -> Scorer:
 
 
 @dataclass(frozen=True)
-class _Read:
+class _Read(RowTask):
     """The task that reads the inputs and the score of a chunk."""
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
@@ -96,9 +96,6 @@ class _Read:
         features, complete = scorer.inputs.evaluate(Workspace(events))
         inputs = dict(zip(scorer.inputs.texts, features[core].T, strict=True))
         return event_columns(chunk, events) | inputs | {SCORE: scorer.scores_of(features, complete)[core]}
-
-    def merge(self, parts: Sequence[Columns]) -> Columns:
-        return join_columns(parts)
 
 
 def compare_scores(table: EventTable, file: Path, progress: Progress | None = None) -> tuple[Table, str, int]:

@@ -17,6 +17,7 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.mapping import Engine, engine_of, map_chunks
 from trigemu.base.shown import Shown
 from trigemu.emulation.engine import Progress
+from trigemu.emulation.loop import emulate
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.rates.menu_rates import rates_of
@@ -101,7 +102,7 @@ def optimised(
         evaluations=run.evaluations,
         complete=run.complete,
     )
-    emulation = setup.scores.emulation([setup.written, menu])
+    emulation = emulate([setup.written, menu], setup.scores)
     return Optimised(menu, setup.written, compare(emulation), summary)
 
 
@@ -111,7 +112,7 @@ def _check_reachable(setup: Setup) -> None:
     rates, _ = evaluation.at(problem.sizes - 1)
     if rates[0] > problem.cap:
         varied = {name for variable in setup.variables for name in variable.triggers}
-        of_menu = rates_of(setup.scores.emulation(setup.menu)).triggers
+        of_menu = rates_of(emulate(setup.menu, setup.scores)).triggers
         fixed = sorted((t for t in of_menu if t.name not in varied), key=lambda t: -t.total.hz)
         names = ", ".join(f"{t.name} ({numbers.in_hz(t.total.hz)})" for t in fixed[:_NAMED])
         culprits = f": {names} do not vary" if fixed else ""

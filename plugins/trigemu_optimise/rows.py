@@ -22,7 +22,7 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.acceptance import acceptances
-from trigemu.emulation.score_table import Scores, ScoreTable
+from trigemu.emulation.score_table import Columns, Scores
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.base import BitKind, ScoreKind
 
@@ -237,9 +237,9 @@ def prepare(
 class Decisions:
     """The scores and decisions of the triggers of a menu in the events of some tables."""
 
-    def __init__(self, menu: Menu, scores: Scores, tables: Sequence[ScoreTable]) -> None:
+    def __init__(self, menu: Menu, scores: Scores, tables: Sequence[Columns]) -> None:
         self._menu, self._tables, self._scores = menu, tables, scores
-        self.events = sum(map(len, tables))
+        self.events = sum(len(table["id"]) for table in tables)
         self.score, self.fired = cache(self._score), cache(self._fired)
 
     def at(self, trigger: Trigger, events: IntArray) -> BoolArray:

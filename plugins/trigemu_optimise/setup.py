@@ -20,7 +20,8 @@ from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
 from trigemu.emulation.plan import Plan, make_plan
-from trigemu.emulation.score_table import Scores, ScoreTable, score_table
+from trigemu.emulation.score_pass import score_table
+from trigemu.emulation.score_table import Columns, Scores, catalogue_behind
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.observables.expressions import Condition
@@ -42,19 +43,20 @@ OfChannel = tuple[str, int, BoolArray]
 
 def halves_of(
     menu: Menu,
-    catalogue: Catalogue,
+    scores: Scores,
     prepared: Prepared,
-    tables: Sequence[ScoreTable],
+    tables: Sequence[Columns],
     channels: Sequence[OfChannel],
     executor: Any = None,
     progress: Progress | None = None,
 ) -> tuple[tuple[Half, Half], str]:
     """Return the half that is searched and the one that judges, and a sentence about them. tables: of the
     background, and of each signal."""
-    trained, background = unseen_half(menu, catalogue), tables[0]
+    catalogue, background = scores.catalogue, tables[0]
+    trained = unseen_half(menu, catalogue)
     half: list[IntArray]  # of each event: 0 if it is searched on, 1 if it judges, −1 if neither
     if trained is None:
-        sums = background.by_half()
+        sums = scores.by_half()
         scales = [scaling.half_scales(sums, which, catalogue) for which in (0, 1)]
         half = [table["half"] for table in tables]
         text = f"Searched on the {split.HALF_NAMES[0]} half of each sample, judged on the other."
@@ -75,12 +77,12 @@ def halves_of(
             f"Searched on half of the {split.HALF_NAMES[trained]} half of the background, which no model of "
             "the menu was trained on, judged on the rest of it; signals are halved once."
         )
-    start = np.cumsum([0, *map(len, tables)])
+    start = np.cumsum([0, *(len(table["id"]) for table in tables)])
     crossing, shared = scaling.crossing_scale(menu, catalogue), sorted(catalogue.with_parents)
 
     def made(which: int) -> Half:
         groups, positions = [], []
-        for label, number, counts in [("", 0, np.ones(len(background), np.bool_)), *channels]:
+        for label, number, counts in [("", 0, np.ones(len(background["id"]), np.bool_)), *channels]:
             table = tables[number]
             rows = np.flatnonzero((half[number] == which) & counts)
             weight, sample = table["weight"][rows], table["sample"][rows]
@@ -188,11 +190,11 @@ def make_setup(
 ) -> Setup:
     """Read the events, in the passes that `samples_read` lists; or take them from a score table."""
     menu, given = at_own_column(menu), samples if isinstance(samples, Scores) else None
-    catalogue = samples.catalogue if isinstance(samples, Scores) else samples
+    catalogue = catalogue_behind(samples)
     check_goals(menu, goals, catalogue)
     bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)
     how: dict[str, Any] = {"executor": executor, "progress": progress}
-    (written,) = given.solve_budgets(menu) if given else solve_budgets([menu], catalogue, **how)
+    (written,) = solve_budgets([menu], samples, **how)
     base = _all_switched_on(written, goals)
     signals = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
     ranges = _known_ranges(base, goals)
@@ -218,7 +220,7 @@ def make_setup(
         (c.label, 1 + signals.index(c.sample), selected(base, catalogue, c, executor, progress))
         for c in goals.channels
     ]
-    every = base, scores.catalogue, prepared, tables, channels
+    every = base, scores, prepared, tables, channels
     (fitted, unseen), halves = halves_of(*every, executor, progress)
     weights = np.array([channel.weight for channel in goals.channels])
     problem = Problem(
@@ -255,7 +257,7 @@ def _check_table(
 
 def samples_read(menu: Menu, goals: Goals, samples: Catalogue | Scores) -> list[Sample]:
     """Return the samples that `make_setup` reads, each repeated for every pass."""
-    catalogue = samples.catalogue if isinstance(samples, Scores) else samples
+    catalogue = catalogue_behind(samples)
     free = any(vary.above == "free" for vary in goals.vary)
     trained = unseen_half(_all_switched_on(menu, goals), catalogue) is not None
     names = dict.fromkeys(channel.sample for channel in goals.channels)

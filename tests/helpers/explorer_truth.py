@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from trigemu import Menu, Profile, compare, efficiencies, rates_of
+from trigemu import Menu, Profile, compare, efficiencies, emulate, rates_of
 from trigemu.api import Rate
 from trigemu.emulation.score_table import Scores
 
@@ -85,7 +85,7 @@ def truth(
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     """What `run`, `compare` and `efficiency` say of the menus of both slots."""
     for place, menu in zip("AB", slots, strict=True):
-        rates = rates_of(scores.emulation([menu]))
+        rates = rates_of(emulate([menu], scores))
         yield f"{place} rate", of_rate(rates.rate)
         for level in rates.levels:
             yield f"{place} level {level.name}", of_rate(level.rate)
@@ -107,7 +107,7 @@ def truth(
             other = slots[place == "A"]
             yield from _efficiencies(place, menu, other, scores, signal, profiles)
     a, b = (replace(menu, name=place) for place, menu in zip("AB", slots, strict=True))
-    found = compare(scores.emulation([a, b]))
+    found = compare(emulate([a, b], scores))
     for d in found.differences:
         yield f"difference {d.what} {d.quantity}", (0.0 - d.b_minus_a_hz, d.error_hz)
     for gain in found.gained:

@@ -12,10 +12,8 @@ import numpy as np
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
-from trigemu.emulation.event_table import EventColumn
 from trigemu.emulation.plan import make_plan
-from trigemu.emulation.score_table import Scores, definition
-from trigemu.emulation.threshold_ranges import ThresholdRange
+from trigemu.emulation.score_table import EventColumn, Scores, ThresholdRange, definition
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.rates.results import MenuRates
@@ -47,7 +45,7 @@ def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
     half, fitted = scaling.unseen_half(on, plan, catalogue), scaling.fitted_in(on, plan, catalogue)
     scales = np.ones(len(catalogue.samples))
     if half is not None:
-        scales = scaling.half_scales(scores.table.by_half(), half, catalogue)
+        scales = scaling.half_scales(scores.by_half(), half, catalogue)
     return Unseen(half, fitted, scales)
 
 

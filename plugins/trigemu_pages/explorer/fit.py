@@ -13,8 +13,8 @@ import numpy as np
 
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import read_bounded
-from trigemu.emulation.score_table import Scores
-from trigemu.emulation.threshold_ranges import ThresholdRange
+from trigemu.emulation.loop import emulate
+from trigemu.emulation.score_table import Scores, ThresholdRange
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.rates.menu_rates import rates_of
@@ -61,7 +61,7 @@ def page_data(
             "a page cannot show the errors of reweighted pile-up: make it from the samples as they are "
             "(--pileup 0)"
         )
-    emulation = scores.emulation(menus)
+    emulation = emulate(menus, scores)
     contents = Contents(
         scores,
         emulation.menus,
@@ -81,8 +81,9 @@ def page_data(
         if factor:
             threshold_ranges, narrowed = _narrower(contents, factor)
     raise TrigemuError(
-        f"the score table has {len(scores.table)} events, too many for a page ({len(packed) / 1e6:.1f} MB, "
-        f"at most {most / 1e6:.1f} MB): set narrower ranges of thresholds, --vary NAME=LOW:HIGH"
+        f"the score table has {len(scores.table['id'])} events, too many for a page "
+        f"({len(packed) / 1e6:.1f} MB, at most {most / 1e6:.1f} MB): set narrower ranges of thresholds, "
+        f"--vary NAME=LOW:HIGH"
     )
 
 

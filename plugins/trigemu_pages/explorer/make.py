@@ -9,7 +9,8 @@ from typing import Any
 from trigemu.base.errors import MissingExtraError
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
-from trigemu.emulation.score_table import Scores, passes_to_score, score_table
+from trigemu.emulation.score_pass import passes_to_score, score_table
+from trigemu.emulation.score_table import Scores
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
@@ -55,20 +56,17 @@ def make_explorer(
 ) -> Explorer:
     """Make the page of these menus from events, or from a score table, which has its own ranges of thresholds
     and signals. vary, signals, executor, progress: as in `score_table`. version: of trigemu."""
-    if isinstance(samples, Scores):
-        scores, solved = samples, samples.solve_budgets(menus)
-    else:
-        solved = solve_budgets(menus, samples, executor=executor, progress=progress)
-        scores = score_table(
-            all_enabled(solved), samples, vary=vary, signals=signals, executor=executor, progress=progress
-        )
+    how: dict[str, Any] = {"executor": executor, "progress": progress}
+    solved, scores = solve_budgets(menus, samples, **how), samples
+    if not isinstance(scores, Scores):
+        scores = score_table(all_enabled(solved), samples, vary=vary, signals=signals, **how)
     profiles = turnon_profiles(scores, solved) if scores.signals else ()
     bins = {
         name: signal_bins(solved[0], scores.catalogue, name, profiles, executor=executor, progress=progress)
         for name in scores.signals
     }
     data = page_data(solved, scores, bins, version)
-    events = len(scores.table) + sum(map(len, scores.signals.values()))
+    events = sum(len(table["id"]) for table in (scores.table, *scores.signals.values()))
     return Explorer(page_of(data), events, data.warnings)
 
 

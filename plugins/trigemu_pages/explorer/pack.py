@@ -18,8 +18,7 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.patterns import distinct_entries
-from trigemu.emulation.score_table import ScoreTable
-from trigemu.emulation.threshold_ranges import ThresholdRange
+from trigemu.emulation.score_table import Columns as EventColumns, ThresholdRange, take_rows
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples import split
 from trigemu.triggers.base import BitKind
@@ -62,9 +61,9 @@ class Cells:
     largest: FloatArray  # float64[m], the largest |w| in Hz
 
 
-def rows_of(table: ScoreTable, columns: Columns, with_parents: Container[int]) -> Rows:
+def rows_of(table: EventColumns, columns: Columns, with_parents: Container[int]) -> Rows:
     """Return the events of a score table. with_parents: the samples whose events may share interactions."""
-    n = len(table)
+    n = len(table["id"])
     scores = np.empty((n, len(columns.scores)), np.uint8, order="F")
     for number, column in enumerate(columns.scores):
         scores[:, number] = np.searchsorted(column.steps, table[column.stored])
@@ -243,7 +242,7 @@ def background_rows(contents: Contents, columns: Columns) -> Rows:
 def _factors(contents: Contents) -> FloatArray:
     """Return the distinct factors on the contribution of fitted triggers, ascending; there are few
     samples."""
-    sums = contents.scores.table.by_half()
+    sums = contents.scores.by_half()
     factors = np.unique(contents.unseen.factor(sums.sample, sums.half))
     if len(factors) > _MOST_FACTORS:
         raise TrigemuError(
@@ -253,7 +252,7 @@ def _factors(contents: Contents) -> FloatArray:
 
 
 def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[str, Any]:
-    sums, unseen = contents.scores.table.by_half(), contents.unseen
+    sums, unseen = contents.scores.by_half(), contents.unseen
     of_fitted = sums.largest * unseen.factor(sums.sample, sums.half)
     events, begins, cells, _ = ordered(background_rows(contents, columns), with_cells=True)
     return _table(arrays, events, begins, cells) | {
@@ -271,7 +270,7 @@ def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> 
         raise TrigemuError(
             f"the score table and the turn-ons of {name!r} are of different events: make both again"
         )
-    rows = rows_of(table.take(bins.selected), columns, contents.scores.catalogue.with_parents)
+    rows = rows_of(take_rows(table, bins.selected), columns, contents.scores.catalogue.with_parents)
     rows, _ = without_idle(rows, contents.menus, columns)
     events, begins, cells, order = ordered(rows, with_cells=False)
     chosen = np.flatnonzero(bins.selected)[order]

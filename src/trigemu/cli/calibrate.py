@@ -33,8 +33,8 @@ def calibrate(menu: Path, session: Session, scores: Path | None, output: Path) -
         )
 
     def solved_on(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[Menu, Catalogue]:
-        table = read_scores(scores, menus, good) if scores else None
-        (solved,) = table.solve_budgets(menus) if table else solve_budgets(menus, good, **how)
+        samples = read_scores(scores, menus, good) if scores else good
+        (solved,) = solve_budgets(menus, samples, **how)
         return solved, good
 
     solved, catalogue = session.run([read], solved_on, lambda good: () if scores else good.background)

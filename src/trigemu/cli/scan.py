@@ -61,9 +61,7 @@ def scan(
     passes = 2 if any(trigger.name not in thresholds for trigger in read.budgeted) else 1
 
     def scanned(menus: list[Menu], good: Catalogue, **how: Any) -> Scan:
-        if scores:
-            return scan_menu(menus[0], steps, read_scores(scores, menus, good))
-        return scan_menu(menus[0], steps, good, **how)
+        return scan_menu(menus[0], steps, read_scores(scores, menus, good) if scores else good, **how)
 
     result = session.run([read], scanned, lambda good: () if scores else good.background * passes)
     view, brackets = ScanView(), [entry for budget in budgets for entry in budget_brackets(result, budget)]

@@ -12,7 +12,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.session import Session, session
-from trigemu.emulation.score_table import Scores, passes_to_score, score_pass
+from trigemu.emulation.score_pass import passes_to_score, score_pass
+from trigemu.emulation.score_table import Scores
 from trigemu.emulation.table_files import write_scores
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold

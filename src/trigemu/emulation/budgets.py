@@ -15,18 +15,12 @@ from typing import Any
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.base.errors import TrigemuError
+from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import Parents, PatternTable, distinct_entries, merge_tables
 from trigemu.counting.quantities import Label, fractions
-from trigemu.emulation.engine import (
-    Chunk,
-    Job,
-    Progress,
-    over_background,
-)
+from trigemu.emulation.engine import Chunk, Progress, over_background
 from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
-from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import (
     crossing_scale,
     half_scales,
@@ -34,13 +28,14 @@ from trigemu.emulation.scaling import (
     unseen_half,
     weights_by_half,
 )
+from trigemu.emulation.score_table import Scores, at_conditions_of, catalogue_behind, job_of
 from trigemu.menus.menu import Menu, Solution, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.memory import SamplesLike
 from trigemu.samples.split import EVALUATION, half_of
 
 #: Thresholds decrease with every sweep and converge within a few; if not, budgets compete for single events.
@@ -67,7 +62,7 @@ class BudgetEvents:
 
 def solve_budgets(
     menus: MenusLike,
-    catalogue: SamplesLike = None,
+    catalogue: SamplesLike | Scores = None,
     *,
     executor: Any = None,
     progress: Progress | None = None,
@@ -113,34 +108,24 @@ def solve_budgets(
     menus = tuple(map(at_own_column, menus_of(menus)))
     if not any(menu.budgeted for menu in menus):
         return menus
-    catalogue = at_conditions(menus, samples_of(catalogue, executor=executor), executor, progress)
-    plan = make_plan(menus)
-    plan.check_background(catalogue)
-    slots = sorted({bits[t.name] for menu, bits in zip(menus, plan.bits, strict=True) for t in menu.budgeted})
-    job = Job(menus, plan, catalogue)
-    unseen = unseen_half(menus, plan, catalogue)
+    samples = at_conditions_of(menus, catalogue, executor, progress)
+    catalogue, job = catalogue_behind(samples), job_of(menus, samples)
+    known_above = {}
+    for menu, bits in zip(menus, job.plan.bits, strict=True):
+        for trigger in menu.budgeted:
+            above = samples.column_of(menu, trigger).above if isinstance(samples, Scores) else None
+            known_above[bits[trigger.name]] = -math.inf if above is None else above
+    slots = sorted(known_above)
+    unseen = unseen_half(menus, job.plan, catalogue)
     half = EVALUATION if unseen is None else unseen
     collect = _Collect(tuple(slots), half, catalogue.with_parents)
-    table, events = collect.merge([*over_background(job, collect, executor, progress)])
-    scales = half_scales(table, half, catalogue)
-    return solved_by(menus, plan.bits, slots, events, scales, catalogue)
-
-
-def solved_by(
-    menus: Sequence[Menu],
-    bits: Sequence[Mapping[str, int]],
-    slots: Sequence[int],
-    events: BudgetEvents,
-    scales: FloatArray,
-    catalogue: Catalogue,
-    known_above: Mapping[int, float] | None = None,
-) -> tuple[Menu, ...]:
-    """Return menus with their budgets solved on some events. bits: as in a plan. slots: those with a budget.
-    known_above: by slot, the value above which scores are known, if not all are."""
-    floors = known_above or {}
+    if not (parts := [*over_background(job, collect, executor, progress)]):
+        raise SampleError(f"{catalogue.path}: there are no events to find thresholds from")
+    table, events = collect.merge(parts)
+    scales = half_scales(merge_tables([table, job.rest]), half, catalogue)
     return tuple(
-        menu.solved(_Solver(menu, bits_of_menu, slots, events, scales, catalogue, floors).solutions())
-        for menu, bits_of_menu in zip(menus, bits, strict=True)
+        menu.solved(_Solver(menu, bits_of_menu, slots, events, scales, catalogue, known_above).solutions())
+        for menu, bits_of_menu in zip(menus, job.plan.bits, strict=True)
     )
 
 
@@ -188,7 +173,7 @@ class _Solver:
         known_above: Mapping[int, float],
     ) -> None:
         self.menu = menu
-        self.known_above = {t.name: known_above.get(bits[t.name], -math.inf) for t in menu.budgeted}
+        self.known_above = {t.name: known_above[bits[t.name]] for t in menu.budgeted}
         self.weight = events.weight * scales[events.sample] * crossing_scale(menu, catalogue)
         self.scores = {t.name: events.scores[:, slots.index(bits[t.name])] for t in menu.budgeted}
         width = events.words.shape[1]

@@ -20,7 +20,7 @@ from trigemu.base.fingerprint import digest_of_code, fingerprint
 from trigemu.base.mapping import Work, engine_of, map_chunks
 from trigemu.base.plugin_search import load_from, plugins_in, sources_of
 from trigemu.base.plugins import FoundPlugin
-from trigemu.counting.patterns import PatternTable, merge_tables
+from trigemu.counting.patterns import PatternTable, empty_table, merge_tables
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import BadFilesError, Catalogue
@@ -151,6 +151,8 @@ class Job:
     plan: Plan  # Their plan
     catalogue: Catalogue  # The samples to run over
     further: frozenset[Need] = frozenset()  # Columns that the task reads in addition to those of the plan
+    # The events that the samples leave out because no trigger accepts them, by sample, half and stratum
+    rest: PatternTable = field(default_factory=lambda: empty_table(1))
 
 
 def over_background(

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.base.mapping import CHUNK_EVENTS, Engine, engine_of
 from trigemu.counting.acceptance import acceptances, raw_decisions
-from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
+from trigemu.counting.patterns import distinct_entries, merge_tables
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, Task, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, over_background, over_samples
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import (
@@ -24,8 +24,8 @@ from trigemu.emulation.scaling import (
     half_scales,
     switched_off,
     unseen_half,
-    weights_by_half,
 )
+from trigemu.emulation.score_table import Columns, EventColumn, Halves, join_columns, take_rows
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
@@ -36,29 +36,13 @@ from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike, sample_in_memory, samples_of
 from trigemu.samples.sample import Sample
 from trigemu.samples.split import HALF_NAMES, half_of
+from trigemu.triggers.base import Compiled
 from trigemu.triggers.logic import Expression, parse_expression
 
-#: The columns of some events, by name.
-Columns = Mapping[str, npt.NDArray[Any]]
 #: The largest number of events of a chunk of which rows are kept.
 _ROW_EVENTS = 65_536
 #: Prefixes of the names of columns of a trigger.
 FIRED, SCORE, ACCEPTANCE = "fired_", "score_", "acceptance_"
-
-
-@dataclass(frozen=True)
-class EventColumn:
-    """A column of a table of events."""
-
-    name: str
-    dtype: str
-    description: str
-    unit: str = ""  # Empty for a number without one
-    # Of a score table: the triggers with each definition of the score or decision, by its fingerprint
-    definitions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    above: float | None = None  # The value above which the scores are known
-
-
 #: The columns that every table begins with.
 EVENT_COLUMNS = (
     EventColumn("sample", "int32", "the sample: its position in the catalogue"),
@@ -69,7 +53,7 @@ EVENT_COLUMNS = (
 )
 
 
-def event_columns(chunk: Chunk, events: Events) -> dict[str, npt.NDArray[Any]]:
+def event_columns(chunk: Chunk, events: Events) -> Columns:
     """Return the `EVENT_COLUMNS` of a chunk."""
     core = events.core
     parent, weight = events.parent[core], events.weight[core]
@@ -78,17 +62,17 @@ def event_columns(chunk: Chunk, events: Events) -> dict[str, npt.NDArray[Any]]:
     return {"sample": sample, "id": events.id[core], "parent": parent, "half": half, "weight": weight}
 
 
+class RowTask:
+    """Base class of tasks whose results are columns of events."""
+
+    def merge(self, parts: Sequence[Columns]) -> Columns:
+        return join_columns(parts)
+
+
 def for_rows(engine: Engine) -> Engine:
     """Return an engine for passes that keep a row of many columns for each event: several of their results
     are in memory."""
     return replace(engine, chunk_events=min(engine.chunk_events, _ROW_EVENTS))
-
-
-def join_columns(parts: Sequence[Columns]) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of consecutive events as one."""
-    if len(parts) == 1:
-        return dict(parts[0])
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:
@@ -159,7 +143,7 @@ def fired_in(menu: Menu, catalogue: Catalogue, trigger: str, sample: str | None)
 
 
 @dataclass(frozen=True)
-class _Decide:
+class _Decide(RowTask):
     """The task that returns the raw decisions of the enabled triggers of a menu."""
 
     menu: Menu
@@ -167,9 +151,6 @@ class _Decide:
     def __call__(self, plan: Plan, chunk: Chunk | None, events: Events) -> dict[str, BoolArray]:
         raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
         return {trigger.name: raw[trigger.name] for trigger in self.menu.enabled}
-
-    def merge(self, parts: Sequence[dict[str, BoolArray]]) -> dict[str, BoolArray]:
-        return join_columns(parts)
 
     def of_sample(self, catalogue: Catalogue, name: str | None) -> dict[str, BoolArray]:
         """Return the decisions on a sample, which need not be named if there is only one."""
@@ -191,17 +172,14 @@ class EventTable:
     samples: tuple[Sample, ...]  #: The samples of the events
     fired: Expression | None  #: The selection of events by raw decisions; None: all
     columns: tuple[EventColumn, ...]  #: The columns, in their order
-    _plan: Plan
-    _task: Task[Columns]
-    _executor: Any
+    _pass: Callable[[Progress | None], Iterator[Columns]]
 
     def parts(self, progress: Progress | None = None) -> Iterator[Columns]:
         """Yield the columns of consecutive events; memory does not grow with the number of events.
 
         `progress` is called with the number of events done since the last call.
         """
-        job = Job((self.menu,), self._plan, self.catalogue)
-        yield from over_samples(self.samples, job, self._task, self._executor, progress)
+        return self._pass(progress)
 
     def arrays(self) -> Columns:
         """Return complete columns by name; all events stay in memory."""
@@ -277,14 +255,19 @@ def event_table(
     crossing = np.ones(len(catalogue.samples))
     crossing[[sample.number for sample in catalogue.background]] = crossing_scale(solved, catalogue)
     scales = np.ones(len(crossing))
+    job = Job((solved,), plan, catalogue)
     if half is not None and catalogue.background:
-        halves = over_background(Job((solved,), plan, catalogue), _Halves(), engine, progress)
-        scales = half_scales(merge_tables([*halves]), half, catalogue)
-    columns = _columns(solved, plan, half)
-    names = tuple(column.name for column in columns)
+        scales = half_scales(merge_tables(over_background(job, Halves(), engine, progress)), half, catalogue)
     factors = tuple(scales.tolist()), tuple(crossing.tolist())
-    task = _Record(solved, names, expression, half, fitted, *factors)
-    return EventTable(solved, catalogue, selection, expression, columns, plan, task, for_rows(engine))
+    task = _Record(solved, expression, half, fitted, *factors)
+    return EventTable(
+        solved,
+        catalogue,
+        selection,
+        expression,
+        _columns(solved, plan, half),
+        partial(over_samples, selection, job, task, for_rows(engine)),
+    )
 
 
 def passes(menu: Menu, catalogue: Catalogue) -> int:
@@ -315,9 +298,9 @@ def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[EventColumn, ...
         what = "the probability that the menu accepts the event without its fitted triggers"
         columns.append(EventColumn("unfitted_acceptance", "float64", what))
     for trigger in menu.enabled:
-        name, bit = trigger.name, plan.bits[0].get(trigger.name)
+        name = trigger.name
         columns.append(EventColumn(f"{FIRED}{name}", "bool", f"decision of {name} before its prescale"))
-        if bit is not None and plan.slots[bit].compiled.threshold is not None:
+        if _scored(plan, name):
             what = f"score of {name}, which fires above its threshold; −inf where it is not evaluated"
             columns.append(EventColumn(f"{SCORE}{name}", "float64", what, trigger.unit or ""))
         what = f"the probability that {name} accepts the event, with its prescale and seed"
@@ -325,20 +308,17 @@ def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[EventColumn, ...
     return tuple(columns)
 
 
-@dataclass(frozen=True)
-class _Halves(TableTask):
-    """The task that sums the weights of each half of a chunk."""
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
-        return weights_by_half(chunk.sample, events)
+def _scored(plan: Plan, name: str) -> Compiled | None:
+    """Return a compiled trigger that has a score, or None."""
+    compiled = plan.slots[plan.bits[0][name]].compiled if name in plan.bits[0] else None
+    return compiled if compiled and compiled.threshold is not None else None
 
 
 @dataclass(frozen=True)
-class _Record:
-    """The task that computes the columns of a chunk."""
+class _Record(RowTask):
+    """The task that computes the `_columns` of a chunk, in their order."""
 
     menu: Menu
-    names: tuple[str, ...]  # The names of the columns
     fired: Expression | None  # The selection
     half: int | None  # The half that fitted triggers are judged on
     fitted: frozenset[str]  # The triggers that were fitted, or read such a trigger
@@ -365,10 +345,7 @@ class _Record:
         for number, trigger in enumerate(self.menu.enabled):
             name = trigger.name
             columns[f"{FIRED}{name}"] = raw[name]
-            if (score := f"{SCORE}{name}") in self.names:
-                columns[score] = np.asarray(plan.slots[bits[name]].compiled.evaluate(work), np.float64)[core]
+            if compiled := _scored(plan, name):
+                columns[f"{SCORE}{name}"] = np.asarray(compiled.evaluate(work), np.float64)[core]
             columns[f"{ACCEPTANCE}{name}"] = accepted.total[entry, number]
-        return {name: columns[name][keep] for name in self.names}
-
-    def merge(self, parts: Sequence[Columns]) -> Columns:
-        return join_columns(parts)
+        return take_rows(columns, keep)

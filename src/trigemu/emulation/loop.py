@@ -13,7 +13,7 @@ rates_of(emulation)                                    # rates/       everything
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -28,20 +28,12 @@ from trigemu.counting.patterns import (
     PatternTable,
     complete_table,
     count_patterns,
-    empty_table,
     merge_tables,
 )
 from trigemu.counting.sums import Scales
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import (
-    Chunk,
-    Job,
-    Progress,
-    TableTask,
-    over_background,
-)
-from trigemu.emulation.plan import Plan, decide, make_plan
-from trigemu.emulation.reweight import at_conditions
+from trigemu.emulation.engine import Chunk, Progress, TableTask, over_background
+from trigemu.emulation.plan import Plan, decide
 from trigemu.emulation.scaling import (
     Counted,
     constant_in,
@@ -50,13 +42,14 @@ from trigemu.emulation.scaling import (
     half_scales,
     unseen_half,
 )
+from trigemu.emulation.score_table import Scores, at_conditions_of, catalogue_behind, job_of
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need
-from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import INTERACTIONS
 from trigemu.samples.split import half_of
 
@@ -213,7 +206,7 @@ class Emulation:
 
 def emulate(
     menus: MenusLike,
-    catalogue: SamplesLike = None,
+    catalogue: SamplesLike | Scores = None,
     *,
     axis: Axis | None = None,
     numbers: tuple[Number, ...] | None = None,
@@ -230,10 +223,11 @@ def emulate(
     ----------
     menus : path, Menu, or list of these
         The menus.
-    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, Scores, or None
         The samples: a catalogue, or a folder with a catalogue.toml; event files, as crossings of equal weight
         that add up to 40 MHz; events in memory, with their weights in Hz (`Events`, or an awkward array, see
-        `events_from_awkward`). By default the embedded samples.
+        `events_from_awkward`); the scores of their events (`score_table`), in which case no files are read.
+        By default the embedded samples.
     axis : Axis, optional
         Bins in which patterns are counted separately.
     numbers : tuple of Number, optional
@@ -269,19 +263,21 @@ def emulate(
     engine = engine_of(executor)
     if not (input_menus := menus_of(menus)):
         raise TrigemuError("there is no menu to emulate: give at least one")
-    catalogue = at_conditions(input_menus, samples_of(catalogue, executor=engine), engine, progress)
-    solved = solve_budgets(input_menus, catalogue, executor=engine, progress=progress)
-    plan = make_plan(solved)
-    plan.check_background(catalogue)
+    samples = at_conditions_of(input_menus, catalogue, engine, progress)
+    solved = solve_budgets(input_menus, samples, executor=engine, progress=progress)
+    catalogue, job = catalogue_behind(samples), job_of(solved, samples)
+    plan = job.plan
     half = unseen_half(solved, plan, catalogue)
     count_rejected = counts_rejected(solved, plan, catalogue) or (axis is not None and axis.count_rejected)
+    strata = job.catalogue.stratum_of
     task = _CountPatterns(
-        half is not None, axis, numbers or (), catalogue.stratum_of, catalogue.with_parents, count_rejected
+        half is not None, axis, numbers or (), strata, catalogue.with_parents, count_rejected
     )
-    table = empty_table(plan.words + len(task.numbers))
-    parts: list[PatternTable] = []
     needs = {*(axis.needs(plan) if axis else ()), *(need for n in task.numbers for need in n.needs())}
-    job = Job(solved, plan, catalogue, frozenset(needs))
+    job = replace(job, further=job.further | frozenset(needs))
+    rest = job.rest.onto((), ("stratum",) if half is None else ("half", "stratum"))
+    table = replace(rest, words=np.zeros((len(rest), plan.words + len(task.numbers)), np.uint64))
+    parts: list[PatternTable] = []
     for part in over_background(job, task, engine, progress):
         parts.append(part)
         if sum(map(len, parts)) > len(table) + 4096:  # merging is expensive while tables grow

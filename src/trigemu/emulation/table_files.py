@@ -24,10 +24,17 @@ from trigemu.base.files import check_no_pipe, new_file, without_clock
 from trigemu.base.fingerprint import fingerprint
 from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_tables
 from trigemu.emulation.engine import Progress
-from trigemu.emulation.event_table import Columns, EventColumn, EventTable, join_columns
+from trigemu.emulation.event_table import EventTable
 from trigemu.emulation.reweight import at_conditions
-from trigemu.emulation.score_table import PLAIN_COLUMNS, Scores, ScoreTable
-from trigemu.emulation.threshold_ranges import ThresholdRange
+from trigemu.emulation.score_pass import PLAIN_COLUMNS
+from trigemu.emulation.score_table import (
+    Columns,
+    EventColumn,
+    ScorePart,
+    Scores,
+    ThresholdRange,
+    join_columns,
+)
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
@@ -86,9 +93,9 @@ def write_scores(path: Path, scores: Scores, version: str) -> int:
 
     def parts() -> Iterator[Columns]:
         nonlocal rest
-        for table in scores.parts():
-            rest = merge_tables([rest, table.rest])
-            yield table.columns
+        for part in scores.parts():
+            rest = merge_tables([rest, part.rest])
+            yield part.columns
 
     def metadata() -> dict[bytes, bytes]:
         about = _About(
@@ -243,8 +250,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
         for name, values in about.rest.items()
     }
     rest = PatternTable(words=np.zeros((len(sums["n"]), 1), np.uint64), **sums)
-    table = ScoreTable(arrays, rest)
-    held = len(table) + int(rest.n.sum())
+    held = len(arrays["id"]) + int(rest.n.sum())
     expected = sum(catalogue.sample(name).events for name in about.background | about.signals)
     if held != expected:
         raise TrigemuError(
@@ -257,7 +263,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
         tuple(about.signals),
         about.threshold_ranges,
         frozenset(about.made_with),
-        lambda: [table],
+        lambda: [ScorePart(arrays, rest)],
     )
 
 

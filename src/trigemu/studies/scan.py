@@ -13,15 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import TrigemuError, number_of, numbers_of, quoted, wrong_type
 from trigemu.base.shown import Named, Shown
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import Plan
-from trigemu.emulation.reweight import at_conditions
-from trigemu.emulation.score_table import Scores
+from trigemu.emulation.score_table import Scores, at_conditions_of
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
@@ -30,7 +29,7 @@ from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.events import Need
-from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.memory import SamplesLike
 from trigemu.triggers.base import Kind, ScoreKind
 
 #: The largest number of points of a scan; each needs a sum over all patterns.
@@ -236,27 +235,17 @@ def scan(
     dict(_variants(menu, steps))  # before a pass over the events: some values may not be allowed
     axis = _Above(tuple(step for step in steps if step.vary is None))
     budgets = any(trigger.name not in axis.triggers for trigger in menu.budgeted)
-    if isinstance(catalogue, Scores):
-        if step := next((step for step in steps if step.vary), None):
-            raise TrigemuError(
-                f"{step.name}: scores of events do not contain its other values: scan it on samples"
-            )
-        if budgets:
-            (menu,) = catalogue.solve_budgets(menu)
-        ready = _at_first(menu, axis.steps)
-        above = axis.number([catalogue.score(step.trigger, ready) for step in steps])
-        emulation = catalogue.emulation(ready, bin=above)
-        variants: dict[_Variant, Menu] = {}
-    else:
-        catalogue = at_conditions([menu], samples_of(catalogue, executor=executor), executor, progress)
-        if budgets:
-            (menu,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
-        ready = _at_first(menu, axis.steps)
-        variants = dict(_variants(ready, steps))
-        menus = [ready, *variants.values()]
-        emulation = emulate(
-            menus, catalogue, axis=axis if axis.steps else None, executor=executor, progress=progress
+    if isinstance(catalogue, Scores) and (step := next((step for step in steps if step.vary), None)):
+        raise TrigemuError(
+            f"{step.name}: scores of events do not contain its other values: scan it on samples"
         )
+    samples = at_conditions_of([menu], catalogue, executor, progress)
+    how: dict[str, Any] = {"executor": executor, "progress": progress}
+    if budgets:
+        (menu,) = solve_budgets([menu], samples, **how)
+    ready = _at_first(menu, axis.steps)
+    variants = dict(_variants(ready, steps))
+    emulation = emulate([ready, *variants.values()], samples, axis=axis if axis.steps else None, **how)
     numbers = {variant: number for number, variant in enumerate(variants, start=1)}
     measured = _Points(emulation, axis, steps, numbers)
     points = tuple(rates_of(measured(values)) for values in product(*(step.values for step in steps)))
@@ -369,12 +358,9 @@ class _Above:
 
     def __call__(self, plan: Plan, work: Workspace) -> IntArray:
         slots = [plan.slots[plan.bits[0][step.trigger]] for step in self.steps]
-        return self.number([np.asarray(slot.compiled.evaluate(work), np.float64) for slot in slots])
-
-    def number(self, scores: Sequence[FloatArray]) -> IntArray:
-        """Return the bin of each event, int64[n], from the scores of each scanned trigger, float64[n]."""
-        number = np.zeros(len(scores[0]), np.int64)
-        for step, score in zip(self.steps, scores, strict=True):
+        number = np.zeros(len(work.events), np.int64)
+        for step, slot in zip(self.steps, slots, strict=True):
+            score = np.asarray(slot.compiled.evaluate(work), np.float64)
             number = number * (len(step.values) + 1) + np.searchsorted(step.values, score, "left")
         return number
 

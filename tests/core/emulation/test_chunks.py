@@ -125,11 +125,11 @@ def have(tmp_path_factory: pytest.TempPathFactory) -> Given:
 def scores(have: Given, executor: Engine | None) -> Any:
     found = score_table(have.plain, have.related, signals="s", executor=executor)
     tables = [
-        {name: values.tolist() for name, values in table.columns.items()}
+        {name: values.tolist() for name, values in table.items()}
         for table in (found.table, found.signals["s"])
     ]
-    assert len(found.signals["s"]) == 60  # all of its events, whatever fires
-    return tables, found.threshold_ranges, rates_of(found.emulation()).to_dict()
+    assert len(found.signals["s"]["id"]) == 60  # all of its events, whatever fires
+    return tables, found.threshold_ranges, rates_of(emulate(have.plain, found)).to_dict()
 
 
 def of_events(have: Given, executor: Engine | None) -> Any:

@@ -168,7 +168,7 @@ def test_rates_need_a_column(tmp_path: Path) -> None:
         lambda menu: run(menu, catalogue),
         lambda menu: emulate([menu], catalogue),
         lambda menu: solve_budgets([menu], catalogue),
-        lambda menu: score_table(menu, catalogue, vary={"A": (10, 30), "B": (5, 30)}).emulation(),
+        lambda menu: emulate(menu, score_table(menu, catalogue, vary={"A": (10, 30), "B": (5, 30)})),
         lambda menu: scan(menu, Steps("B", (10.0, 20.0)), catalogue),
         lambda menu: binned_rates(menu, "met", (0.0, 20.0, 60.0), catalogue),
         lambda menu: event_table(menu, catalogue).arrays(),
