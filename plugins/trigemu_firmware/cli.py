@@ -10,7 +10,7 @@ import click
 from trigemu_anomaly.fixed_point import MAX_WIDTH, OVERFLOWS, ROUNDINGS
 
 from trigemu.base.errors import TrigemuError
-from trigemu.base.files import check_outputs
+from trigemu.base.files import check_outputs, new_folder
 from trigemu.base.mapping import Engine
 from trigemu.base.processes import cores
 from trigemu.cli import options
@@ -18,18 +18,22 @@ from trigemu.cli.console import say
 from trigemu.cli.outputs import on_disk, present
 from trigemu.cli.progress import bar, steps_bar
 from trigemu.cli.session import Session, session
+from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 
 from . import (
+    block as blocks,
     estimate as estimating,
     export as exporting,
     precision as output_bits,
+    rtl,
     text as output_firmware,
     tools,
     verify as verifying,
 )
+from .block import BlockReport
 from .project import Manifest, open_project
 from .ranges import Survey, survey, with_modes, with_widths
 from .scan import BitScan, each_of, parse_bits, scan_bits, types_of, with_resources
@@ -250,3 +254,74 @@ def scan(
         [output_bits.scan_table(result)],
         [(session.json_file, lambda: output_bits.scan_json(result))],
     )
+
+
+@firmware.command()
+@options.menu
+@click.option("--trigger", required=True, help="Trigger with an integer network and trees in fixed point.")
+@click.option(
+    "--clocks",
+    type=click.IntRange(1, 100),
+    default=8,
+    show_default=True,
+    help="Clocks of the network; the subtraction and the cut take one more.",
+)
+@click.option(
+    "--tree-clocks",
+    type=click.IntRange(0, 10),
+    default=2,
+    show_default=True,
+    help="Clocks of the trees, beside the network.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(0, 100),
+    default=0,
+    show_default=True,
+    help="Place and route on an ECP5 with so many seeds; some minutes each.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="A new folder for the Verilog and its data.",
+)
+@session
+@options.json_file
+@click.pass_context
+def block(
+    context: click.Context,
+    menu: Path,
+    trigger: str,
+    clocks: int,
+    tree_clocks: int,
+    seeds: int,
+    folder: Path | None,
+    session: Session,
+) -> None:
+    """Write a trigger of MENU as logic, from words of objects to one bit; simulate and map it.
+
+    The network, the trees, the subtraction and the cut are one circuit in Verilog, which is simulated with
+    all background events. The exit status is 1 if a decision differs from the integer model.
+    """
+    for program in ("verilator", "g++", "yosys"):
+        tools.find(program)
+    (read,) = session.menus(menu)
+
+    def made(menus: list[Menu], good: Catalogue, *, executor: Engine, progress: Progress) -> BlockReport:
+        (solved,) = solve_budgets(menus, good, executor=executor, progress=progress)
+        with steps_bar(len(blocks.STEPS)) as begun:
+            return blocks.report(solved, trigger, good, (clocks, tree_clocks), seeds, executor, begun)
+
+    result = session.run([read], made)
+    if folder:
+        with new_folder(folder) as new:
+            rtl.write(result.block.circuit, new)
+    present(
+        [output_firmware.block_table(result)],
+        [(session.json_file, lambda: output_firmware.block_json(result))],
+        output_firmware.block_notes(result),
+    )
+    if result.check.differences or result.check.of_menu:
+        context.exit(1)

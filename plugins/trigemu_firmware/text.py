@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+import numpy as np
+
 from trigemu import __version__
 from trigemu.results.documents import in_json
 from trigemu.results.table import Column, Page, Table
 
+from . import rtl
+from .block import BlockReport
 from .estimate import BUDGETS, PAPER, VU9P, Estimate
 from .project import Manifest, Project
 from .verify import BACKEND_NAMES, FirmwareCheck
@@ -161,3 +165,56 @@ def _kinds(estimate: Estimate) -> Iterator[str]:
 
 def _cell(value: float | None) -> str:
     return "" if value is None else f"{value:,.10g}"
+
+
+def block_table(report: BlockReport) -> Table:
+    """Return what `trigemu firmware block` prints: the whole, and its trees."""
+    names = ("clocks", "levels", "LUT", "registers", "carry", "DSP", "block RAM")
+    table = Table((Column("circuit", "label", "circuit"), *(Column(name, "count", name) for name in names)))
+    circuits = report.block.circuit, report.block.of_trees
+    for circuit, used in zip(circuits, report.resources, strict=True):
+        row = (used.levels, used.lut, used.ff, used.carry, used.dsp, used.bram)
+        table.add(circuit.name, circuit.latency, *row)
+    return table
+
+
+def block_notes(report: BlockReport) -> Iterator[str]:
+    """Yield the notes below `block_table`."""
+    check, routes, circuit = report.check, report.routes, report.block.circuit
+    yield (
+        f"Simulated by Verilator: {check.differences} differences from the integer model in {check.events} "
+        f"events and {check.mixed} with inputs of different events, of which {check.accepted} are accepted."
+    )
+    yield f"The integer model and the trigger of the menu differ in {check.of_menu} events."
+    yield (
+        "Resources: mapped by yosys for UltraScale+. levels: the most look-up tables and carry chains one "
+        "after the other between registers."
+    )
+    if routes:
+        clocks = sorted(route.mhz for route in routes)
+        median = float(np.median(clocks))
+        best, latency, worst = (1000.0 * circuit.latency / mhz for mhz in (clocks[-1], median, clocks[0]))
+        yield (
+            f"Routed by nextpnr on an ECP5 ({rtl.DEVICE}, grade {rtl.SPEED}), {len(routes)} seeds: "
+            f"{median:.1f} MHz ({clocks[0]:.1f} to {clocks[-1]:.1f}), {latency:.1f} ns ({best:.1f} to "
+            f"{worst:.1f}); {routes[0].lut} tables of four inputs, {routes[0].ff} registers."
+        )
+    times = ", ".join(f"{step} {seconds:.0f} s" for step, seconds in report.seconds.items())
+    yield f"Time: {times}."
+
+
+def block_json(report: BlockReport) -> str:
+    """Return the JSON document of `trigemu firmware block`."""
+    circuits = report.block.circuit, report.block.of_trees
+    parts = [
+        {"circuit": circuit.name, "clocks": circuit.latency, **asdict(used)}
+        for circuit, used in zip(circuits, report.resources, strict=True)
+    ]
+    document = {
+        "parts": parts,
+        "check": asdict(report.check),
+        "routes": [asdict(route) for route in report.routes],
+        "seconds": report.seconds,
+        "provenance": {"trigemu": __version__},
+    }
+    return in_json(document)

@@ -40,9 +40,9 @@ _SQUARE, _SCORE, _FACTOR = (
     "ap_ufixed<16,6,AP_TRN,AP_SAT>",
     "ap_ufixed<9,-1,AP_RND>",
 )
-#: Further bits of the means of a variational autoencoder, before and after the point, which few events need;
-#: their squares, and the sum of these.
-_FURTHER, _WIDE_SQUARE, _SUM = (2, 1), "ap_ufixed<12,8,AP_RND,AP_SAT>", "ap_ufixed<16,10,AP_TRN,AP_SAT>"
+#: Further bits of the means of a variational autoencoder, before and after the point: with fewer, many events
+#: have the score of a threshold. The squares of the means, and the sum of these.
+_FURTHER, _MEAN_SQUARE, _SUM = (1, 4), "ap_ufixed<14,6,AP_TRN,AP_SAT>", "ap_ufixed<16,8,AP_TRN,AP_SAT>"
 
 
 @dataclass(frozen=True)
@@ -181,26 +181,28 @@ def integer_network(network: Network, encoding: Encoding, arithmetic: Arithmetic
             if i == last
             else file.ReLU("", str(arithmetic.hidden), sums)
         )
-    kind, variational = arithmetic.last, arithmetic.variational
-    if not variational:
-        kind = ApFixed(kind.width + 1, kind.integer + 1)
-        difference = layers.add(file.Subtract("", str(kind), (hidden, z)))
-        hidden = layers.add(file.Multiply("", str(kind), (difference, present)))
-    low, high = kind.words
-    square = ApFixed.parse(_WIDE_SQUARE if variational else _SQUARE)
-    squares = square.quantise((np.arange(low, high + 1) * kind.step) ** 2)
-    of_each = layers.add(file.Table("", str(square), hidden, low, squares.tolist()))
-    n = len(encoding.texts) - 1 if not variational else network.weights[-1].shape[1]
-    total = layers.dense(of_each, np.ones((n, 1), np.int64), square.fraction)
-    if variational:
+    n = len(encoding.texts) - 1
+    if arithmetic.variational:
+        squares = layers.add(file.Multiply("", _MEAN_SQUARE, (hidden, hidden)))
+        means = network.weights[-1].shape[1]
+        total = layers.dense(squares, np.ones((means, 1), np.int64), ApFixed.parse(_MEAN_SQUARE).fraction)
         layers.add(file.Linear("", _SUM, total))
     else:
+        kind = ApFixed(arithmetic.last.width + 1, ACTIVATION + 1)
+        difference = layers.add(file.Subtract("", str(kind), (hidden, z)))
+        low, high = kind.words
+        square, each = ApFixed.parse(_SQUARE), ApFixed.parse(_FACTOR)
+        differences: FloatArray = kind.to_float(np.arange(low, high + 1))
+        words = square.quantise(differences * differences).tolist()
+        of_all = layers.add(file.Multiply("", str(kind), (difference, present)))
+        squares = layers.add(file.Table("", str(square), of_all, low, words))
+        total = layers.dense(squares, np.ones((n, 1), np.int64), square.fraction)
         count, bits = layers.dense(present, np.ones((n, 1), np.int64)), n.bit_length()
         short = layers.add(file.Linear("", f"ap_ufixed<{bits},{bits}>", count))
-        each = ApFixed.parse(_FACTOR)
-        counts: FloatArray = np.maximum(np.arange(2**bits, dtype=np.float64), 1.0)
-        factors = each.quantise(np.minimum(1.0 / counts, each.highest))
-        factor = layers.add(file.Table("", str(each), short, 0, factors.tolist()))
+        counts = np.maximum(np.arange(2**bits), 1)
+        shares: FloatArray = np.minimum(1.0 / counts, each.highest)
+        factors = each.quantise(shares).tolist()
+        factor = layers.add(file.Table("", str(each), short, 0, factors))
         layers.add(file.Multiply("", _SCORE, (total, factor)))
     return file.written(file.IntegerFile(file.FORMAT, "autoencoder", layers.all))
 

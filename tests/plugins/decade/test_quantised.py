@@ -99,7 +99,7 @@ def test_the_file_gives_the_score_of_what_was_trained(tmp_path: Path, variationa
     layers = [*zip(trained.network.weights, trained.network.biases, strict=True)]
     output = np.asarray(arithmetic.dense(layers, jnp.asarray(z)), np.float64)
     if variational:
-        expected = np.floor(output**2 * 16 + 0.5).clip(max=4095).sum(axis=1) / 16
+        expected = np.floor(output**2 * 256).clip(max=2**14 - 1).sum(axis=1) / 256
     else:
         squares = np.floor(((output - z) * present) ** 2 * 16 + 0.5).clip(max=1023).sum(axis=1)
         factors = np.floor(1024 / present.sum(axis=1) + 0.5).clip(max=511)
@@ -120,7 +120,7 @@ def test_weights_beyond_their_type_saturate(tmp_path: Path) -> None:
     output = np.asarray(arithmetic.dense(layers, jnp.asarray(encoding.apply(x)[0])), np.float64)
     content = quantised.integer_network(network, encoding, arithmetic)
     score = open_model(content, x.shape[1]).score(x)
-    np.testing.assert_array_equal(score, np.floor(output**2 * 16 + 0.5).clip(max=4095).sum(axis=1) / 16)
+    np.testing.assert_array_equal(score, np.floor(output**2 * 256).clip(max=2**14 - 1).sum(axis=1) / 256)
 
 
 def test_the_gradient_passes_through_the_rounding() -> None:
