@@ -24,7 +24,9 @@ _OVERFLOWS = {"AP_WRAP": "WRAP", "AP_SAT": "SAT", "AP_SAT_SYM": "SAT_SYM"}
 #: Instructions for newer versions of Verilator than Debian's.
 _LINT = re.compile(r"/\* *verilator lint_\w+ \w+ *\*/|// *verilator lint_\w+ \w+")
 #: Levels of sums that a layer may have beyond the least number; fewer levels cost logic.
-_MORE_LEVELS = 2
+_MORE_LEVELS = 0
+#: Most bits of a number whose square is a table.
+_TABLE = 11
 
 
 def network_circuit(network: file.IntegerFile, name: str, clocks: int) -> Circuit:
@@ -163,13 +165,15 @@ def _(layer: file.Merge, values: Values) -> Any:
 
 
 def _products(a: Any, b: Any) -> Any:
-    """Return the products of values: sums of one of them, shifted, for each bit of the other, since the
-    multipliers of an FPGA take a clock of their own."""
+    """Return the products of values: a table of squares, or sums of one of them, shifted, for each bit of the
+    other, since the multipliers of an FPGA take a clock of their own."""
     from alkaid.trace import FVArray
 
     def product(x: Any, y: Any) -> Any:
         if y.low == y.high:
             return x * float(y.low)
+        if x is y and sum(x.kif) <= _TABLE:
+            return FVArray(np.array([abs(x)]), a.solver_options).apply(np.square).quantize()[0]
         k, i, f = y.kif
         weights = [2.0 ** (i - 1 - n) for n in range(i + f)]
         if k:

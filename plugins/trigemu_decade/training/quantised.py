@@ -40,9 +40,10 @@ _SQUARE, _SCORE, _FACTOR = (
     "ap_ufixed<16,6,AP_TRN,AP_SAT>",
     "ap_ufixed<9,-1,AP_RND>",
 )
-#: Further bits of the means of a variational autoencoder, before and after the point: with fewer, many events
-#: have the score of a threshold. The squares of the means, and the sum of these.
-_FURTHER, _MEAN_SQUARE, _SUM = (1, 4), "ap_ufixed<14,6,AP_TRN,AP_SAT>", "ap_ufixed<16,8,AP_TRN,AP_SAT>"
+#: The means of a variational autoencoder: with fewer bits, many events have the score of a threshold. Their
+#: squares, and the sum of these.
+_MEAN = ApFixed(11, 4, True, "AP_TRN", "AP_SAT")
+_MEAN_SQUARE, _SUM = "ap_ufixed<14,6,AP_TRN,AP_SAT>", "ap_ufixed<16,8,AP_TRN,AP_SAT>"
 
 
 @dataclass(frozen=True)
@@ -151,9 +152,8 @@ class Arithmetic:
 
     @property
     def last(self) -> ApFixed:
-        before, after = _FURTHER if self.variational else (0, 0)
-        bits = self.quantise.activations + before + after
-        return ApFixed(bits, ACTIVATION + before, True, "AP_TRN", "AP_SAT")
+        standardised = ApFixed(self.quantise.activations, ACTIVATION, True, "AP_TRN", "AP_SAT")
+        return _MEAN if self.variational else standardised
 
     @property
     def bias(self) -> ApFixed:
