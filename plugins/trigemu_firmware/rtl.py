@@ -31,6 +31,7 @@ DEVICE, PACKAGE, SPEED = "LFE5U-85F", "CABGA381", 8
 
 def write(circuit: Circuit, folder: Path) -> Path:
     """Write a circuit and its data into a folder, and return the Verilog file."""
+    folder.mkdir(exist_ok=True)
     for name, text in circuit.data.items():
         (folder / name).write_text(text)
     path = folder / f"{circuit.name}.v"
@@ -72,7 +73,10 @@ def simulate(circuit: Circuit, words: IntArray) -> IntArray:
     return found[later:]
 
 
-_VERILATE = "--cc --exe --build --top-module bench -Wno-fatal -Wno-lint -CFLAGS -O0 -MAKEFLAGS OPT_GLOBAL=-O0"
+_VERILATE = (
+    "--cc --exe --build --output-split 0 --top-module bench -Wno-fatal -Wno-lint -CFLAGS -O0 "
+    "-MAKEFLAGS OPT_GLOBAL=-O0"
+)
 _PROGRAM = """\
 #include <cstdint>
 #include <cstdio>
@@ -222,6 +226,10 @@ class Routed:
     lut: int  # Tables of four inputs, with those of carry chains
     ff: int
     bram: int  # Blocks of 18 kbit
+
+    def latency_ns(self, clocks: int) -> float:
+        """Return how long so many clocks take."""
+        return 1000.0 * clocks / self.mhz
 
 
 def routed(circuit: Circuit, seeds: range = range(1, 2), mhz: float = 250.0) -> Iterator[Routed]:

@@ -28,6 +28,8 @@ from .circuit import Circuit, Layer, connect, row, stages, top
 LUT = 6
 #: Most splits from root to leaf: the leaves of a tree are numbered by one bit for each level.
 MAX_DEPTH = 10
+#: Most leaves of all trees, if all paths were as long as the longest.
+MAX_LEAVES = 1 << 16
 #: Most bits of the address of a memory.
 MAX_ADDRESS = 18
 #: Look-up tables and bits of block memory of an XCVU9P, whose shares decide which form is smaller.
@@ -89,17 +91,30 @@ def check(fixed: FixedEnsemble) -> None:
     trees, score = fixed.ensemble, fixed.precision.score
     if not 1 <= trees.depth <= MAX_DEPTH:
         raise TrigemuError(f"trees of {trees.depth} splits from root to leaf: expected 1 to {MAX_DEPTH}")
+    if trees.trees << trees.depth > MAX_LEAVES:
+        raise TrigemuError(
+            f"{trees.trees} trees of depth {trees.depth} may have {trees.trees << trees.depth} leaves: expected "
+            f"at most {MAX_LEAVES}"
+        )
     if score.overflow == "AP_WRAP":
         return
-    words = np.where(trees.feature < 0, fixed.values, 0)
-    low = min(0, fixed.base) + int(np.minimum.reduceat(words, trees.starts[:-1]).sum())
-    high = max(0, fixed.base) + int(np.maximum.reduceat(words, trees.starts[:-1]).sum())
+    low, high = sums(fixed)
     if low < score.words[0] or high > score.words[1]:
         raise TrigemuError(
             f"score = {score}: sums of leaves may reach {low * score.step:.4g} or {high * score.step:.4g}, "
             f"and where they overflow the result depends on the order in which firmware adds: use more bits "
             f"before the point, or AP_WRAP"
         )
+
+
+def sums(fixed: FixedEnsemble) -> tuple[int, int]:
+    """Return the lowest and the highest word that a sum of the base and leaves of any trees may reach."""
+    starts = fixed.ensemble.starts[:-1]
+    words = np.where(fixed.ensemble.feature < 0, fixed.values, 0)
+    low, high = (bound.reduceat(words, starts) for bound in (np.minimum, np.maximum))
+    return min(0, fixed.base) + int(np.minimum(low, 0).sum()), max(0, fixed.base) + int(
+        np.maximum(high, 0).sum()
+    )
 
 
 def _comparators(fixed: FixedEnsemble, cuts: Sequence[Sequence[int]]) -> Layer:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from firmware_toys import needs, toy
+from firmware_toys import VERILATOR, needs, toy
 from tree_toys import fixed_walk, random_trees
 from trigemu_anomaly.fixed_point import ApFixed
 from trigemu_anomaly.trees import FixedEnsemble
@@ -19,7 +19,6 @@ from trigemu_firmware.verilog_trees import trees_circuit, walk
 
 from trigemu import TrigemuError
 
-VERILATOR = needs("verilator", "g++")
 YOSYS = needs("yosys")
 #: Few enough combinations for a proof.
 SMALL = toy("ap_fixed<5,3>", score="ap_fixed<8,4>", trees=4, depth=2, scales=(0, 0, 0), seed=3)
@@ -162,13 +161,21 @@ def test_the_smaller_form_is_chosen() -> None:
             {"form": "memory"},
             "combinations of thresholds in 2 clocks: a memory has at",
         ),
-        (toy(trees=2), {"form": "memory", "clocks": 0}, "in 0 clocks: a memory .* takes one clock or more"),
+        (toy(trees=4), {"form": "memory", "clocks": 0}, "in 0 clocks: a memory .* takes one clock or more"),
+        (toy(trees=65, depth=10), {}, "65 trees of depth 10 may have 66560 leaves: expected at most 65536"),
         (toy(), {"clocks": 20}, "20 clocks: these trees can have"),
     ],
 )
 def test_what_is_refused(fixed: FixedEnsemble, options: dict[str, Any], message: str) -> None:
     with pytest.raises(TrigemuError, match=message):
         trees_circuit(fixed, **options)
+
+
+@YOSYS
+def test_a_failed_synthesis_reports_its_last_lines() -> None:
+    broken = replace(trees_circuit(SMALL), verilog="module trees(input clk;\n")
+    with pytest.raises(TrigemuError, match=r"(?s)yosys failed; its last lines:.*trees.v:1"):
+        rtl.mapped(broken)
 
 
 def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
