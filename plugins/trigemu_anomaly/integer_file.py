@@ -33,10 +33,20 @@ class _Layer(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field=
     type: str
 
 
+class Scale(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The word of an input: floor(x / step), from `lowest` to `highest`; modulo `period` if it is not 0."""
+
+    step: float
+    lowest: int
+    highest: int
+    period: int = 0
+
+
 class Input(_Layer, frozen=True, tag="input"):
-    """The inputs of the network."""
+    """The inputs of the network. scales: of each, if they are words of the hardware and the card has none."""
 
     size: int
+    scales: list[Scale] = []
 
 
 class Constant(_Layer, frozen=True, tag="constant"):

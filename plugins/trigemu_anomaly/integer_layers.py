@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import singledispatchmethod
+from itertools import zip_longest
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from trigemu.base.errors import TrigemuError
 
 from . import evaluator as do, integer_file as file
 from .fixed_point import MAX_WORD, ApFixed
+from .input_kernels import Features
 from .steps import MAX_WEIGHTS, Step, Trace, check_size
 from .vectors import CONVERSION
 
@@ -233,6 +235,18 @@ class InputScale:
     halved: bool = False
 
 
+def input_words(layer: file.Input, features: Features) -> IntArray:
+    """Return the words of inputs, int64[n, k], of float32[n, k], as `Layers` reads them."""
+    if not layer.scales:
+        return ApFixed.parse(layer.type, MAX_WORD).quantise(features.astype(np.float64))
+    columns = []
+    for values, scale in zip(features.T, layer.scales, strict=True):
+        number = np.floor(values.astype(np.float64) / scale.step)
+        limited = number % scale.period if scale.period else np.clip(number, scale.lowest, scale.highest)
+        columns.append(limited.astype(np.int64))
+    return np.column_stack(columns)
+
+
 class Layers(ValueSteps):
     """Steps of layers in turn. values: what was computed, by the names of the layers."""
 
@@ -257,8 +271,13 @@ class Layers(ValueSteps):
         if layer.size != self.features:
             raise TrigemuError(f"the network has {layer.size} inputs, the card {self.features}")
         kind = self.type_of(layer.type)
+        if len(layer.scales) not in (0, layer.size):
+            raise TrigemuError(f"has {len(layer.scales)} scales for {layer.size} inputs")
+        if not all(0 < scale.step < np.inf and scale.lowest <= scale.highest for scale in layer.scales):
+            raise TrigemuError("a scale whose step is not positive, or without a word")
+        words = [InputScale(0.0, s.step, s.lowest, s.highest, s.period) for s in layer.scales]
         numbers = [float(2.0**kind.fraction)]
-        for scale in self.scales:
+        for scale in (card or word for card, word in zip_longest(self.scales, words)):
             numbers += [float(scale is not None), *astuple(scale or InputScale())]
         as_integers = np.array(numbers).view(np.int64)
         listed = np.concatenate([as_integers[:1], np.array([*kind.modes, *kind.words]), as_integers[1:]])

@@ -23,13 +23,13 @@ _MAX_LAYERS = 500
 
 
 class IntegerNetwork(StepModel):
-    """A network in the arithmetic of firmware. name: in the file; step: of the score."""
+    """A network in the arithmetic of firmware. file: its layers; name: in the file; step: of the score."""
 
     def __init__(self, content: bytes, features: int, scales: Sequence[InputScale | None] = ()) -> None:
-        network = file.read_integer_file(content)
+        self.file = network = file.read_integer_file(content)
+        self.name = network.name
         steps, score, kind, self.step = _traced(network, features, scales or [None] * features)
         super().__init__(steps, needed_steps(steps, score), features, score, kind)
-        self.name = network.name
 
 
 def _traced(

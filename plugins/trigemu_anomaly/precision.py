@@ -19,6 +19,7 @@ from trigemu.base.toml import TomlTable
 
 from .fixed_point import SATURATING, ApFixed
 from .inputs import Inputs
+from .single_row import ScoreModel
 from .trees import Ensemble, FixedEnsemble, Precision
 
 _MAX_SCALE = 64
@@ -112,4 +113,20 @@ class TreeModel:
 @singledispatch
 def trees_of(trigger: object) -> TreeModel | None:
     """Return the boosted trees of a trigger for firmware. A kind with trees registers its class."""
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """A trigger whose score is that of a model less that of boosted trees."""
+
+    inputs: Inputs  # Of the model
+    model: ScoreModel
+    trees: TreeModel
+    threshold: float
+
+
+@singledispatch
+def difference_of(trigger: object) -> Difference | None:
+    """Return the two models of a trigger for firmware. A kind that subtracts trees registers its class."""
     return None

@@ -49,6 +49,11 @@ max_trees = click.option(
 )
 @max_trees
 @click.option(
+    "--quantise",
+    is_flag=True,
+    help="Train the autoencoder in the integers of [autoencoder.quantise], as logic computes it.",
+)
+@click.option(
     "--replicas",
     type=click.IntRange(1, 1000),
     metavar="N",
@@ -63,6 +68,7 @@ def train(
     processing: Processing,
     output: Path | None,
     max_trees: int | None,
+    quantise: bool,
     replicas: int | None,
 ) -> None:
     """Train the models that CONFIG (TOML) describes on one half of the samples.
@@ -76,7 +82,7 @@ def train(
         from .training.write import CARD
     from .training.config import read_config, replica, with_most_trees
 
-    settings = with_most_trees(read_config(config), max_trees)
+    settings = with_most_trees(read_config(config, quantise), max_trees)
     folder = config.parent if output is None else output
     half = half_of_card(settings)
     sets = [(settings if half is None else replace(settings, half=half), folder)]

@@ -41,7 +41,7 @@ from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.inputs import Inputs
 from trigemu_anomaly.models import Trees, compile_trees, load_trees
 from trigemu_anomaly.network import Network
-from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
+from trigemu_anomaly.precision import Difference, PrecisionTable, TreeModel, difference_of, trees_of
 from trigemu_anomaly.single_row import (
     Decision,
     ModelCall,
@@ -304,6 +304,12 @@ class TrainingCheck:
 @trees_of.register
 def _(trigger: CompiledDecade) -> TreeModel | None:
     return trigger.trees
+
+
+@difference_of.register
+def _(trigger: CompiledDecade) -> Difference | None:
+    scorer, trees = trigger.scorer, trigger.trees
+    return Difference(scorer.inputs, scorer.network, trees, trigger.threshold) if trees else None
 
 
 @engines_of.register

@@ -1,4 +1,5 @@
-"""Boosted trees of a trigger on an FPGA: fixed point, conifer projects, their verification and resources.
+"""Boosted trees of a trigger on an FPGA: fixed point, Verilog and conifer projects, their verification and
+resources.
 
 in: `Menu`s, a `Catalogue`
 out: `Survey`, `BitScan`, `Project`, `Estimate`

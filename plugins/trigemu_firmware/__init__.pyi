@@ -1,11 +1,11 @@
 import trigemu.api
 
+from .circuit import Circuit as Circuit
 from .estimate import (
     BUDGETS as BUDGETS,
     PAPER as PAPER,
     VU9P as VU9P,
     Estimate as Estimate,
-    Resources as Resources,
     of_model as of_model,
 )
 from .model import read_rows as read_rows, tree_model as tree_model
@@ -19,6 +19,7 @@ from .ranges import (
     with_modes as with_modes,
     with_widths as with_widths,
 )
+from .rtl import Resources as Resources, Routed as Routed, simulate as simulate
 from .scan import (
     BitScan as BitScan,
     Point as Point,
@@ -30,5 +31,6 @@ from .scan import (
 )
 from .sources import CLOCK_MHZ as CLOCK_MHZ
 from .verify import BACKEND_NAMES as BACKEND_NAMES, FirmwareCheck as FirmwareCheck
+from .verilog_trees import trees_circuit as trees_circuit
 
 PLUGIN: trigemu.api.Plugin

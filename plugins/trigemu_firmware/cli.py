@@ -10,7 +10,7 @@ import click
 from trigemu_anomaly.fixed_point import MAX_WIDTH, OVERFLOWS, ROUNDINGS
 
 from trigemu.base.errors import TrigemuError
-from trigemu.base.files import check_outputs
+from trigemu.base.files import check_outputs, new_folder
 from trigemu.base.mapping import Engine
 from trigemu.base.processes import cores
 from trigemu.cli import options
@@ -18,18 +18,22 @@ from trigemu.cli.console import say
 from trigemu.cli.outputs import on_disk, present
 from trigemu.cli.progress import bar, steps_bar
 from trigemu.cli.session import Session, session
+from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 
 from . import (
+    block as blocks,
     estimate as estimating,
     export as exporting,
     precision as output_bits,
+    rtl,
     text as output_firmware,
     tools,
     verify as verifying,
 )
+from .block import BlockReport
 from .project import Manifest, open_project
 from .ranges import Survey, survey, with_modes, with_widths
 from .scan import BitScan, each_of, parse_bits, scan_bits, types_of, with_resources
@@ -61,11 +65,16 @@ _project = click.argument("directory", metavar="DIR", type=click.Path(path_type=
     help="A new folder.",
 )
 @click.option(
-    "--backend",
-    type=click.Choice(["hls", "vhdl", "cpp"]),
-    default="hls",
+    "--latency",
+    type=click.IntRange(0, 20),
+    default=2,
     show_default=True,
-    help="Back end of conifer; C++ and VHDL, which verify and estimate run, are always written.",
+    help="Clocks of the Verilog from an event to its score.",
+)
+@click.option(
+    "--form",
+    type=click.Choice(["logic", "memory"]),
+    help="The Verilog as logic, or as a table in block memory [default: the smaller share of an XCVU9P].",
 )
 @click.option(
     "--clock",
@@ -75,13 +84,23 @@ _project = click.argument("directory", metavar="DIR", type=click.Path(path_type=
     help="Clock in MHz, for HLS and for latencies.",
 )
 @session
-def export(menu: Path, trigger: str, folder: Path, backend: str, clock: float, session: Session) -> None:
-    """Write the trees of a trigger of MENU as a conifer project, with events and their expected scores."""
+def export(
+    menu: Path, trigger: str, folder: Path, latency: int, form: str | None, clock: float, session: Session
+) -> None:
+    """Write the trees of a trigger of MENU as Verilog, and by conifer for Vitis HLS and in C++, with events
+    and their expected scores."""
     (read,) = session.menus(menu)
 
     def exported(menus: list[Menu], good: Catalogue, *, executor: Engine, progress: Progress) -> Manifest:
         return exporting.export(
-            menus[0], trigger, good, folder, backend=backend, clock_mhz=clock, executor=executor
+            menus[0],
+            trigger,
+            good,
+            folder,
+            latency=latency,
+            form=form,
+            clock_mhz=clock,
+            executor=executor,
         )
 
     manifest = session.run([read], exported, lambda samples: ())
@@ -94,7 +113,7 @@ def export(menu: Path, trigger: str, folder: Path, backend: str, clock: float, s
 @options.json_file
 @click.pass_context
 def verify(context: click.Context, directory: Path, json_file: Path | None) -> None:
-    """Compare every score of the C++ and VHDL of a project with the emulation, to the bit."""
+    """Compare every score of the Verilog and C++ of a project with the emulation, to the bit."""
     project = open_project(directory)
     check_outputs(on_disk(json_file), directory.rglob("*"))
     with steps_bar(2 * len(project.manifest.backends)) as begun:
@@ -112,13 +131,21 @@ def verify(context: click.Context, directory: Path, json_file: Path | None) -> N
 @click.command()
 @_project
 @click.option("--clock", type=_MHZ, help="Clock in MHz [default: from the export].")
+@click.option(
+    "--route",
+    "seeds",
+    type=click.IntRange(0, 100),
+    default=0,
+    show_default=True,
+    help="Place and route on an ECP5 with so many seeds (nextpnr; a minute each).",
+)
 @options.json_file
-def estimate(directory: Path, clock: float | None, json_file: Path | None) -> None:
+def estimate(directory: Path, clock: float | None, seeds: int, json_file: Path | None) -> None:
     """Estimate latency, LUTs and registers of a project, and compare with the DECADE paper and budgets."""
     project = open_project(directory)
     check_outputs(on_disk(json_file), directory.rglob("*"))
-    with steps_bar(len(estimating.STEPS)) as begun:
-        result = estimating.estimate(project, clock, begun)
+    with steps_bar(len(estimating.STEPS) - 1 + seeds) as begun:
+        result = estimating.estimate(project, clock, seeds, begun)
     present(
         [output_firmware.estimate_table(result, project)],
         [(json_file, lambda: output_firmware.estimate_json(result, project))],
@@ -202,7 +229,7 @@ def precision(
 @click.option(
     "--resources",
     is_flag=True,
-    help="Also estimate the resources of each width (GHDL and yosys; some minutes each), with --workers at "
+    help="Also estimate the resources of each width (yosys; a minute each), with --workers at "
     "once, by default one per core.",
 )
 @session
@@ -225,9 +252,7 @@ def scan(
     change of the trigger's rates, the number of decisions that differ, and how often a number overflows.
     """
     if resources:  # look for the programs before the work starts, since they are needed at its end
-        tools.find("ghdl")
         tools.find("yosys")
-        tools.package("conifer")
     widths = [(width, score_bits or width) for width in parse_bits(bits)]
     (read,) = session.menus(menu)
     types = with_modes(types_of(read, trigger), rounding, overflow)
@@ -250,3 +275,74 @@ def scan(
         [output_bits.scan_table(result)],
         [(session.json_file, lambda: output_bits.scan_json(result))],
     )
+
+
+@firmware.command()
+@options.menu
+@click.option("--trigger", required=True, help="Trigger with an integer network and trees in fixed point.")
+@click.option(
+    "--clocks",
+    type=click.IntRange(1, 100),
+    default=8,
+    show_default=True,
+    help="Clocks of the network; the subtraction and the cut take one more.",
+)
+@click.option(
+    "--tree-clocks",
+    type=click.IntRange(0, 10),
+    default=2,
+    show_default=True,
+    help="Clocks of the trees, beside the network.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(0, 100),
+    default=0,
+    show_default=True,
+    help="Place and route on an ECP5 with so many seeds; some minutes each.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="A new folder for the Verilog and its data.",
+)
+@session
+@options.json_file
+@click.pass_context
+def block(
+    context: click.Context,
+    menu: Path,
+    trigger: str,
+    clocks: int,
+    tree_clocks: int,
+    seeds: int,
+    folder: Path | None,
+    session: Session,
+) -> None:
+    """Write a trigger of MENU as logic, from words of objects to one bit; simulate and map it.
+
+    The network, the trees, the subtraction and the cut are one circuit in Verilog, which is simulated with
+    all background events. The exit status is 1 if a decision differs from the integer model.
+    """
+    for program in ("verilator", "g++", "yosys"):
+        tools.find(program)
+    (read,) = session.menus(menu)
+
+    def made(menus: list[Menu], good: Catalogue, *, executor: Engine, progress: Progress) -> BlockReport:
+        (solved,) = solve_budgets(menus, good, executor=executor, progress=progress)
+        with steps_bar(len(blocks.STEPS)) as begun:
+            return blocks.report(solved, trigger, good, (clocks, tree_clocks), seeds, executor, begun)
+
+    result = session.run([read], made)
+    if folder:
+        with new_folder(folder) as new:
+            rtl.write(result.block.circuit, new)
+    present(
+        [output_firmware.block_table(result)],
+        [(session.json_file, lambda: output_firmware.block_json(result))],
+        output_firmware.block_notes(result),
+    )
+    if result.check.differences or result.check.of_menu:
+        context.exit(1)

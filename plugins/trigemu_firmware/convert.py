@@ -18,26 +18,11 @@ from typing import Any
 WITHOUT_ORIGIN = {"_stamp": 0, "_metadata": []}
 
 
-class WholeNumbers:
-    """Replacement of conifer's converter for `ap_fixed<N,N>`, which would need g++."""
-
-    def __init__(self, type_string: str) -> None:
-        self.width = self.integer_bits = int(type_string.removeprefix("ap_fixed<").split(",")[0])
-        self.fractional_bits = 0
-
-    def to_int(self, number: float) -> int:
-        return int(number)
-
-
 def convert(ensemble: dict[str, Any], config: dict[str, Any], folder: Path) -> None:
     """Write conifer's project of an ensemble into a folder."""
     import conifer
-    from conifer.backends import vhdl
 
     config = {"OutputDir": str(folder), **config}
-    if config["Backend"] == "vhdl":
-        vhdl.set_simulator("ghdl")
-        vhdl.writer.FixedPointConverter = WholeNumbers
     model = conifer.model.make_model(ensemble, config)
     for name, value in WITHOUT_ORIGIN.items():
         if not hasattr(model, name):

@@ -1,83 +1,30 @@
-"""Latency and resources of firmware, by open tools, compared with the DECADE paper and the budgets of running
-triggers."""
+"""Latency and resources of trees in firmware, by open tools, compared with the DECADE paper and the budgets
+of running triggers."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from statistics import median
 
 from trigemu_anomaly.trees import FixedEnsemble
 
-from trigemu.base.errors import TrigemuError
-
-from .project import NAME, Project
-from .sources import rebuilt, write_sources
-from .tools import SYNTHESIS, Design, MissingToolError, find, run, scratch
+from .project import Project
+from .rtl import Resources, Routed, mapped, routed
+from .sources import rebuilt
+from .tools import MissingToolError
+from .verilog_trees import trees_circuit
 
 #: Resources of an XCVU9P (UltraScale Architecture and Product Data Sheet: Overview, DS890).
 VU9P = {"lut": 1_182_240, "ff": 2_364_480, "dsp": 6_840, "bram": 2_160}
-#: Cells of yosys by the resource they use. Shift registers and inverters use look-up tables too, unless an
-#: inverter is merged into a neighbour; a block RAM has two halves.
-_LUT = ("LUT1", "LUT2", "LUT3", "LUT4", "LUT5", "LUT6", "INV", "SRL16E", "SRLC32E")
-_FF = ("FDRE", "FDSE", "FDCE", "FDPE", "LDCE", "LDPE")
-_CARRY = ("CARRY4", "CARRY8")
-_DSP = ("DSP48E1", "DSP48E2")
-_BRAM = {"RAMB36E1": 1.0, "RAMB36E2": 1.0, "RAMB18E1": 0.5, "RAMB18E2": 0.5}
-#: Cells without resources: wires between other cells, or annotations of later versions of yosys.
-_FREE = ("MUXF7", "MUXF8", "MUXF9", "$scopeinfo")
-_SCRIPT = f"""
-read_verilog design.v
-synth_xilinx -family xcup -top {NAME} -flatten -noiopad -noclkbuf
-tee -q -o statistics.json stat -json
-"""
-
-
-@dataclass(frozen=True)
-class Resources:
-    """Look-up tables, registers, carry cells of 4 or 8 bits, multipliers and block RAMs (of 36 kbit)."""
-
-    lut: int
-    ff: int
-    carry: int
-    dsp: int
-    bram: float
-    cells: Mapping[str, int]  # Number of cells in the netlist of yosys, by type
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """Fractions of the resources of an XCVU9P."""
-        return {name: getattr(self, name) / total for name, total in VU9P.items()}
+#: Delay that the vendor's `report_failfast` (Xilinx Tcl Store, designutils) grants a look-up table with its
+#: net in UltraScale+ of speed grade −2; it asks to review a path of more levels than fit into the clock.
+LEVEL_NS = 0.3
 
 
 def of_model(fixed: FixedEnsemble) -> Resources:
-    """Estimate the resources of conifer's VHDL for a model."""
-    with scratch() as folder:
-        write_sources(fixed, "vhdl", folder / "vhdl")
-        return synthesised(folder / "vhdl")
-
-
-def synthesised(project: Path) -> Resources:
-    """Synthesise conifer's VHDL in a folder. MissingToolError if GHDL or yosys is not installed."""
-    yosys = find("yosys")
-    with scratch() as folder:
-        Design(project, folder).verilog(folder / "design.v")
-        (folder / "script.ys").write_text(_SCRIPT)
-        run([yosys, "-q", "-s", "script.ys"], folder, limits=SYNTHESIS)
-        return counted((folder / "statistics.json").read_text())
-
-
-def counted(statistics: str) -> Resources:
-    """Count resources in the output of `stat -json`. TrigemuError if it has cells of an unknown type."""
-    cells: dict[str, int] = json.loads(statistics)["design"]["num_cells_by_type"]
-    supported = {*_LUT, *_FF, *_CARRY, *_DSP, *_BRAM, *_FREE}
-    if unknown := sorted(cells.keys() - supported):
-        raise TrigemuError(f"yosys made cells of unknown type: {', '.join(unknown)}")
-
-    lut, ff, carry, dsp = (sum(cells.get(name, 0) for name in kind) for kind in (_LUT, _FF, _CARRY, _DSP))
-    bram = sum(share * cells.get(name, 0) for name, share in _BRAM.items())
-    return Resources(lut, ff, carry, dsp, bram, cells)
+    """Estimate the resources of the Verilog of a model."""
+    return mapped(trees_circuit(fixed))
 
 
 @dataclass(frozen=True)
@@ -110,41 +57,62 @@ class Estimate:
     split_nodes: int
     depth: int
     clock_mhz: float
-    cycles: int | None  # From a valid input to its valid score, of the VHDL in simulation; None without GHDL
-    resources: Resources | None  # Of the same VHDL; None without GHDL or yosys
+    cycles: int  # From an event to its score
+    resources: Resources | None  # For UltraScale+; None without yosys
+    routes: tuple[Routed, ...]  # On an ECP5, one for each seed
     missing: dict[str, str]  # Program → how to install it
 
     @property
-    def latency_ns(self) -> float | None:
-        """The latency in ns; None without GHDL."""
-        return None if self.cycles is None else self.cycles * 1000.0 / self.clock_mhz
+    def latency_ns(self) -> float:
+        """The latency at the clock."""
+        return self.cycles * 1000.0 / self.clock_mhz
+
+    @property
+    def path_ns(self) -> float | None:
+        """The delay that the vendor grants so many levels; None without yosys."""
+        return self.resources.levels * LEVEL_NS if self.resources else None
+
+    @property
+    def routed_mhz(self) -> float | None:
+        """The median clock of the seeds, None without."""
+        return median(route.mhz for route in self.routes) if self.routes else None
 
 
-#: The steps of an estimate.
-STEPS = ("VHDL: sources", "latency: simulation by GHDL", "resources: synthesis by yosys")
+#: The steps of an estimate; the last one for each seed.
+STEPS = ("Verilog", "resources: mapping by yosys", "placing and routing by nextpnr")
 
 
 def estimate(
-    project: Project, clock_mhz: float | None = None, begun: Callable[[str], None] = lambda step: None
+    project: Project,
+    clock_mhz: float | None = None,
+    seeds: int = 0,
+    begun: Callable[[str], None] = lambda step: None,
 ) -> Estimate:
-    """Estimate latency and resources of a project. clock_mhz: by default the clock of the project. begun:
-    called with the name of each of the `STEPS`."""
-    sources_written, simulation, synthesis = STEPS
+    """Estimate latency and resources of a project. clock_mhz: by default the clock of the project. seeds: how
+    many times to place and route. begun: called with the name of each of the `STEPS`."""
+    written, mapping, routing = STEPS
     missing: dict[str, str] = {}
-    cycles = resources = None
-    begun(sources_written)
-    with rebuilt(project, "vhdl") as sources:
-        begun(simulation)
-        try:
-            with scratch() as folder:
-                cycles = Design(sources, folder).scores(project.vectors.words[project.simulated]).cycles
-        except MissingToolError as error:
-            missing[error.program] = error.hint
-        begun(synthesis)
-        try:
-            resources = synthesised(sources)
-        except MissingToolError as error:
-            missing[error.program] = error.hint
+    resources, routes = None, []
+    begun(written)
+    with rebuilt(project, "verilog"):
+        circuit = project.circuit
+    begun(mapping)
+    try:
+        resources = mapped(circuit)
+        for route in routed(circuit, range(1, seeds + 1)) if seeds else ():
+            begun(routing)
+            routes.append(route)
+    except MissingToolError as error:
+        missing[error.program] = error.hint
     trees = project.fixed.ensemble
     clock = project.manifest.clock_mhz if clock_mhz is None else clock_mhz
-    return Estimate(trees.trees, trees.split_nodes, trees.depth, clock, cycles, resources, missing)
+    return Estimate(
+        trees.trees,
+        trees.split_nodes,
+        trees.depth,
+        clock,
+        circuit.latency,
+        resources,
+        tuple(routes),
+        missing,
+    )

@@ -1,4 +1,4 @@
-"""The trees of a trigger as an FPGA project: conifer's sources, test events and their expected scores."""
+"""The trees of a trigger as an FPGA project: Verilog, conifer's sources, test events and expected scores."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from trigemu_anomaly.precision import table_of
 from trigemu_anomaly.trees import FixedEnsemble
 
 from trigemu import __version__
+from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import new_folder
 from trigemu.menus.menu import Menu
@@ -21,9 +22,11 @@ from . import project as layout
 from .model import halves, read_rows, tree_model
 from .project import FORMAT, Manifest, Vectors
 from .ranges import PAPER_PRECISION, choose, with_modes
-from .sources import CLOCK_MHZ, PART, fill, word_type, write_sources
+from .rtl import write
+from .sources import CLOCK_MHZ, PART, fill, write_sources
 from .tools import MissingToolError, package
-from .verify import SIMULATED, make_vectors, scaled
+from .verify import BENCHES, make_vectors, scaled
+from .verilog_trees import trees_circuit
 
 #: Used if the menu has no precision: the paper's widths, and inputs that saturate.
 SATURATING_PRECISION = with_modes(PAPER_PRECISION, None, SATURATING[0])
@@ -35,11 +38,15 @@ def export(
     catalogue: Catalogue,
     folder: Path,
     *,
-    backend: str = "hls",
+    latency: int = 2,
+    form: str | None = None,
     clock_mhz: float = CLOCK_MHZ,
     executor: Any = None,
 ) -> Manifest:
-    """Write the project of a trigger into a new folder, with test events of the half for rates."""
+    """Write the project of a trigger into a new folder, with test events of the half for rates.
+
+    latency: clocks of the Verilog; form: `logic` or `memory`, None: the smaller; clock_mhz: of the HLS.
+    """
     model = tree_model(menu, trigger)
     package("conifer")
     with new_folder(folder) as new:
@@ -49,8 +56,11 @@ def export(
             fixed = model.fixed or choose(
                 model.ensemble, training.x, model.inputs.texts, SATURATING_PRECISION
             )
-            backends = _backends(fixed, backend)
-            for name in backends:
+            circuit = trees_circuit(fixed, latency, form=form)
+            write(circuit, new / "verilog")
+            # conifer's C++ has one type for inputs and thresholds.
+            conifer = ("cpp", "hls") if fixed.precision.input == fixed.precision.threshold else ("hls",)
+            for name in conifer:
                 write_sources(fixed, name, new / name, PART, clock_mhz)
         except MissingToolError:
             raise
@@ -59,12 +69,13 @@ def export(
         vectors, of_sample = make_vectors(fixed, evaluation.x)
         layout.write_trees(fixed.ensemble, new / layout.TREES)
         layout.write_vectors(vectors, new / layout.VECTORS)
-        _write_texts(fixed, vectors.take(vectors.spread(SIMULATED)), new, backends)
+        few = vectors.take(vectors.spread(BENCHES))
+        _write_texts(few, scaled(fixed, few.x), new)
         manifest = Manifest(
             format=FORMAT,
             trigemu=__version__,
             conifer=metadata.version("conifer"),
-            backends=backends,
+            backends=("verilog", *conifer),
             menu=menu.name,
             trigger=trigger,
             catalogue=catalogue.table.name,
@@ -72,12 +83,13 @@ def export(
             inputs=model.inputs.texts,
             precision=table_of(fixed),
             chosen=None if model.fixed else len(training.x),
-            words=str(word_type(fixed)),
             part=PART,
             clock_mhz=clock_mhz,
             events=len(vectors),
             sample=of_sample,
-            simulated=min(SIMULATED, len(vectors)),
+            benches=min(BENCHES, len(vectors)),
+            latency=latency,
+            form="memory" if circuit.data else "logic",
             sha256={"menu": menu.sha256, "model": model.sha256}
             | {name: layout.sha256(new / name) for name in (layout.TREES, layout.VECTORS)},
         )
@@ -86,43 +98,23 @@ def export(
     return manifest
 
 
-def _backends(fixed: FixedEnsemble, requested: str) -> tuple[str, ...]:
-    """Return the requested back end, and C++ and VHDL, which can be run without a vendor's tools. conifer's
-    C++ has one type for inputs and thresholds: if they differ, HLS replaces it."""
-    same = fixed.precision.input == fixed.precision.threshold
-    return tuple(dict.fromkeys((requested, "cpp" if same else "hls", "vhdl")))
-
-
-def _write_texts(fixed: FixedEnsemble, vectors: Vectors, folder: Path, backends: tuple[str, ...]) -> None:
-    """Write the simulated events into the files that the test benches of conifer and the vendors read."""
-    scores = "".join(f"{word}\n" for word in vectors.scores.tolist())
-    if "hls" in backends:
-        bench = folder / "hls" / "tb_data"
-        (bench / "inputs.txt").write_text(_rows(scaled(fixed, vectors.x).tolist()))
-        (bench / "scores.txt").write_text(scores)
-    bench = folder / "vhdl"
-    (bench / "SimulationInput.txt").write_text(_rows(vectors.words.tolist()))
-    (bench / "scores.txt").write_text(scores)
+def _write_texts(vectors: Vectors, x: FloatArray, folder: Path) -> None:
+    """Write the events for test benches, as words and as numbers x, float64[n, d], and their scores."""
+    for name, rows in (("verilog", vectors.words), ("hls/tb_data", x)):
+        (folder / name / "inputs.txt").write_text(_rows(rows.tolist()))
+        (folder / name / "scores.txt").write_text("".join(f"{word}\n" for word in vectors.scores.tolist()))
 
 
 def _rows(rows: list[list[float]]) -> str:
     return "".join(" ".join(map(repr, row)) + "\n" for row in rows)
 
 
-#: Contents of a project's folders, and commands to run in them.
+#: Contents of a project's folders.
 _FOLDERS = {
+    "verilog": "the trees in Verilog, `trees.v`, with words of inputs (`inputs.txt`) and of the scores\n"
+    "  that they must give (`scores.txt`)",
+    "cpp": "conifer's C++ model, a reference",
     "hls": "conifer's project for Vitis HLS, with a bench that fails on any other score than in `tb_data`",
-    "cpp": "conifer's C++ model",
-    "vhdl": "conifer's VHDL, ready for synthesis, with words for simulations (`SimulationInput.txt`) and of\n"
-    "  the scores that they must give (`scores.txt`)",
-}
-_NEXT = {
-    "hls": (
-        "(cd hls && vitis_hls -f build_hls.tcl)                 # C simulation and synthesis",
-        "(cd hls && vitis-run --mode hls --tcl build_hls.tcl)   # the same from Vitis 2025.1 on",
-    ),
-    "cpp": (),
-    "vhdl": ("(cd vhdl && vivado -mode batch -source synth.tcl)      # synthesis of boosted_trees",),
 }
 
 
@@ -148,8 +140,8 @@ def _readme(manifest: Manifest, fixed: FixedEnsemble) -> str:
         half="all of its events" if manifest.half is None else f"its {manifest.half} half",
         exponent=-types.score.fraction,
         folders="\n".join(f"- `{name}/`: {_FOLDERS[name]}." for name in manifest.backends),
-        words=manifest.words,
+        latency=manifest.latency,
         input_width=types.input.width,
+        width=trees.features * types.input.width,
         score_width=types.score.width,
-        next="\n".join(f"$ {line}" for name in manifest.backends for line in _NEXT[name]),
     )

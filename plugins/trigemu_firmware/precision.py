@@ -136,7 +136,7 @@ def _scan_notes(scan: BitScan) -> Iterator[str]:
     if any(point.ranges.thresholds or point.ranges.leaves for point in scan.points):
         yield "Warning: thresholds or leaf values overflow (--json has the numbers)."
     if any(point.resources for point in scan.points):
-        yield "LUT and registers: an estimate by yosys for UltraScale+, from conifer's VHDL."
+        yield "LUT and registers: an estimate by yosys for UltraScale+, of the Verilog in two clocks."
     shown = (
         note for note in notes.notes(scan.floating) if note.about not in ("events", "unseen", "few", "budget")
     )

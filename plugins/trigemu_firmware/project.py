@@ -1,12 +1,12 @@
-"""A project on disk: trees in fixed point as conifer's sources, test events and their expected scores.
+"""A project on disk: trees in fixed point as Verilog and conifer's sources, test events and expected scores.
 
     DIR/README.md        a description, and commands to run next
     DIR/project.json     the manifest: the origin of the project
     DIR/trees.json       the trees in floating point
     DIR/vectors.npz      inputs of events, their words, and the words of their scores
+    DIR/verilog/         the trees in Verilog, and the words of some events for test benches
     DIR/cpp/             conifer's C++ model
-    DIR/hls/             conifer's project for Vitis HLS, of back end hls
-    DIR/vhdl/            conifer's VHDL
+    DIR/hls/             conifer's project for Vitis HLS
 
 `verify` and `estimate` read only these files.
 """
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -32,18 +32,21 @@ from trigemu.base.arrays import IntArray
 from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.base.files import read_arrays
 
+from .circuit import Circuit
+from .verilog_trees import trees_circuit
+
 _Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 #: Name of conifer's project, and of the entity that it synthesises.
 NAME = "boosted_trees"
 MANIFEST, TREES, VECTORS, README = "project.json", "trees.json", "vectors.npz", "README.md"
 #: Version of the format of projects.
-FORMAT = 1
+FORMAT = 2
 #: Limits for test events, and the bytes of the manifest; an export is far below.
 MAX_EVENTS, MAX_TEXT = 1_000_000, 2**26
 _Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_EVENTS)]
 #: The part name is written into scripts for vendors' tools.
 _Part = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9-]{1,40}$")]
-_Backend = Annotated[str, msgspec.Meta(pattern="^(cpp|hls|vhdl)$")]
+_Backend = Annotated[str, msgspec.Meta(pattern="^(verilog|cpp|hls)$")]
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,13 +63,14 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: tuple[str, ...]  # Of the trees, as in the card
     precision: PrecisionTable
     chosen: int | None  # Number of events that the precision was chosen on, None if it is from the menu
-    words: str  # The single type of the VHDL
     part: _Part
     clock_mhz: Annotated[float, msgspec.Meta(gt=0, le=1e6)]
     events: _Count  # Number of test events
     # Number of them from the catalogue's half; the others are generated around thresholds
     sample: Annotated[int, msgspec.Meta(ge=0, le=MAX_EVENTS)]
-    simulated: _Count  # Number of events in the simulation of the VHDL
+    benches: _Count  # Number of events in the files of test benches
+    latency: Annotated[int, msgspec.Meta(ge=0, le=100)]  # Clocks of the Verilog
+    form: Literal["logic", "memory"]  # Of the Verilog
     sha256: dict[str, str]  # Of the menu, of the model, and of files of the project
 
 
@@ -100,9 +104,9 @@ class Project:
     vectors: Vectors
 
     @cached_property
-    def simulated(self) -> IntArray:
-        """Numbers of the test events that the VHDL is simulated with, int64[m]."""
-        return self.vectors.spread(self.manifest.simulated)
+    def circuit(self) -> Circuit:
+        """The trees in Verilog."""
+        return trees_circuit(self.fixed, self.manifest.latency, form=self.manifest.form)
 
     def of(self, backend: str) -> Path:
         """Return the folder of conifer's project of a back end."""

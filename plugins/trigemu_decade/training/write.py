@@ -29,10 +29,10 @@ from .config import MISSING, AutoencoderTable, ClassifierTable, Config
 from .train import Trained
 
 LIBRARIES = ("numpy", "jax", "optax", "onnx", "xgboost-cpu")
-AUTOENCODER, CLASSIFIER = "autoencoder.onnx", "classifier.json"
+AUTOENCODER, INTEGERS, CLASSIFIER = "autoencoder.onnx", "autoencoder.json", "classifier.json"
 TREES, NETWORK = "quantile.json", "quantile.onnx"
 CARD, METRICS, CURVE, CHOICE = "decade.toml", "metrics.json", "training.png", "choice.png"
-_FILES = {AUTOENCODER, CLASSIFIER, TREES, NETWORK, METRICS, CURVE, CHOICE}
+_FILES = {AUTOENCODER, INTEGERS, CLASSIFIER, TREES, NETWORK, METRICS, CURVE, CHOICE}
 _FILES |= {"autoencoder.toml", "classifier.toml"}
 #: Names of the folders of sets: this prefix and so many digits of the digest of their files.
 _SET, _DIGITS = "decade-", 16
@@ -45,7 +45,7 @@ def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) 
     files = {quantile: trained.quantile.content}
     files[METRICS] = (json.dumps(metrics(trained, config, catalogue), indent=1) + "\n").encode()
     if trained.model is not None:
-        model = CLASSIFIER if config.table.classifier else AUTOENCODER
+        model = CLASSIFIER if config.table.classifier else INTEGERS if config.quantise else AUTOENCODER
         model_card = Path(model).with_suffix(".toml").name
         files[model] = trained.model
         files[model_card] = _model_card(trained.model, model, config, catalogue).encode()

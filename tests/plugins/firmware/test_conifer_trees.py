@@ -1,27 +1,19 @@
-"""Trees for conifer against its own converter, and whole words against brute force."""
+"""Trees for conifer against its own converter, and bounds of sums against brute force."""
 
 from __future__ import annotations
 
 import itertools
 import logging
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from firmware_toys import needs, toy
-from hypothesis import given, strategies as st
-from tree_toys import inputs
-from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
-from trigemu_firmware.sources import as_numbers, as_words, check_conifer, sums, word_type
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble
+from trigemu_firmware.sources import as_numbers, check_conifer
+from trigemu_firmware.verilog_trees import sums
 
 from trigemu import TrigemuError
-
-BITS = st.tuples(st.integers(4, 14), st.integers(-2, 8), st.booleans())
-
-
-def of_type(width: int, integer: int, signed: bool) -> str:
-    return f"ap_{'' if signed else 'u'}fixed<{width},{integer}>"
 
 
 @needs("conifer")
@@ -68,31 +60,6 @@ def test_thresholds_have_the_scale_of_their_input() -> None:
         assert b["threshold"] == [t * f for t, f in zip(a["threshold"], factors, strict=True)]
 
 
-@given(BITS, BITS, BITS, st.integers(0, 40))
-def test_words_decide_as_numbers_do_and_fit_the_narrowest_type(
-    input_: tuple[int, int, bool], threshold: tuple[int, int, bool], score: tuple[int, int, bool], seed: int
-) -> None:
-    fixed = toy(*(of_type(*bits) for bits in (input_, threshold, score)), seed=seed)
-    types, result = fixed.precision, as_words(fixed)
-    words = fixed.inputs(inputs(seed=seed))
-    names = [*types.input.words, *types.score.words]
-    nodes = zip(
-        fixed.ensemble.feature, (t for (tree,) in result["trees"] for t in tree["threshold"]), strict=True
-    )
-    for node, (feature, cut) in enumerate(nodes):
-        if feature >= 0:
-            below = words[:, feature] * types.input.step < fixed.thresholds[node] * types.threshold.step
-            assert (below == (words[:, feature] < cut)).all()
-            names.append(int(cut))
-    kind = word_type(fixed)
-    assert kind.signed
-    assert kind.fraction == 0
-    assert kind.words[0] <= min(names)
-    assert max(names) <= kind.words[1]
-    narrower = replace(kind, width=kind.width - 1, integer=kind.width - 1)
-    assert min(names) < narrower.words[0] or max(names) > narrower.words[1]
-
-
 def test_sums_bound_what_any_order_of_additions_may_reach() -> None:
     fixed = toy(trees=4, depth=2, seed=3)
     trees = fixed.ensemble
@@ -115,13 +82,12 @@ def test_sums_bound_what_any_order_of_additions_may_reach() -> None:
 @pytest.mark.parametrize(
     ("given_", "backend", "message"),
     [
-        ({"score": "ap_fixed<11,1>"}, "vhdl", "at least 2 bits"),
+        ({"score": "ap_fixed<11,1>"}, "hls", "at least 2 bits"),
         ({"score": "ap_ufixed<11,0>"}, "hls", "at least 1 bits"),
         ({"score": "ap_fixed<4,6>"}, "hls", "multiplies scores by 1.0"),
         ({"score": "ap_fixed<11,2,AP_TRN,AP_SAT>", "trees": 15}, "hls", "sums of leaves may reach.*AP_WRAP"),
         ({"threshold": "ap_fixed<9,4>"}, "cpp", "one type for both"),
-        ({"trees": 2, "depth": 0}, "cpp", "no split"),
-        ({"trees": 1, "seed": 2}, "vhdl", "needs two or more"),
+        ({"trees": 2, "depth": 0}, "cpp", "expected 1 to 10"),
     ],
 )
 def test_what_conifer_would_make_otherwise_is_refused(
@@ -131,11 +97,3 @@ def test_what_conifer_would_make_otherwise_is_refused(
         check_conifer(toy(**given_), backend)
     for score in ("ap_fixed<11,2>", "ap_fixed<12,5,AP_TRN,AP_SAT>", "ap_ufixed<11,1>"):
         check_conifer(toy(score=score), "cpp")
-
-
-def test_words_that_vhdl_has_no_numbers_for() -> None:
-    wide = toy("ap_ufixed<32,6>")
-    with pytest.raises(TrigemuError, match=r"need 33 bits.*use narrower types"):
-        word_type(wide)
-    narrow = Precision(toy("ap_ufixed<31,6>").precision.input, wide.precision.threshold, wide.precision.score)
-    assert word_type(replace(wide, precision=narrow)).width == 32

@@ -38,7 +38,7 @@ EVENTS = toy_events(37, 600)
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, count in (("MIN_EVENTS", 300), ("MIN_AROUND", 200)):
+    for name, count in (("AROUND", 200),):
         monkeypatch.setattr(verify, name, count)
 
 
@@ -67,29 +67,33 @@ def exported(folder: Path, catalogue: Catalogue, made: Menu, **options: Any) -> 
     return export(made, "AD", catalogue, folder / "made", **options)
 
 
-@pytest.mark.parametrize(
-    ("backend", "backends"),
-    [("hls", ["hls", "cpp", "vhdl"]), ("vhdl", ["vhdl", "cpp"]), ("cpp", ["cpp", "vhdl"])],
-)
+@pytest.mark.parametrize(("form", "made"), [("logic", {"trees.v"}), ("memory", {"trees.v", "trees.hex"})])
 def test_a_project_has_the_files_of_its_manifest(
-    tmp_path: Path, catalogue: Catalogue, backend: str, backends: list[str]
+    tmp_path: Path, catalogue: Catalogue, form: str, made: set[str]
 ) -> None:
-    manifest = exported(tmp_path, catalogue, menu(tmp_path), backend=backend, clock_mhz=320.0)
+    manifest = exported(tmp_path, catalogue, menu(tmp_path), latency=3, form=form, clock_mhz=320.0)
     folder = tmp_path / "made"
     project = open_project(folder)
     assert project.manifest == manifest
-    assert list(manifest.backends) == backends
-    assert {path.name for path in folder.iterdir() if path.is_dir()} == set(backends)
+    assert manifest.backends == ("verilog", "cpp", "hls")
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == set(manifest.backends)
+    assert {path.name for path in (folder / "verilog").iterdir()} == {*made, "inputs.txt", "scores.txt"}
+    assert (project.circuit.latency, set(project.circuit.data)) == (3, made - {"trees.v"})
     assert (manifest.trigemu, manifest.conifer) == (__version__, metadata.version("conifer"))
     assert (manifest.menu, manifest.trigger, manifest.catalogue) == ("menu", "AD", "toy")
     assert (manifest.inputs, manifest.clock_mhz) == (READS, 320.0)
-    assert (manifest.precision, manifest.words) == (PRECISION, "ap_fixed<12,12>")
+    assert manifest.precision == PRECISION
     for name in ("feature", "threshold", "left", "right", "value", "starts"):
         assert (getattr(project.fixed.ensemble, name) == getattr(TREES, name)).all()
     readme = (folder / "README.md").read_text()
-    for text in (f"{TREES.split_nodes} splits", "| 1 | `photon[0].pt / 8` | 2^2 |", "`ap_fixed<12,12>`"):
+    for text in (
+        f"{TREES.split_nodes} splits",
+        "| 1 | `photon[0].pt / 8` | 2^2 |",
+        "20 bits",
+        "3 clocks later",
+    ):
         assert text in readme
-    assert all((f"`{name}/`" in readme) == (name in backends) for name in ("hls", "cpp", "vhdl"))
+    assert all(f"`{name}/`" in readme for name in manifest.backends)
 
 
 def test_vectors_are_the_preselected_events_and_the_scores_of_loops(
@@ -105,12 +109,11 @@ def test_vectors_are_the_preselected_events_and_the_scores_of_loops(
     fixed = PRECISION.of(TREES)
     assert project.vectors.scores.tolist() == fixed_walk(fixed, project.vectors.x)[0]
     # The same as text, for simulators.
-    simulated = project.vectors.take(project.simulated)
-    vhdl, hls = tmp_path / "made" / "vhdl", tmp_path / "made" / "hls" / "tb_data"
-    assert np.loadtxt(vhdl / "SimulationInput.txt").tolist() == simulated.words.tolist()
-    assert np.loadtxt(hls / "inputs.txt").tolist() == (simulated.x * np.float64([1, 4])).tolist()
-    for folder in (vhdl, hls):
-        assert np.loadtxt(folder / "scores.txt").tolist() == simulated.scores.tolist()
+    verilog, hls = tmp_path / "made" / "verilog", tmp_path / "made" / "hls" / "tb_data"
+    assert np.loadtxt(verilog / "inputs.txt").tolist() == project.vectors.words.tolist()
+    assert np.loadtxt(hls / "inputs.txt").tolist() == (project.vectors.x * np.float64([1, 4])).tolist()
+    for folder in (verilog, hls):
+        assert np.loadtxt(folder / "scores.txt").tolist() == project.vectors.scores.tolist()
 
 
 def test_events_are_of_the_half_that_was_not_fitted(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -147,8 +150,8 @@ def test_without_a_precision_one_is_chosen_on_the_training_events(
 
 def test_hls_is_the_model_where_conifer_has_no_other(tmp_path: Path, catalogue: Catalogue) -> None:
     precision = PrecisionTable(input="ap_fixed<10,8>", threshold="ap_fixed<11,8>", score="ap_fixed<12,4>")
-    manifest = exported(tmp_path, catalogue, menu(tmp_path, precision), backend="vhdl")
-    assert manifest.backends == ("vhdl", "hls")
+    manifest = exported(tmp_path, catalogue, menu(tmp_path, precision))
+    assert manifest.backends == ("verilog", "hls")
 
 
 def test_the_same_gives_the_same_bytes(tmp_path: Path, catalogue: Catalogue) -> None:

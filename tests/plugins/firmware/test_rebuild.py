@@ -34,7 +34,7 @@ def test_a_source_that_is_not_there_is_named(tmp_path: Path, how: str) -> None:
         source.symlink_to("/dev/zero")
     elif how == "pipe":
         os.mkfifo(source)
-    with pytest.raises(TrigemuError, match=r"cpp/run.cpp: is not what conifer .* writes"):
+    with pytest.raises(TrigemuError, match=r"cpp/run.cpp: is not what trigemu .* and conifer .* write"):
         verify(project)
 
 
@@ -43,7 +43,7 @@ def test_a_source_that_is_not_there_is_named(tmp_path: Path, how: str) -> None:
     [
         ("cpp", "run.cpp", '#include <fstream>\nint main() {{ std::ofstream("{seen}") << 1; }}\n'),
         ("cpp", f"{NAME}.json", "{{}}"),
-        ("vhdl", "bench.vhd", "-- {seen}"),
+        ("verilog", "trees.v", "// {seen}"),
     ],
 )
 def test_what_a_stranger_wrote_is_not_run(tmp_path: Path, backend: str, file: str, code: str) -> None:
@@ -51,6 +51,6 @@ def test_what_a_stranger_wrote_is_not_run(tmp_path: Path, backend: str, file: st
     seen = tmp_path / "seen"
     source = project.of(backend) / file
     source.write_text(code.format(seen=seen).ljust(source.stat().st_size))
-    with pytest.raises(TrigemuError, match=rf"{file}: is not what conifer"):
-        estimate(project) if backend == "vhdl" else verify(project)
+    with pytest.raises(TrigemuError, match=rf"{file}: is not what trigemu"):
+        estimate(project) if backend == "verilog" else verify(project)
     assert not seen.exists()

@@ -126,7 +126,7 @@ def test_resources_are_estimated_for_each_precision(tmp_path: Path) -> None:
 
     def resources(fixed: FixedEnsemble) -> Resources:
         together.wait()  # neither ends before both have begun
-        return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, {})
+        return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, 5, {})
 
     result = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES)
     result = with_resources(result, each_of(result.models, resources, 2, done.append))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from firmware_toys import CPP, VHDL, needs, toy
+from firmware_toys import CPP, needs, toy
 from tree_toys import fixed_walk
 from trigemu_firmware import sources, tools
 from trigemu_firmware.sources import write_sources
@@ -26,7 +26,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 @needs("conifer")
 @pytest.mark.usefixtures("by_conifer")
-@pytest.mark.parametrize("backend", ["cpp", "hls", "vhdl"])
+@pytest.mark.parametrize("backend", ["cpp", "hls"])
 def test_the_same_model_gives_the_same_bytes_without_traces_of_the_machine(
     tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,24 +70,6 @@ def test_the_bench_of_vitis_compares_scores(tmp_path: Path) -> None:
         done = subprocess.run(["./bench"], cwd=folder, capture_output=True, text=True, check=False)
         assert f"200 events, {differences} differences" in done.stdout
         assert done.stdout.startswith("event 7: ") == bool(differences) == bool(done.returncode)
-
-
-@VHDL
-def test_conifer_s_own_bench_gives_the_same(tmp_path: Path) -> None:
-    fixed = toy("ap_ufixed<9,5>")
-    write_sources(fixed, "vhdl", tmp_path / "vhdl")
-    x = around(fixed, 200)
-    np.savetxt(tmp_path / "vhdl" / "SimulationInput.txt", fixed.inputs(x), "%d")
-    simulate = "ghdl -r --std=08 --work=xil_defaultlib testbench --ieee-asserts=disable"
-    subprocess.run(
-        f"sh ghdl_compile.sh && {simulate}",
-        shell=True,
-        cwd=tmp_path / "vhdl",
-        check=True,
-        capture_output=True,
-    )
-    written = np.loadtxt(tmp_path / "vhdl" / "SimulationOutput.txt", np.int64)
-    assert written.tolist() == fixed_walk(fixed, x)[0]
 
 
 @needs("conifer")

@@ -44,12 +44,12 @@ def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
 
 def test_programs_are_named_with_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    for program in ("g++", "ghdl", "yosys"):
+    for program in ("g++", "verilator", "yosys"):
         with pytest.raises(MissingToolError, match=f"apt-get install {program}") as caught:
             find(program)
         assert caught.value.program == program
-    (tmp_path / "ghdl").touch(0o755)
-    assert find("ghdl") == str(tmp_path / "ghdl")
+    (tmp_path / "yosys").touch(0o755)
+    assert find("yosys") == str(tmp_path / "yosys")
 
 
 def test_headers_are_those_of_xilinx_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

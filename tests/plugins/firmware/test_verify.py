@@ -1,16 +1,15 @@
-"""conifer's C++, HLS sources and VHDL against the emulation, as they are and spoiled."""
+"""The Verilog, and conifer's C++ and HLS sources, against the emulation, as they are and spoiled."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from firmware_toys import CPP, VHDL, needs, toy, write_project
+from firmware_toys import CPP, VERILATOR, needs, toy, write_project
 from tree_toys import fixed_walk
 from trigemu_firmware import FirmwareCheck, Project
 from trigemu_firmware.project import NAME
@@ -34,20 +33,18 @@ TYPES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.slow
 @CPP
-@VHDL
+@VERILATOR
 @pytest.mark.parametrize("name", TYPES)
 def test_every_score_is_the_same(tmp_path: Path, name: str) -> None:
     fixed = toy(**TYPES[name])
     # A compilation takes much longer than a simulation; the tests of words compare all modes with C++.
     compiled = {"wide": ["cpp"], "apart": ["hls"]}.get(name, [])
-    project = write_project(fixed, tmp_path, (*compiled, "vhdl"))
+    project = write_project(fixed, tmp_path, (*compiled, "verilog"))
     walked = fixed_walk(fixed, project.vectors.x[:300])[0]
     assert project.vectors.scores[:300].tolist() == walked
     assert len(set(walked)) > 10
-    checks = list(verify(project))
-    assert [check.events for check in checks] == [*(2000 for _ in compiled), 400]
-    for check in checks:
-        assert (check.differences, check.first, check.missing) == (0, None, None)
+    for check in verify(project):
+        assert (check.events, check.differences, check.first, check.missing) == (2000, 0, None, None)
 
 
 def found(project: Project, backend: str) -> FirmwareCheck:
@@ -64,37 +61,20 @@ def spoiled_parameters(project: Project, tree: int) -> None:
     file.write_text("\n".join(lines))
 
 
-def spoiled_arrays(project: Project, tree: int) -> None:
-    """A line of `value_int` for each tree: 0.25 is 32 of 128."""
-    file = project.of("vhdl") / "firmware" / "Arrays0.vhd"
-    head, values, tail = re.split(r"(constant value_int .*?\);)", file.read_text(), flags=re.DOTALL)
-    rows = values.split("\n")
-    opening = rows[tree].rindex("((" if tree == 0 else "(") + (2 if tree == 0 else 1)
-    row = re.sub(r"-?\d+", lambda found: str(int(found[0]) + 32), rows[tree][opening:])
-    rows[tree] = rows[tree][:opening] + row
-    file.write_text(head + "\n".join(rows) + tail)
-
-
-SPOIL = {"hls": spoiled_parameters, "vhdl": spoiled_arrays}
-
-
 @CPP
-@VHDL
-@pytest.mark.parametrize(("backend", "tree"), [("hls", 0), ("vhdl", 2)])
-def test_a_changed_leaf_is_found_and_named(tmp_path: Path, backend: str, tree: int) -> None:
-    project = write_project(toy(), tmp_path, (backend,))
-    for spoiled in (4, tree):
-        SPOIL[backend](project, spoiled)
-    check = found(project, backend)
-    events = project.vectors if backend == "hls" else project.vectors.take(project.simulated)
-    assert check.differences == check.events == len(events)  # all leaves of two trees are changed
+def test_a_changed_leaf_is_found_and_named(tmp_path: Path) -> None:
+    project = write_project(toy(), tmp_path, ("hls",))
+    for spoiled in (4, 0):
+        spoiled_parameters(project, spoiled)
+    check = found(project, "hls")
+    assert check.differences == check.events == 2000  # all leaves of two trees are changed
     first = check.first
     assert first
     assert first.where
-    assert (first.event, first.where.tree) == (0, tree)
-    assert first.x == tuple(events.x[0])
-    assert first.words == tuple(events.words[0])
-    assert first.expected == events.scores[0]
+    assert (first.event, first.where.tree) == (0, 0)
+    assert first.x == tuple(project.vectors.x[0])
+    assert first.words == tuple(project.vectors.words[0])
+    assert first.expected == project.vectors.scores[0]
     assert first.where.found - first.where.expected == 32
     assert (first.found - first.expected - 2 * 32) % 2**11 == 0
 
@@ -121,18 +101,20 @@ def test_only_events_that_reach_a_changed_leaf_differ(tmp_path: Path) -> None:
     assert check.first.where.tree == tree
 
 
-@VHDL
-def test_a_wrong_sum_is_distinguished_from_wrong_trees(tmp_path: Path) -> None:
-    project = write_project(toy(), tmp_path, ("vhdl",))
-    file = project.of("vhdl") / "firmware" / "Arrays0.vhd"
-    text, base = file.read_text(), toy().base
-    assert f"initPredict : ty := to_ty({base})" in text
-    file.write_text(text.replace(f"to_ty({base})", f"to_ty({base + 1})", 1))
-    check = found(project, "vhdl")
-    assert check.differences == 400
+@VERILATOR
+def test_an_inverted_bit_of_the_verilog_is_found(tmp_path: Path) -> None:
+    """In the lowest bit of the score, so that every event differs by one step."""
+    project = write_project(toy(), tmp_path, ("verilog",), events=500)
+    file = project.of("verilog") / "trees.v"
+    text = file.read_text()
+    file.write_text(text.replace("assign y = score_q;", "assign y = score_q ^ 1;"))
+    assert file.read_text() != text
+    check = found(project, "verilog")
+    assert (check.differences, check.cycles) == (500, 2)
     assert check.first
     assert check.first.where is None
-    assert check.first.found == check.first.expected + 1
+    assert (check.first.event, check.first.expected) == (0, project.vectors.scores[0])
+    assert abs(check.first.found - check.first.expected) == 1
 
 
 def test_leaves_of_an_event_add_up_to_its_score() -> None:
@@ -146,12 +128,12 @@ def test_leaves_of_an_event_add_up_to_its_score() -> None:
 def test_missing_tools_are_reported_and_the_others_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project = write_project(toy(), tmp_path, ("cpp", "vhdl"))
+    project = write_project(toy(), tmp_path, ("cpp", "verilog"))
     monkeypatch.setenv("PATH", str(tmp_path))
     checks = verify(project)
     assert [(check.events, check.differences, check.first) for check in checks] == [(0, 0, None)] * 2
     assert "apt-get install g++" in str(checks[0].missing)
-    assert "apt-get install ghdl" in str(checks[1].missing)
+    assert "apt-get install verilator" in str(checks[1].missing)
 
 
 @CPP
@@ -162,17 +144,3 @@ def test_a_model_that_ends_early_is_no_agreement(tmp_path: Path) -> None:
     )
     with pytest.raises(TrigemuError, match="gave 1 scores for 2000 events"):
         found(project, "cpp")
-
-
-@VHDL
-def test_events_of_a_simulation_are_named_as_in_the_vectors(tmp_path: Path) -> None:
-    project = write_project(toy(), tmp_path, ("vhdl",), events=1000, simulated=50)
-    shifted = replace(project.vectors, scores=project.vectors.scores.copy())
-    row = int(project.simulated[20])
-    assert row != 20
-    shifted.scores[row] += 1
-    (check,) = verify(replace(project, vectors=shifted))
-    assert (check.events, check.differences) == (50, 1)
-    assert check.first
-    assert (check.first.event, check.first.x) == (row, tuple(project.vectors.x[row]))
-    assert check.first.where is None

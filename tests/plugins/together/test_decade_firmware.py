@@ -123,7 +123,7 @@ def test_tools_that_are_missing_are_named_before_any_work(
     status, text = firmware("scan", "no.toml", "--trigger", "AD", "--bits", "8", "--resources")
     assert (status, text) == (
         2,
-        "trigemu: ghdl is not installed: it is in the Debian package ghdl (apt-get install ghdl)\n",
+        "trigemu: yosys is not installed: it is in the Debian package yosys (apt-get install yosys)\n",
     )
 
 

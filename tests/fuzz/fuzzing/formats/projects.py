@@ -25,9 +25,7 @@ def project() -> dict[str, bytes]:
     from trigemu_firmware import project as projects
 
     with tempfile.TemporaryDirectory() as folder:
-        made = firmware_toys.write_project(
-            firmware_toys.toy(trees=2, depth=2), Path(folder), (), events=60, simulated=10
-        )
+        made = firmware_toys.write_project(firmware_toys.toy(trees=2, depth=2), Path(folder), (), events=60)
         projects.write_trees(made.fixed.ensemble, made.folder / projects.TREES)
         projects.write_vectors(made.vectors, made.folder / projects.VECTORS)
         names = (projects.TREES, projects.VECTORS)
@@ -116,7 +114,7 @@ def _use_project(folder: Path) -> Any:
     from trigemu_firmware import open_project
 
     opened = open_project(folder)
-    return opened, opened.simulated
+    return opened, opened.vectors.spread(10)
 
 
 FORMATS = (Format("firmware projects", 60, _projects, _use_project),)

