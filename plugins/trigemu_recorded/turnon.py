@@ -104,7 +104,8 @@ def matched_turnons(
     legs = tuple(_leg(part, menu, name, probes.leg) for name in names)
     tag = _leg(part, menu, probes.tag, 0) if probes.tag else None
     entries = ProbeEntries(menu.scope.object(probes.against), probes, legs, tag)
-    check_needs(map(catalogue.sample, samples), entries.needs(), f"turn-ons against {probes.against} need")
+    needs = (*entries.objects.needs(), (entries.base, "eta"), (entries.base, "phi"))
+    check_needs(map(catalogue.sample, samples), needs, f"turn-ons against {probes.against} need")
     profile = Profile("probe[0].pt", edges, f"{probes.against} pT", "GeV")
     steps = np.linspace(edges[:-1], edges[1:], STEPS, False, axis=1).ravel().tolist()
     fine = Profile(profile.observable, (*steps, edges[-1]))
