@@ -193,7 +193,7 @@ def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
         (t.efficiencies, (path, samples, 5, Profile("met", (0, 1))), "the samples: got 5; "),
         (t.binned_rates, (path, "met", "0:10", samples), "the bin edges of 'met': got '0:10'; "),
         (t.binned_rates, (path, 5, [0, 1], samples), "the observable: got 5; "),
-        (t.at_pileup, (samples, "10"), "the pile-up: got '10'; "),
+        (t.at_pileup, (samples, None), "the pile-up: got None; "),
         (t.at_luminosity, (samples, None), "the luminosity: got None; "),
         (t.rates_of, (path,), "expected an Emulation (emulate)"),
         (t.rates_of, (have.emulation, PRIMARY), "primary.toml) is not in the emulation of 'budget'"),

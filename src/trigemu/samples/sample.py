@@ -285,7 +285,7 @@ class Sample:
         return join_events([self._read(file, *rows, columns) for rows in ranges], core)
 
     def weigh(self, events: Events) -> Events:
-        """Return the events of this sample that count, with the weights of its weighting."""
+        """Return those of some `events` of this sample that count, with the weights of its weighting."""
         if not self.weighting:
             return events
         kept, factor = self.weighting.weigh(events.scalars)
