@@ -375,7 +375,7 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
             raise msgspec.ValidationError(f"expected {allowed}{_close(value, arguments)}")
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        reason = _TYPES.sub(lambda found: _IN_TOML[found[1]], str(error))
+        reason = _TYPES.sub(lambda found: " or ".join(_IN_TOML[t] for t in found[1].split(" | ")), str(error))
         hint = without_unit(value) if "number" in reason else ""
         document.problem(
             key, where, f"{dotted(key)} = {quoted(value)}: {reason[0].lower()}{reason[1:]}{hint}"
@@ -392,7 +392,7 @@ _IN_TOML = {
     "array": "a list",
     "object": "a table",
 }
-_TYPES = re.compile(f"`({'|'.join(_IN_TOML)})`")
+_TYPES = re.compile("`(({0})( [|] ({0}))*)`".format("|".join(_IN_TOML)))
 
 
 def _close(value: Any, allowed: Iterable[str]) -> str:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from likeness import alike
 from toys import Memory, even_events, memory_catalogue, menu_from, toy_events
 
-from trigemu import TrigemuError, emulate, make_plan, rates_of
+from trigemu import TrigemuError, decisions, emulate, make_plan, rates_of
+from trigemu.observables.language import parse_observable
+from trigemu.observables.selections import make_scope
 
 MENU = """
 [objects.jet]
@@ -124,3 +128,19 @@ def test_progress_counts_both_passes(tmp_path: Path) -> None:
     events = even_events(1, 330)
     emulate([menu_from(tmp_path, PLAIN + BUDGET)], memory_catalogue({"a": events}), progress=done.append)
     assert sum(done) == 2 * 330
+
+
+def test_patterns_differ_by_observables_that_are_asked_for(tmp_path: Path) -> None:
+    """Rates do not; the number of events with each value is that of a loop."""
+    menu, events = menu_from(tmp_path, MENU), even_events(3, 400)
+    n_muon = parse_observable("n_muon", make_scope({}, {}, lambda key, message: None))
+    catalogue = memory_catalogue({"a": events})
+    plain, apart = emulate(menu, catalogue), emulate(menu, catalogue, numbers=(n_muon,))
+    assert alike(rates_of(plain).triggers, rates_of(apart).triggers)
+    table, fires = apart.counted(0, apart=True).table, plain.plan.bits[0]["HT"]
+    fired = (table.words[:, 0] >> np.uint64(fires)) & np.uint64(1) == 1
+    values = table.words[:, 1].copy().view(np.float64)
+    decided = zip(events, decisions(menu, catalogue)["HT"], strict=True)
+    muons = [len(event["muon"]) for event, fires in decided if fires]
+    assert [table.n[fired & (values == n)].sum() for n in range(4)] == [muons.count(n) for n in range(4)]
+    assert table.n[fired].sum() == len(muons)

@@ -22,12 +22,12 @@ from commands import Place
 from counters_menus import PRESCALES, any_menu, as_toml, scalar_names, toy_samples
 from counters_twin import Event, ToyMenu
 from hypothesis import given, strategies as st
+from pileup_toys import crossing_catalogue, crossings
 from printing import text_of
 from toys import Memory, engine, even_events, factors, memory_catalogue, menu_from, toy_events
 from trigemu_recorded.streams import Written
 
-import trigemu
-from trigemu import Catalogue, read_menu, run
+from trigemu import Catalogue, at_pileup, read_menu, run
 from trigemu.api import MenuRates, ReadEvents, SampleError, Schema, TrigemuError
 from trigemu.base.shown import view_of
 from trigemu.menus.schema import menu_schema
@@ -165,7 +165,7 @@ def test_streams_are_those_of_a_loop_over_events(data: st.DataObject, toy: ToyMe
     assert hz.keys() <= found.keys()
     constant = any(t.random_hz is not None for t in toy.triggers)
     for key, part in found.items():
-        square = sum(sums[key] ** 2 for sums in by_parent.values())
+        square = sum((sums[key] ** 2 for sums in by_parent.values()), np.zeros(4))
         expected = [*zip(hz[key], np.sqrt(square), strict=True)]
         got = [(part.rate.hz, part.rate.error_hz), part.bandwidth]
         got += [(part.adds.hz, part.adds.error_hz) if part.adds else None, part.adds_bandwidth]
@@ -248,12 +248,19 @@ def test_one_stream_of_everything_is_the_menu(tmp_path: Path, size: float | str,
 
 
 def test_pileup_is_reweighted_with_sizes(tmp_path: Path) -> None:
-    """The errors, those of a ratio, know which events are alike."""
-    samples = trigemu.at_pileup(None, 8.0)
-    text = (Path("menus") / "primary.toml").read_text() + stream(size="1000 + 0 * n_interaction")
-    rates = run(menu_from(tmp_path, text), samples)
-    value = rates.rate.hz, rates.rate.error_hz
-    assert written(rates)["stream", "Main", ""].bandwidth == pytest.approx(value, rel=1e-9)
+    """The weight of each number of interactions is then known: only w (s f − mean of s f) fluctuates."""
+    events = crossings(1, 900)
+    samples = at_pileup(crossing_catalogue({"a": events}), 2.0)
+    menu = menu_from(tmp_path, JETS + stream(triggers=["J30"], size="10 + met", prescale=4))
+    bandwidth = written(run(menu, samples))["stream", "Main", ""].bandwidth
+    n, w, size = (np.array([e[key] for e in events]) for key in ("n_interaction", "weight", "met"))
+    fired = np.array([bool(e["jet"]) and e["jet"][0]["pt"] > 30 for e in events])
+    value = np.where(fired, 0.25 * (10 + size) / 1e3, 0.0)
+    hz = w * np.array(samples.samples[0].per_interactions)[n]
+    mean = np.bincount(n, hz * value) / np.bincount(n, hz)
+    expected = (hz @ value, math.sqrt(np.sum((hz * (value - mean[n])) ** 2)))
+    assert bandwidth == pytest.approx(expected, rel=1e-9)
+    assert hz.sum() == pytest.approx(40e6, rel=0.05)
 
 
 def test_workers_change_nothing(tmp_path: Path) -> None:
