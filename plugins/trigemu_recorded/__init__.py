@@ -9,6 +9,7 @@ import lazy_loader
 from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
+    commands={"rates-vs section": ".along_cli:section"},
     weightings={"recorded": ".recorded:recorded"},
 )
 
