@@ -6,7 +6,7 @@ live time T_s is Σ w f · T / T_s over its events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,6 +27,7 @@ from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import ZERO_EVENTS_LIMIT
+from trigemu.rates.results import Rate
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need
 from trigemu.samples.memory import SamplesLike, samples_of
@@ -37,7 +38,7 @@ from trigemu.triggers.threshold import Threshold
 
 from .recorded import Recorded
 from .sections import RUN, SECTION, Sections
-from .trends import MAX_ORDER, Series, Trend, trend_of
+from .trends import MAX_ORDER, Part, Series, Trend, trend_of
 
 #: The quantiles of scores.
 QUANTILES = (0.5, 0.9, 0.99)
@@ -56,9 +57,37 @@ class RatesAlong:
     events: IntArray  #: int64[s]: The number of events that contribute
     limit_hz: FloatArray  #: float64[s]: The upper limit at 68 % in Hz if none contributes
     trend: Trend | None  #: Its trend against pile-up; None without pile-up, or without events
-    #: float64[s, 5], of a trigger with a score: the number of events that have one, their mean score, its
+    #: float64[6, s], of a trigger with a score: the number of events that have one, their mean score, its
     #: statistical uncertainty, and the `QUANTILES`, weighted; NaN without events
-    scores: FloatArray | None = None
+    scores: FloatArray
+
+    def __getitem__(self, section: int) -> Rate:
+        """Return the rate in the section at a position."""
+        hz, error_hz, limit_hz = (float(x[section]) for x in (self.hz, self.error_hz, self.limit_hz))
+        events = int(self.events[section])
+        return Rate(
+            hz, error_hz, events, (hz / error_hz) ** 2 if error_hz else 0.0, None if events else limit_hz
+        )
+
+    def mean(self, live_s: FloatArray) -> Rate:
+        """Return the mean rate."""
+        hz, error = (self.hz @ live_s / live_s.sum(), np.linalg.norm(self.error_hz * live_s) / live_s.sum())
+        events, limit = int(self.events.sum()), float(1 / (1 / self.limit_hz).sum())
+        return Rate(
+            float(hz),
+            float(error),
+            events,
+            float(hz / error) ** 2 if error else 0.0,
+            None if events else limit,
+        )
+
+    def departures(self) -> Iterator[tuple[str, Part]]:
+        """Yield the changes and outliers."""
+        if self.trend:
+            yield from (("change", part) for part in self.trend.parts)
+            for k in self.trend.outliers.tolist():
+                ratio, error = (float(x[k] / self.trend.polynomial[k]) for x in (self.hz, self.error_hz))
+                yield "outlier", Part(k, k + 1, ratio, error)
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,7 +175,16 @@ def rates_along(
         limit = ZERO_EVENTS_LIMIT * float(largest[column] or table.largest.max(initial=0.0)) * factor
         error, kind = np.sqrt(variance[:, column]) * factor, "trigger" if label.name else "menu"
         name = label.name or solved.name
-        return RatesAlong(name, kind, rate, error, events[:, column], limit, trend, scores.get(label.name))
+        return RatesAlong(
+            name,
+            kind,
+            rate,
+            error,
+            events[:, column],
+            limit,
+            trend,
+            scores.get(label.name, np.empty((0, axis.bins - 1))),
+        )
 
     rates = tuple(along(column, label) for column, label in enumerate(labels))
     outside = int(table.n[table.bin == len(sections)].sum())
@@ -243,15 +281,15 @@ def _scores(
         order = np.lexsort((score, columns[" section"]))
         order = order[np.isfinite(score[order])]
         starts = np.searchsorted(columns[" section"][order], np.arange(axis.bins))
-        numbers = np.full((axis.bins - 1, 3 + len(QUANTILES)), np.nan)
+        numbers = np.full((3 + len(QUANTILES), axis.bins - 1), np.nan)
         for section, rows in enumerate(np.split(order, starts[1:])[: axis.bins - 1]):
             value, weight = score[rows], columns[" weight"][rows]
-            numbers[section, 0] = len(rows)
+            numbers[0, section] = len(rows)
             if (total := weight.sum()) > 0:
                 mean = weight @ value / total
                 error = np.sqrt(weight**2 @ (value - mean) ** 2) / total
                 where = np.searchsorted(np.cumsum(weight) / total, QUANTILES)
-                numbers[section, 1:] = mean, error, *value[np.minimum(where, len(rows) - 1)]
+                numbers[1:, section] = mean, error, *value[np.minimum(where, len(rows) - 1)]
         scores[trigger.name] = numbers
     return scores
 

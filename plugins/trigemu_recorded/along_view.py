@@ -1,14 +1,17 @@
-"""What `trigemu rates-vs section` shows: a line for each trigger, where its rate departs, and its scores."""
+"""What `trigemu rates-vs section` shows: the trend of each trigger, its departures, and its scores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter
 
+from trigemu.base.arrays import FloatArray
 from trigemu.rates.results import Rate
-from trigemu.results.numbers import count, in_unit, with_error
+from trigemu.results.documents import records
+from trigemu.results.numbers import count, short
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import Figures, View, name
 
@@ -18,26 +21,64 @@ from .trends import LEVEL
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The most triggers of a figure, two panels each.
+#: The most triggers of a figure.
 _DRAWN = 6
-_SCORES = ("scored", "score_mean", "score_error", *(f"score_{100 * q:g}" for q in QUANTILES))
-#: A rate in a section, in files.
+_PARTS = ("hz", "error_hz", "events", "upper_limit_hz")
+_NAMES = (
+    Column("name", "key", "trigger", "The name of the trigger or menu."),
+    Column("kind", "label", None, "`trigger` or `menu`."),
+)
+#: The trend of each trigger.
+TRENDS = (
+    *_NAMES,
+    Column("rate", "rate", "rate", "The mean rate.", parts=_PARTS),
+    Column("order", "number", "order", "The order of the polynomial in the pile-up."),
+    Column("chi2", "number", "χ²", "Its χ².", lambda value: f"{value:.1f}"),
+    Column("dof", "number", "ndf", "Its degrees of freedom."),
+    Column(
+        "p_more", "number", "p of one more", "The p-value of one order more.", lambda value: f"{value:.2g}"
+    ),
+    Column("predicted", "rate", "predicted", "The rate at the pile-up asked for.", parts=("hz", "error_hz")),
+    Column("coefficients", "number", None, "In Hz per power of the pile-up, from 0 on."),
+    Column("covariance", "number", None, "Their covariance."),
+)
+#: Where rates depart from the trends.
+DEPARTURES = (
+    *_NAMES,
+    Column("what", "label", "departure", "`change` or `outlier`."),
+    Column("first", "label", "from run:section", "Its first section."),
+    Column("last", "label", "to", "Its last section."),
+    Column("ratio", "number", "rate / fit", "The rate over the polynomial.", lambda value: f"{value:.4f}"),
+    Column("error", "number", "±", "The statistical uncertainty of that.", lambda value: f"{value:.4f}"),
+)
+#: The mean score in each section, where there are scores.
+MEANS = (
+    *_NAMES,
+    Column("mean", "number", "mean score", "The mean of all sections, weighted by their errors."),
+    Column("chi2", "number", "χ²", "The χ² of the sections to that.", lambda value: f"{value:.1f}"),
+    Column("dof", "number", "ndf", "Its degrees of freedom."),
+)
+#: The scores in a section: of all events that have one.
+SCORES = (
+    Column("scored", "number", None, "The number of events with a score."),
+    Column("score_mean", "number", None, "Their mean score.", errors=("score_error",)),
+    Column("score_error", "number", None, "The statistical uncertainty of the mean."),
+    *(Column(f"score_{100 * q:g}", "number", None, f"The quantile of {100 * q:g} %.") for q in QUANTILES),
+)
+#: The rate of a trigger in a section.
 COLUMNS = (
     Column("run", "label", None, "The number of the run."),
     Column("section", "label", None, "The number of the section."),
     Column("live_s", "number", None, "Its live time in s."),
     Column("luminosity_pb", "number", None, "Its luminosity in pb⁻¹."),
     Column("pileup", "number", None, "Its mean pile-up."),
-    Column("name", "label", None, "The name of the trigger or menu."),
-    Column("kind", "label", None, "`trigger` or `menu`."),
-    Column(
-        "rate", "rate", None, "The rate in the section.", parts=("hz", "error_hz", "events", "upper_limit_hz")
-    ),
+    *_NAMES,
+    Column("rate", "rate", None, "The rate in the section.", parts=_PARTS),
     Column("fit_hz", "number", None, "The rate of the fit, with its changes."),
-    Column("cross_section_nb", "number", None, "The rate over the luminosity per second, in nb."),
-    Column("per_pileup_hz", "number", None, "The rate over the pile-up in Hz."),
     Column("outlier", "flag", None, "Whether the section departs from the fit, which is then without it."),
-    *(Column(key, "number", None, "Of a trigger with a score.") for key in _SCORES),
+    Column("cross_section_nb", "number", None, "The rate over the luminosity per second."),
+    Column("per_pileup_hz", "number", None, "The rate over the pile-up."),
+    *SCORES,
 )
 
 
@@ -46,219 +87,141 @@ class RunRatesView(View[RunRates]):
         return f"of {name(result.menu.name)} in {count(len(result.sections), 'section')}"
 
     def page(self, result: RunRates, triggers: Sequence[str] = ()) -> Page:
-        """A line for each trigger, or for some; then a line for each departure."""
-        at = result.pileup
-        trends = Table(
-            (
-                Column("name", "key", "trigger"),
-                Column("rate", "label", "rate"),
-                Column("order", "number", "order"),
-                Column("chi2", "label", "χ²/ndf"),
-                Column("p", "label", "p of one more", gives_way=1),
-                *([Column("at", "label", f"at µ = {at:g}")] if at is not None else []),
-                Column("outliers", "number", "outliers"),
-                Column("changes", "number", "changes"),
-            )
+        """The trend of each trigger, or of some, then their departures and scores."""
+        drawn = [rates for rates in result.rates if not triggers or rates.name in triggers]
+        tables = (make(result, drawn) for make in (_trends, _departures, _means))
+        return Page(
+            stacked(table for table in tables if table.rows), [*_notes(result), *result.catalogue.warnings]
         )
-        departures = Table(
-            (
-                Column("name", "key", "trigger"),
-                Column("what", "label", "departure"),
-                Column("from", "label", "from run:section"),
-                Column("to", "label", "to"),
-                Column("ratio", "label", "rate / fit"),
-            )
-        )
-        scores = Table(
-            (
-                Column("name", "key", "trigger"),
-                Column("mean", "label", "mean score"),
-                Column("chi2", "label", "χ²/ndf of means"),
-                *(Column(f"q{q}", "label", f"{100 * q:g} %: lowest to highest") for q in QUANTILES),
-            )
-        )
-        for rates in result.rates:
-            if triggers and rates.name not in triggers:
-                continue
-            _add_trend(trends, result, rates)
-            _add_departures(departures, result, rates)
-            if rates.scores is not None:
-                _add_scores(scores, rates)
-        return Page(stacked(table for table in (trends, departures, scores) if table.rows), [*_notes(result)])
 
     def table(self, result: RunRates) -> Table:
         """A row for each trigger in each section."""
         table, sections = Table(COLUMNS), result.sections
+        columns = sections.run, sections.section, sections.live_s, sections.luminosity, sections.pileup
+        with np.errstate(divide="ignore", invalid="ignore"):
+            per_nb, per_pileup = sections.live_s / sections.luminosity / 1e3, 1 / sections.pileup
+        none = np.full(len(sections), np.nan)
         for rates in result.rates:
-            none, trend = np.full(len(sections), np.nan), rates.trend
-            per_second = sections.luminosity / sections.live_s * 1e3  # in nb⁻¹
-            with np.errstate(divide="ignore", invalid="ignore"):
-                columns = (
-                    *(sections.run, sections.section, sections.live_s, sections.luminosity, sections.pileup),
-                    trend.expected if trend else none,
-                    rates.hz / per_second,
-                    rates.hz / sections.pileup,
-                    np.isin(np.arange(len(sections)), trend.outliers) if trend else none,
-                    *(rates.scores.T if rates.scores is not None else ()),
-                )
-            of_rates = rates.hz, rates.error_hz, rates.events, rates.limit_hz
-            for row in zip(zip(*of_rates, strict=True), *columns, strict=True):
-                (hz, error, events, limit), *numbers = row
-                rate = Rate(float(hz), float(error), int(events), 0.0, None if events else float(limit))
-                values = [x.item() if x == x else None for x in numbers]
-                table.add(*values[:5], rates.name, rates.kind, rate, *values[5:])
+            fit = (rates.trend.expected, ~rates.trend.used) if rates.trend else (none, none)
+            numbers = *fit, rates.hz * per_nb, rates.hz * per_pileup, *rates.scores
+            for k in range(len(sections)):
+                place, values = ([_plain(column[k]) for column in part] for part in (columns, numbers))
+                table.add(*place, rates.name, rates.kind, rates[k], *values)
         return table
 
     def document(self, result: RunRates) -> dict[str, Any]:
-        """`sections`: as in CSV; `trends`: the fits and departures of each trigger."""
-        return {
-            "menu": result.menu.name,
-            "false_alarms": result.false_alarms,
-            "events_outside": result.outside,
-            "trends": [_trend(result, rates) for rates in result.rates],
-        } | {"sections": super().document(result)["rows"]}
+        head = {"menu": result.menu.name, "false_alarms": result.false_alarms, "pileup": result.pileup}
+        tables = {"trends": _trends, "departures": _departures, "scores": _means}
+        parts = {key: records(make(result, result.rates)) for key, make in tables.items()}
+        return head | parts | {"sections": records(self.table(result))}
 
     def figures(self, result: RunRates) -> Figures:
         yield figure_of(result)
 
 
-def _place(result: RunRates, section: int) -> str:
-    return f"{result.sections.run[section]}:{result.sections.section[section]}"
+def _rate(hz: FloatArray, error_hz: FloatArray) -> Rate:
+    return Rate(float(hz), float(error_hz), 0, 0.0, None)
 
 
-def _mean(result: RunRates, rates: RatesAlong) -> str:
-    live = result.sections.live_s
-    error = float(np.sqrt(((rates.error_hz * live) ** 2).sum()) / live.sum())
-    if not rates.events.any():
-        return f"< {in_unit(1 / float((1 / rates.limit_hz).sum()), 0.0)}"
-    return in_unit(float(rates.hz @ live / live.sum()), error)
+def _plain(value: Any) -> Any:
+    return value.item() if np.isfinite(value) else None
 
 
-def _add_trend(table: Table, result: RunRates, rates: RatesAlong) -> None:
-    values: dict[str, Any] = {"name": rates.name, "rate": _mean(result, rates)}
-    if trend := rates.trend:
-        values |= {"order": trend.order, "chi2": f"{trend.chi2:.0f}/{trend.dof}"}
-        values["p"] = None if trend.p_more is None else f"{trend.p_more:.2g}"
-        values |= {"outliers": len(trend.outliers), "changes": len(trend.parts)}
-        if result.pileup is not None:
-            values["at"] = in_unit(*map(float, trend.at(result.pileup)))
-    table.add_record(values, "summary" if rates.kind == "menu" else "plain")
+def _trends(result: RunRates, drawn: Sequence[RatesAlong]) -> Table:
+    head = None if result.pileup is None else f"at µ = {result.pileup:g}"
+    table = Table([column.headed(head) if column.name == "predicted" else column for column in TRENDS])
+    for rates in drawn:
+        values = {"name": rates.name, "kind": rates.kind, "rate": rates.mean(result.sections.live_s)}
+        if fit := rates.trend:
+            values |= {key: getattr(fit, key) for key in ("order", "chi2", "dof", "p_more")}
+            values |= dict(
+                zip(("coefficients", "covariance"), (x.tolist() for x in fit.coefficients), strict=True)
+            )
+            if result.pileup is not None:
+                values["predicted"] = _rate(*fit.at(result.pileup))
+        table.add_record(values, "summary" if rates.kind == "menu" else "plain")
+    return table
 
 
-def _add_departures(table: Table, result: RunRates, rates: RatesAlong) -> None:
-    if trend := rates.trend:
-        for part in trend.parts:
-            ends = _place(result, part.start), _place(result, part.stop - 1)
-            table.add(rates.name, "change", *ends, with_error(part.ratio, part.error))
-        for row in trend.outliers.tolist():
-            ratio, error = (float(x[row] / trend.expected[row]) for x in (rates.hz, rates.error_hz))
-            table.add(rates.name, "outlier", *[_place(result, row)] * 2, with_error(ratio, error))
+def _departures(result: RunRates, drawn: Sequence[RatesAlong]) -> Table:
+    table, sections = Table(DEPARTURES), result.sections
+    for rates in drawn:
+        for what, part in rates.departures():
+            ends = (f"{sections.run[k]}:{sections.section[k]}" for k in (part.start, part.stop - 1))
+            table.add(rates.name, rates.kind, what, *ends, part.ratio, part.error)
+    return table
 
 
-def _add_scores(table: Table, rates: RatesAlong) -> None:
-    assert rates.scores is not None
-    numbers = rates.scores[rates.scores[:, 0] > 1]
-    if not len(numbers):
-        return
-    means, weights = numbers[:, 1], 1 / np.maximum(numbers[:, 2], 1e-300) ** 2
-    mean = float(means @ weights / weights.sum())
-    chi2 = float(weights @ (means - mean) ** 2)
-    ranges = [f"{column.min():.4g} to {column.max():.4g}" for column in numbers[:, 3:].T]
-    table.add(
-        rates.name, with_error(mean, float(weights.sum() ** -0.5)), f"{chi2:.0f}/{len(means) - 1}", *ranges
-    )
+def _means(result: RunRates, drawn: Sequence[RatesAlong]) -> Table:
+    table = Table(MEANS)
+    for rates in drawn:
+        if len(rates.scores):
+            means, errors = rates.scores[1:3][:, rates.scores[2] > 0]
+            mean = float(np.average(means, weights=errors**-2.0)) if len(means) else np.nan
+            chi2 = float((((means - mean) / errors) ** 2).sum())
+            table.add(rates.name, rates.kind, mean, chi2, len(means) - 1)
+    return table
 
 
-def _notes(result: RunRates) -> list[str]:
+def _notes(result: RunRates) -> Iterator[str]:
     sections, at = result.sections, result.pileup
     live = f"{count(len(sections), 'section')}, live for {sections.live_s.sum():.6g} s"
-    if not np.isfinite(sections.pileup).all():
-        notes = [f"{live}; not all have a pile-up, so there are no fits: section_table needs its column."]
-    else:
+    if np.isfinite(sections.pileup).all():
         low, high = sections.pileup.min(), sections.pileup.max()
-        notes = [
-            f"{live}, at a pile-up of {low:.4g} to {high:.4g}.",
+        yield f"{live}, at a pile-up of {low:.4g} to {high:.4g}"
+        yield (
             f"Order: the lowest of a polynomial in the pile-up that no order more improves, F test at "
-            f"{100 * LEVEL:g} %. Errors of fits include χ²/ndf above 1.",
-            f"Outliers and changes: in a run without one, the probability to find one is "
-            f"{100 * result.false_alarms:g} % for each trigger.",
-        ]
+            f"{100 * LEVEL:g} %. Errors include what the rate varies more than by its events."
+        )
+        yield (
+            f"Departures: {100 * result.false_alarms:g} % of the runs without a change give one, for each "
+            f"trigger, and as many without an outlier."
+        )
         if at is not None and not low <= at <= high:
-            notes.append(
-                f"µ = {at:g} is an extrapolation: its error is that of the fit, and the order beyond the "
-                f"sections is not known."
-            )
+            yield f"µ = {at:g} is an extrapolation: the error does not cover another order beyond the sections"
+    else:
+        yield f"{live}; not all have a pile-up, so there are no fits: section_table needs a column pileup"
     if result.outside:
-        notes.append(f"{count(result.outside, 'event')} in no section with live time: not in these rates.")
-    return [*notes, *result.catalogue.warnings]
-
-
-def _trend(result: RunRates, rates: RatesAlong) -> dict[str, Any]:
-    document: dict[str, Any] = {"name": rates.name, "kind": rates.kind, "fit": None, "prediction": None}
-    if not (trend := rates.trend):
-        return document
-    numbers = {key: getattr(trend, key) for key in ("order", "chi2", "dof", "p_more")}
-    coefficients, covariance = (array.tolist() for array in trend.coefficients)
-    document["fit"] = numbers | {"coefficients": coefficients, "covariance": covariance}
-    if result.pileup is not None:
-        hz, error = map(float, trend.at(result.pileup))
-        low, high = result.sections.pileup.min(), result.sections.pileup.max()
-        document["prediction"] = {
-            "pileup": result.pileup,
-            "hz": hz,
-            "error_hz": error,
-            "extrapolation": bool(not low <= result.pileup <= high),
-        }
-    sections = result.sections
-    document["outliers"] = [[int(sections.run[k]), int(sections.section[k])] for k in trend.outliers]
-    document["changes"] = [
-        {
-            "first": [int(sections.run[part.start]), int(sections.section[part.start])],
-            "last": [int(sections.run[part.stop - 1]), int(sections.section[part.stop - 1])],
-            "ratio": part.ratio,
-            "error": part.error,
-        }
-        for part in trend.parts
-    ]
-    return document
+        yield f"{count(result.outside, 'event')} outside of the sections with live time"
 
 
 def figure_of(result: RunRates, triggers: Sequence[str] = ()) -> Figure:
-    """Draw the rates of the menu and the first triggers, or of `triggers`: against pile-up with the fit, and
-    over the fit along the run."""
+    """Draw the rates of the menu and the first triggers, or of `triggers`: against pile-up, and over the fit
+    along the run."""
     from trigemu.results.figures import style
 
-    drawn = [r for r in result.rates if not triggers or r.name in triggers][:_DRAWN]
-    with style.figure(11.0, 0.6 + 2.1 * len(drawn)) as (made, axes):
-        axes.remove()
-        panels = made.subplots(len(drawn), 2, squeeze=False, sharex="col", width_ratios=[1, 2])
-        number = np.arange(len(result.sections))
+    drawn = [rates for rates in result.rates if rates.name in triggers or not triggers][:_DRAWN]
+    pileup, number, labels = result.sections.pileup, np.arange(len(result.sections)), style.shown(result)
+    ends = [*pileup, *([] if result.pileup is None else [result.pileup])]
+    x = np.linspace(min(ends), max(ends), 200)
+    points = {"fmt": ".", "markersize": 3, "elinewidth": 0.6, "color": style.COLOURS[0], "zorder": 2}
+    with style.figure(11.0, 0.8 + 2.1 * len(drawn)) as (made, whole):
+        whole.remove()
+        panels = made.subplots(len(drawn), 2, squeeze=False, sharex="col", width_ratios=[1, 1.8])
         for (left, right), rates in zip(panels, drawn, strict=True):
-            trend, colour = rates.trend, style.COLOURS[0]
-            points = {"fmt": ".", "markersize": 3, "elinewidth": 0.6, "color": colour, "zorder": 2}
-            left.set_ylabel(f"{style.literal(style.shown([rates.name])[rates.name])}\n[Hz]", fontsize=11)
-            left.errorbar(result.sections.pileup, rates.hz, rates.error_hz, **points)
-            if not trend:
-                right.errorbar(number, rates.hz, rates.error_hz, **points)
-                continue
-            x = np.linspace(result.sections.pileup.min(), result.sections.pileup.max(), 100)
-            x = (
-                x
-                if result.pileup is None
-                else np.linspace(min(x[0], result.pileup), max(x[-1], result.pileup), 100)
-            )
-            fit, error = trend.at(x)
-            left.plot(x, fit, color=style.COLOURS[2], zorder=3)
-            left.fill_between(x, fit - error, fit + error, color=style.COLOURS[2], alpha=0.3, zorder=2)
-            polynomial = trend.at(result.sections.pileup)[0]
-            right.errorbar(number, rates.hz / polynomial, rates.error_hz / polynomial, **points)
-            right.plot(
-                number, trend.expected / polynomial, color=style.COLOURS[2], drawstyle="steps-mid", zorder=3
-            )
-            right.plot(
-                trend.outliers, (rates.hz / polynomial)[trend.outliers], "x", color=style.COLOURS[1], zorder=4
-            )
-            right.set_ylabel("rate / fit", fontsize=11)
-        panels[-1, 0].set_xlabel("pile-up")
-        panels[-1, 1].set_xlabel("section, in their order")
+            level = np.ones(len(number))
+            left.errorbar(pileup, rates.hz, rates.error_hz, **points)
+            if fit := rates.trend:
+                inside, (line, error) = (x >= pileup.min()) & (x <= pileup.max()), fit.at(x)
+                left.plot(np.where(inside, x, np.nan), line, color=style.COLOURS[2], zorder=3)
+                left.plot(x, line, "--", color=style.COLOURS[2], linewidth=1.2, zorder=3)
+                left.fill_between(
+                    x, line - error, line + error, color=style.COLOURS[2], alpha=0.3, linewidth=0
+                )
+                level = fit.polynomial
+                right.plot(
+                    number, fit.expected / level, color=style.COLOURS[2], drawstyle="steps-mid", zorder=3
+                )
+                right.plot(
+                    fit.outliers, (rates.hz / level)[fit.outliers], "x", color=style.COLOURS[1], zorder=4
+                )
+            right.errorbar(number, rates.hz / level, rates.error_hz / level, **points)
+            left.set_ylabel(f"{style.literal(labels[rates.name])}\n[Hz]", fontsize=11)
+            right.set_ylabel("rate / fit" if fit else "rate [Hz]", fontsize=11)
+            left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+            for axes in (left, right):
+                axes.tick_params(labelsize=11)
+        panels[-1, 0].set_xlabel("pile-up", fontsize=13)
+        panels[-1, 1].set_xlabel("section, in their order", fontsize=13)
+        made.align_ylabels(panels[:, 0])
     return made

@@ -22,7 +22,7 @@ from scipy import special
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 
 #: The largest order of a polynomial and number of parts; the level of the test for one order more.
-MAX_ORDER, MAX_PARTS, LEVEL = 4, 20, 0.05
+MAX_ORDER, MAX_PARTS, LEVEL = 4, 8, 0.05
 #: The smallest rate in a variance, as a fraction of the mean: a polynomial may become negative.
 _FLOOR = 0.01
 #: Parts begin and end between blocks: the least expected number of events in one, whose departure is then
@@ -93,12 +93,17 @@ class Trend:
         self.scale = max(1.0, self.chi2 / self.dof)
         # The same factor from the differences of successive sections: changes are few of them.
         self.noise = max(1.0, float(np.median(np.diff(self.departure[used]) ** 2)) / 2 / _MEDIAN)
-        self.gain, self.p_more = 0.0, None
-        if order < min(MAX_ORDER, len(np.unique(series.pileup[used])) - 1) and self.dof > 1:
+        self.p_more = None
+        if order < len(np.unique(series.pileup[used])) - 1 and self.dof > 1:
             rest = self.departure - more @ np.linalg.lstsq(more, self.departure)[0]
             chi2, dof = float(rest @ rest), self.dof - 1
-            self.gain = max(0.0, self.chi2 - chi2)
-            self.p_more = float(special.fdtrc(1, dof, self.gain / max(1.0, chi2 / dof)))
+            gain = max(0.0, self.chi2 - chi2) / max(1.0, chi2 / dof)
+            self.p_more = float(special.fdtrc(1, dof, gain))
+        self.improves = self.p_more is not None and self.p_more < LEVEL
+        self.ends = sum((start > 0) + (stop < len(used)) for start, stop in ranges)
+
+    def with_ranges(self, *ranges: tuple[int, int]) -> Trend:
+        return Trend(self.series, self.used, self.order, ranges)
 
     def _powers(self, pileup: FloatArray | float, order: int) -> FloatArray:
         x = (np.asarray(pileup) - self._centre) / self._width
@@ -141,10 +146,11 @@ def trend_of(series: Series, false_alarms: float, order: int | None = None) -> T
     false_alarms: the probability of an outlier in a run without any, and that of a part. order: of the
     polynomial, in place of that of the test.
     """
-    fit = _chosen(Trend(series, np.ones(len(series.rate), np.bool_), order or 0), false_alarms, order)
+    penalty = _penalty(min(len(series.rate), _BLOCKS), false_alarms)
+    fit = _chosen(series, np.ones(len(series.rate), np.bool_), order, penalty)
     used = ~_outliers(fit, false_alarms)
     used[[start for start, stop in fit.ranges if stop - start == 1]] = False
-    return fit if used.all() else _chosen(Trend(series, used, order or 0), false_alarms, order)
+    return fit if used.all() else _chosen(series, used, order, penalty)
 
 
 def _inside(ranges: tuple[tuple[int, int], ...], section: IntArray) -> FloatArray:
@@ -153,50 +159,61 @@ def _inside(ranges: tuple[tuple[int, int], ...], section: IntArray) -> FloatArra
     return ((section[:, None] >= start) & (section[:, None] < stop)).astype(np.float64)
 
 
-def _chosen(fit: Trend, false_alarms: float, order: int | None) -> Trend:
-    """Return a fit with the order and the parts that improve it significantly."""
-    seen = set()
-    while (choice := (fit.order, frozenset(fit.ranges))) not in seen:
-        seen.add(choice)
-        part, excess = _best_part(fit, false_alarms)
-        more = order is None and fit.p_more is not None and fit.p_more < LEVEL
-        if part and len(fit.ranges) < MAX_PARTS and not (more and fit.gain > excess):
-            fit = Trend(fit.series, fit.used, fit.order, (*fit.ranges, part))
-        elif more:
-            fit = Trend(fit.series, fit.used, fit.order + 1, fit.ranges)
-        for part in fit.ranges:  # the others, or the polynomial, may have been in its place
-            others = tuple(other for other in fit.ranges if other != part)
-            without = Trend(fit.series, fit.used, fit.order, others)
-            best, _ = _best_part(without, false_alarms)
-            fit = Trend(fit.series, fit.used, fit.order, (*others, best)) if best else without
+def _chosen(series: Series, used: BoolArray, order: int | None, penalty: float) -> Trend:
+    """Return the fit of the lowest order that one order more, each with its own parts, does not improve."""
+    if order is not None:
+        return _with_parts(Trend(series, used, order), MAX_PARTS, penalty)
+    top = flat = Trend(series, used, 0)
+    while top.improves and top.order < MAX_ORDER:  # without parts: high enough, for a part adds to it
+        top = Trend(series, used, top.order + 1)
+    fits, most = [], MAX_PARTS
+    for each in range(top.order, int(flat.improves) - 1, -1):
+        fits.append(_with_parts(Trend(series, used, each), most, penalty))
+        most = min(most, len(fits[-1].ranges) + 1)  # a lower order alone does not pay for more
+    fit = fits.pop()
+    while fits or (fit.improves and fit.order < MAX_ORDER):
+        more = fits.pop() if fits else _with_parts(Trend(series, used, fit.order + 1), MAX_PARTS, penalty)
+        gain, ends = (fit.chi2 - more.chi2) / more.scale, more.ends - fit.ends
+        if gain < special.fdtri(1, more.dof, 1 - LEVEL) + penalty * ends:
+            break
+        fit = more
     return fit
 
 
-def _best_part(fit: Trend, false_alarms: float) -> tuple[tuple[int, int] | None, float]:
-    """Return the part whose own ratio improves a fit most, and by how much χ² falls beyond the penalty for
-    each of its ends within the run; None if by less."""
+def _with_parts(fit: Trend, most: int, penalty: float) -> Trend:
+    """Return a fit of the same order with the parts, `most` of them, that improve it by more than the penalty
+    for each end."""
+    while len(fit.ranges) < most and (part := _best_part(fit, penalty)):
+        fit = fit.with_ranges(*fit.ranges, part)
+    for part in fit.ranges:  # others may have been in its place
+        without = fit.with_ranges(*(other for other in fit.ranges if other != part))
+        best = _best_part(without, penalty)
+        fit = without.with_ranges(*without.ranges, best) if best else without
+    return fit
+
+
+def _best_part(fit: Trend, penalty: float) -> tuple[int, int] | None:
+    """Return the part whose own ratio lowers χ² most, if by more than the penalty for each of its ends."""
     series, n = fit.series, len(fit.used)
     events = fit.used * fit.expected * series.seconds * series.size / max(series.largest, series.size) ** 2
     blocks = min(events.sum() / _BLOCK_EVENTS, _BLOCKS if n > _BLOCKS else np.inf)
     block = ((np.cumsum(events) - events / 2) * blocks / events.sum()).astype(np.int64)
     edges = np.append(np.flatnonzero(np.diff(block, prepend=-1)), n)
     if len(edges) < 3:
-        return None, 0.0
+        return None
     products = fit.column[:, None] * np.column_stack([fit.departure, fit.column, fit.matrix])
     sums = np.vstack([np.zeros(products.shape[1]), np.cumsum(products, axis=0)])[edges]
     start, stop = np.triu_indices(len(edges), 1)
     inside = sums[stop] - sums[start]
     left = inside[:, 1] - ((inside[:, 2:] @ fit.inverse) * inside[:, 2:]).sum(axis=1)
     left[left <= 1e-6 * inside[:, 1]] = np.inf  # what the fit already describes
-    penalty = _penalty(len(edges) - 1, false_alarms) * ((start > 0) * 1.0 + (stop < len(edges) - 1))
-    excess = inside[:, 0] ** 2 / left / fit.noise - penalty
+    ends = (start > 0) * 1.0 + (stop < len(edges) - 1)
+    excess = inside[:, 0] ** 2 / left / fit.noise - penalty * ends
     best = int(np.argmax(excess))
-    if excess[best] <= 0:
-        return None, 0.0
     first, last = int(edges[start[best]]), int(edges[stop[best]])
     if last - first > n / 2 and (first == 0 or last == n):  # the ratio is 1 in the longer part
         first, last = (0, first) if first else (last, n)
-    return (first, last), float(excess[best])
+    return (first, last) if excess[best] > 0 else None
 
 
 def _outliers(fit: Trend, false_alarms: float) -> BoolArray:

@@ -136,12 +136,11 @@ def test_scores_are_those_of_numpy(tmp_path: Path) -> None:
     arrays = event_table(read, events).arrays()
     inside = (events.scalars["run"] == 7) & (events.scalars["luminosityBlock"] == 2)
     score = arrays["score_AT"][inside & np.isfinite(arrays["score_AT"])]
-    assert numbers is not None
-    assert numbers[1, 0] == len(score) > 20
+    assert numbers[0, 1] == len(score) > 20
     assert numbers[1, 1] == pytest.approx(score.mean())
-    assert numbers[1, 2] == pytest.approx(score.std() / len(score) ** 0.5)
-    assert numbers[1, 3:] == pytest.approx(np.quantile(score, (0.5, 0.9, 0.99), method="inverted_cdf"))
-    assert np.isnan(numbers[2, 1:]).all()  # no event
+    assert numbers[2, 1] == pytest.approx(score.std() / len(score) ** 0.5)
+    assert numbers[3:, 1] == pytest.approx(np.quantile(score, (0.5, 0.9, 0.99), method="inverted_cdf"))
+    assert np.isnan(numbers[1:, 2]).all()  # no event
 
 
 def test_what_a_result_shows(tmp_path: Path) -> None:
@@ -154,7 +153,8 @@ def test_what_a_result_shows(tmp_path: Path) -> None:
     assert "µ = 70 is an extrapolation" in str(result)
     document = result.to_dict()
     assert len(document["sections"]) == 14 * 4
-    assert document["trends"][1]["prediction"]["extrapolation"]
+    assert [trend["predicted_hz"] > 0 for trend in document["trends"]] == [True] * 4
+    assert [scores["name"] for scores in document["scores"]] == ["AT"]
 
 
 def test_without_pileup_there_are_rates_and_no_fits(tmp_path: Path) -> None:
@@ -215,6 +215,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: A
     status, output = trigemu(*command, "--json", "o.json", "--csv", "o.csv", "--figure", "f.png")
     assert status == 0
     assert "MET40    change     5:26              5:40" in output
+    assert "at µ = 55" in output
     assert "extrapolation" not in output
     rows = [*csv.DictReader(Path("o.csv").read_text().splitlines())]
     document = json.loads(Path("o.json").read_text())
@@ -224,9 +225,11 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: A
     assert float(first["rate_hz"]) == pytest.approx(events * 1000 / 23.3, rel=1e-9)
     assert float(first["cross_section_nb"]) == pytest.approx(events * 1000 / 0.04e3, rel=1e-9)
     assert float(first["per_pileup_hz"]) == pytest.approx(events * 1000 / 23.3 / 60, rel=1e-9)
-    (change,) = document["trends"][1]["changes"]
-    assert (change["first"], change["last"]) == ([5, 26], [5, 40])
-    assert document["trends"][1]["prediction"]["extrapolation"] is False
+    change = next(part for part in document["departures"] if part["kind"] == "trigger")
+    assert (change["first"], change["last"]) == ("5:26", "5:40")
+    trend = document["trends"][1]
+    predicted = sum(c * 55**k for k, c in enumerate(trend["coefficients"]))
+    assert trend["predicted_hz"] == pytest.approx(predicted, rel=1e-9)
     assert Path("f.png").stat().st_size > 10_000
     status, output = trigemu(*command, "--trigger", "MEET")
     assert (status, "'MEET'" in output) == (2, True)
