@@ -113,6 +113,10 @@ class Recorded(Weighting):
                 seen.update(np.unique(keys_of(*_run_and_section(events.scalars))).tolist())
         where, prescale = f"sample {sample.name!r}", self.table.prescale
         if not counted:
+            files = [file for file in sample.sources if file.entries]
+            for first in files[:1]:
+                run, section = _run_and_section(sample.read_file(first, 0, 1, ()).scalars)
+                where += f", whose first event is of section {section[0]} of run {run[0]}"
             raise SampleError(
                 f"{where}: none of its {sample.entries} events count by [sample.recorded]: do its files "
                 f"belong to {self.table.lumi_mask or 'these runs, sections and bunches'}?"
@@ -142,14 +146,14 @@ class Recorded(Weighting):
         """Return the live time in s, or in the convention `luminosity` the luminosity in pb⁻¹, of all
         sections that count. seen: the keys of those with events."""
         own = self.table
-        key, name, unit = ("live_time_s", "live_s", "s")
+        key, name, unit, formula = "live_time_s", "live_s", "s", "prescale / live time"
         if head.convention == "luminosity":
-            key, name, unit = ("luminosity_pb", "luminosity", "pb⁻¹")
+            key, name, unit, formula = "luminosity_pb", "luminosity", "pb⁻¹", "prescale × L / ∫L"
         given: float | None = getattr(own, key)
         if given:
             return given, ()
         if not self.sections:
-            raise SampleError(f"{where}: a weight is its prescale over {name}: give {key} or section_table")
+            raise SampleError(f"{where} has a prescale: weights are {formula}: give {key} or section_table")
         of_all: FloatArray = getattr(self.sections, name)
         amounts = of_all[counts := self.certified(self.sections.run, self.sections.section)]
         keys = self.sections.keys[counts]

@@ -7,12 +7,12 @@ A section (luminosity block) is known by its run and its number: `run` and `lumi
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
@@ -36,9 +36,9 @@ _COLUMNS = {
     "luminosity": ("luminosity", "recorded"),
     "pileup": ("pileup", "avgpu"),
 }
-_HEADING = re.compile(r"([\w:]+)(?:\((.*)\))?")
 #: The largest number of a run or a section.
 _MOST = 2**31 - 1
+_Number = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
 
 
 def column_in(names: Collection[str], of: tuple[str, ...], what: str) -> str:
@@ -56,9 +56,9 @@ def keys_of(run: Array, section: Array) -> IntArray:
 
 def _of_each(run: Array, section: Array, lookup: Callable[[IntArray], Any]) -> Any:
     """Look up the key of each event, once for consecutive events of a section."""
-    keys = keys_of(run, section)
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    return np.repeat(lookup(keys[starts]), np.diff(starts, append=len(keys)))
+    changes = (run[1:] != run[:-1]) | (section[1:] != section[:-1])
+    starts = np.flatnonzero(np.append(np.ones(min(len(run), 1), np.bool_), changes))
+    return np.repeat(lookup(keys_of(run[starts], section[starts])), np.diff(starts, append=len(run)))
 
 
 @dataclass(frozen=True)
@@ -86,37 +86,30 @@ class LumiMask:
     @classmethod
     def read(cls, path: Path) -> LumiMask:
         """Read a JSON file {"run": [[first, last], …], …}; raise TrigemuError for mistakes."""
-        text = text_of(path)
+        text, spans = text_of(path), list[tuple[int, int]]()
         try:
-            runs = json.loads(text, object_pairs_hook=lambda pairs: pairs)
+            runs = json.loads(text, object_pairs_hook=list)
         except (ValueError, RecursionError) as error:
             raise TrigemuError(f"{path}: it is not JSON: {error}; {_EXPECTED}") from None
-        if not isinstance(runs, list) or not all(isinstance(pair, tuple) for pair in runs):
-            raise TrigemuError(f"{path}: {_EXPECTED}")
-        spans: list[tuple[int, int]] = []
-        for name, ranges in runs:
+        for pair in runs if isinstance(runs, list) else [runs]:
+            name, ranges = pair if isinstance(pair, tuple) else ("", pair)
             line = text.count("\n", 0, text.find(f'"{name}"')) + 1
-            if sum(name == other for other, _ in runs) > 1:
-                raise TrigemuError(f"{path}:{line}: run {quoted(name)} is there twice: join its ranges")
-            if not (name.isdecimal() and int(name) <= _MOST and isinstance(ranges, list)):
-                raise TrigemuError(f"{path}:{line}: run {quoted(name)}: {_EXPECTED}")
-            for pair in ranges:
-                good = isinstance(pair, list) and len(pair) == 2 and all(type(n) is int for n in pair)
-                if not good or not 0 < pair[0] <= pair[1] <= _MOST:
-                    raise TrigemuError(
-                        f"{path}:{line}: run {name}: {excerpt(json.dumps(pair))} is no range of sections: "
-                        f"expected [first, last], integers from 1, the first not above the last"
-                    )
-                spans.append((int(name) << 32 | pair[0], int(name) << 32 | pair[1]))
+            where = f"{path}:{line}: run {excerpt(name)}"
+            if not (name.isdecimal() and int(name) <= _MOST):
+                raise TrigemuError(f"{where}: {_EXPECTED}")
+            try:
+                for first, last in msgspec.convert(ranges, list[tuple[_Number, _Number]]):
+                    if first > last:
+                        raise TrigemuError(f"{where}: [{first}, {last}] ends before it begins; {_EXPECTED}")
+                    spans.append((int(name) << 32 | first, int(name) << 32 | last))
+            except msgspec.ValidationError as error:
+                raise TrigemuError(f"{where}: {error}; {_EXPECTED}") from None
         if not spans:
-            raise TrigemuError(f"{path}: it certifies no section: {_EXPECTED}")
-        joined = [min(spans)]
-        for first, last in sorted(spans):
-            if first > joined[-1][1]:
-                joined.append((first, last))
-            else:
-                joined[-1] = joined[-1][0], max(joined[-1][1], last)
-        return cls(*(np.array(ends, np.int64) for ends in zip(*joined, strict=True)))
+            raise TrigemuError(f"{path}: it certifies no section; {_EXPECTED}")
+        begin, end = np.array(sorted(spans), np.int64).T
+        end = np.maximum.accumulate(end)
+        apart = np.append(True, begin[1:] > end[:-1])
+        return cls(begin[apart], end[np.append(apart[1:], True)])
 
 
 _EXPECTED = 'expected {"RUN": [[first section, last section], …], …}'
@@ -201,23 +194,19 @@ class Sections:
 def _heading(path: Path, lines: Iterable[tuple[int, str]]) -> tuple[list[str], float]:
     """Return the names of the columns, and the unit of the luminosity in pb⁻¹."""
     for line, text in lines:
-        fields = [
-            match for part in text.lstrip("# ").split(",") if (match := _HEADING.fullmatch(part.strip()))
-        ]
-        if not fields or fields[0][1] not in _COLUMNS["run"]:
-            if text.strip() and not text.startswith("#"):
-                break
-            continue
-        names = [next((n for n, of in _COLUMNS.items() if m[1] in of), m[1]) for m in fields]
-        units = {m[2] for m, name in zip(fields, names, strict=True) if name in ("luminosity", "delivered")}
-        unit = next(iter(units - {None}), "/pb")
-        if len(units) > 1 or unit not in _UNITS:
-            raise TrigemuError(
-                f"{path}:{line}: luminosity in {' and '.join(map(str, units))}: expected one of "
-                f"{', '.join(_UNITS)}, the luminosity of a section (brilcalc lumi --byls -u /pb)"
-            )
-        if "section" in names:
-            return names, _UNITS[unit]
+        fields = [field.strip(" )").partition("(") for field in text.lstrip("#").split(",")]
+        names = [next((n for n, of in _COLUMNS.items() if field[0] in of), field[0]) for field in fields]
+        if {"run", "section"} <= {*names}:
+            amounts = (f for f, n in zip(fields, names, strict=True) if n in ("luminosity", "delivered"))
+            units = {unit for _, _, unit in amounts if unit} or {"/pb"}
+            if len(units) > 1 or not units <= _UNITS.keys():
+                raise TrigemuError(
+                    f"{path}:{line}: luminosity in {' and '.join(sorted(units))}: expected one of "
+                    f"{', '.join(_UNITS)}, the luminosity of a section (brilcalc lumi --byls -u /pb)"
+                )
+            return names, _UNITS[units.pop()]
+        if text.strip() and not text.startswith("#"):
+            break
     raise TrigemuError(
         f"{path}: it has no heading: expected columns run, section, live_s, luminosity, pileup, or a table "
         f"of brilcalc lumi --byls --output-style csv"

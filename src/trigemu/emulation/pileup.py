@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.errors import SampleError, TrigemuError, number_of
+from trigemu.base.errors import TrigemuError, number_of
 from trigemu.base.files import read_bounded
 from trigemu.samples.formats.root import open_root
 
@@ -47,15 +47,17 @@ class Pileups:
 
     def ratios(self, mean: float, n: int) -> FloatArray:
         """Return the probabilities of 0 to n − 1 interactions over those of Poisson(mean), float64[n]."""
-        exponents = mean - self.means[:, None] + np.log(self.means / mean)[:, None] * np.arange(n)
+        exponents = np.log(self.means / mean)[:, None] * np.arange(n) - (self.means - mean)[:, None]
         ratios: FloatArray = self.weights @ np.exp(exponents)
         return ratios
 
     def probabilities(self, n: int) -> FloatArray:
         """Return the probabilities of 0 to n − 1 interactions, float64[n]."""
-        mean = self.mean
-        logarithms = np.concatenate([[0.0], np.cumsum(np.log(mean / np.arange(1, n)))]) - mean
-        return np.exp(logarithms) * self.ratios(mean, n)
+        numbers = np.arange(n)
+        factorials = np.cumsum(np.log(np.maximum(numbers, 1)))
+        exponents = np.log(self.means)[:, None] * numbers - self.means[:, None] - factorials
+        probabilities: FloatArray = self.weights @ np.exp(exponents)
+        return probabilities
 
 
 def pileups_of(target: float | str | os.PathLike[str]) -> Pileups:
@@ -66,14 +68,13 @@ def pileups_of(target: float | str | os.PathLike[str]) -> Pileups:
             raise TrigemuError(f"pile-up {mean:g}: expected a mean number of interactions above 0")
         return Pileups(np.array([mean]), np.ones(1))
     path = Path(target)
-    read = {".root": _root, ".json": _json, ".csv": _csv}.get(path.suffix)
-    if not read:
+    if path.suffix not in (".root", ".json", ".csv"):
         raise TrigemuError(f"pile-up {target}: expected a number, or a histogram of µ: .root, .json or .csv")
     try:
-        edges, contents = (np.asarray(values, np.float64) for values in read(path))
+        edges, contents = (np.asarray(values, np.float64) for values in _read(path))
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except Exception as error:  # of libraries, which have many for a damaged file
         raise TrigemuError(f"{path}: it is no histogram of µ: {error}") from None
     if edges.ndim != 1 or edges.shape != (contents.size + 1,) or not (np.diff(edges) > 0).all():
         raise TrigemuError(f"{path}: expected ascending edges of bins, one more than contents")
@@ -88,29 +89,19 @@ def pileups_of(target: float | str | os.PathLike[str]) -> Pileups:
     return Pileups((low + width * (nodes + 1) / 2).ravel(), of_bins.ravel(), str(path))
 
 
-def _root(path: Path) -> Any:
-    try:
-        with open_root(str(path)) as file:
-            names = file.keys(cycle=False, filter_classname="TH1*")
-            name = "pileup" if "pileup" in names else names[0] if len(names) == 1 else None
-            if name is None:
-                raise TrigemuError(
-                    f"{path}: expected one histogram (TH1), or one called pileup, among {names}"
-                )
-            contents, edges = file[name].to_numpy()
-    except SampleError as error:
-        raise TrigemuError(f"{path}: {error}") from None
-    return edges, contents
-
-
-def _json(path: Path) -> Any:
-    read = json.loads(read_bounded(path))
-    return read["edges"], read["contents"]
-
-
-def _csv(path: Path) -> Any:
-    lines = [line for line in read_bounded(path).decode().splitlines()[1:] if line.strip()]
-    low, high, contents = np.array([line.split(",") for line in lines], np.float64).T
-    if (low[1:] != high[:-1]).any():
-        raise ValueError("each bin has to begin where the one before it ends")
-    return np.append(low, high[-1]), contents
+def _read(path: Path) -> Any:
+    """Return the edges of the bins of a histogram, and their contents."""
+    if path.suffix == ".json":
+        read = json.loads(read_bounded(path))
+        return read["edges"], read["contents"]
+    if path.suffix == ".csv":
+        lines = [line for line in read_bounded(path).decode().splitlines()[1:] if line.strip()]
+        low, high, contents = np.array([line.split(",") for line in lines], np.float64).T
+        if (low[1:] != high[:-1]).any():
+            raise ValueError("each bin has to begin where the one before it ends")
+        return np.append(low, high[-1]), contents
+    with open_root(str(path)) as file:
+        names = file.keys(cycle=False, filter_classname="TH1*")
+        if len(names) != 1 and "pileup" not in names:
+            raise ValueError(f"expected one histogram (TH1), or one called pileup, among {names}")
+        return file["pileup" if "pileup" in names else names[0]].to_numpy()[::-1]

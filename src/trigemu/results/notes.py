@@ -135,6 +135,12 @@ def source(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
     """Yield the samples that rates are from, and the rate of each event of those without weights."""
     samples = " + ".join(sample.name for sample in catalogue.background)
     yield Note(f"Sample {catalogue.table.name!r} ({catalogue.table.convention} weights): {samples}.")
+    rates = menu.crossing_rate_hz, catalogue.crossing_rate_hz
+    if catalogue.table.convention == "crossing" and not math.isclose(*rates):
+        of_menu, of_sample = (in_unit(rate, 0.0) for rate in rates)
+        yield Note(
+            f"Rates are those at {of_menu} of crossings; those of the sample have {of_sample}.", "menu"
+        )
     yield from of_equal_weight(menu, catalogue)
 
 

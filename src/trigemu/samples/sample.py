@@ -106,6 +106,10 @@ class Weighting(ABC):
         `rate_hz`, `counted` and `warnings`. Raises SampleError if its rate is not known."""
 
 
+#: Events that are next to each other are copied together, if there are as many on average.
+_LONG = 50
+
+
 @dataclass(frozen=True, repr=False)
 class Sample:
     """Event files of one process.
@@ -286,9 +290,10 @@ class Sample:
             events = replace(events, weight=events.weight * factor)
         if kept.all():
             return events
-        rows = np.flatnonzero(kept)
-        first, last = (rows[0], rows[-1] + 1) if len(rows) else (0, 0)
-        return events[first:last] if last - first == len(rows) else events.take(rows)
+        ends = np.flatnonzero(np.diff(kept, prepend=False, append=False)).tolist() or [0, 0]
+        if len(ends) * _LONG > len(kept):
+            return events.take(np.flatnonzero(kept))
+        return join_events([events[start:stop] for start, stop in zip(ends[::2], ends[1::2], strict=True)])
 
     def _read(self, file: File | Source, start: int, stop: int, needs: Set[Need]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}

@@ -262,7 +262,9 @@ def test_counts_of_experiments_files(
     )
     (samples := tmp_path / "c.toml").write_text(text)
     if not expected:
-        with pytest.raises(TrigemuError, match=r"none of its 40 events count .* belong to mask\.json"):
+        with pytest.raises(
+            TrigemuError, match=r"section 13889 of run 1: none of its 40 events count .* belong to mask\.json"
+        ):
             open_catalogue(samples)
         return
     sample = open_catalogue(samples).samples[0]
@@ -283,7 +285,11 @@ MISTAKES = [
     ("bunches = [[-3, 5]]", "", r"bunches has \[-3, 5\]"),
     ("prescale = 0.5", "", "prescale = 0.5"),
     ("live_time_s = -5", "", "live_time_s = -5"),
-    ("runs = [[1, 300]]", "", "none of its 6000 events count .* these runs, sections and bunches"),
+    (
+        "runs = [[1, 300]]",
+        "",
+        "section 1 of run 400: none of its 6000 events count .* these runs, sections and bunches",
+    ),
     ("", 'convention = "luminosity"', "needs the prescale of its trigger"),
     ("prescale = 2", "", "give live_time_s or section_table"),
     ("prescale = 2", 'convention = "luminosity"', "give luminosity_pb or section_table"),
