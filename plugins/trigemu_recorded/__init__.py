@@ -9,9 +9,9 @@ import lazy_loader
 from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
+    commands={"rates-vs section": ".along_cli:section", "turnon": ".turnon_command:turnon"},
     tables={"stream": ".streams:Streams"},
     weightings={"recorded": ".recorded:recorded"},
-    commands={"turnon": ".turnon_command:turnon"},
 )
 
 # The stub lists the exported names; each is imported when it is first used.

@@ -1,31 +1,35 @@
 """The rate of a trigger in the sections of a run against pile-up: a polynomial, and what departs from it.
 
-The rate in a section is P(µ) times a ratio, which is 1 but in some parts of the run. A section of live time T has the
-variance q R / T: with the rate R of the fit, since that of its own events is too small where they are few by chance,
-and q = Σw²/Σw. With it, least squares in steps solve the equations of the Poisson likelihood.
+The rate in a section is P(µ) times a ratio, which is 1 but in some parts of the run. A section of live time T
+has the variance q R / T: with the rate R of the fit, since that of its own events is too small where they are
+few by chance, and q = Σw²/Σw. With it, least squares in steps solve the equations of the Poisson likelihood.
 
-The order of P and the parts are chosen together, in steps, each the one that improves the fit most: in a fill, the
-pile-up falls with time, and a polynomial that is fitted alone takes up most of a change of the rate.
+The order of P and the parts are chosen together, in steps, each the one that improves the fit most: in a
+fill, the pile-up falls with time, and a polynomial that is fitted alone takes up most of a change.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.polynomial.polynomial import polyvander
 from scipy import special
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 
 #: The largest order of a polynomial and number of parts; the level of the test for one order more.
-MAX_ORDER, MAX_PARTS, LEVEL = 4, 20, 0.05
+MAX_ORDER, MAX_PARTS, LEVEL = 4, 8, 0.05
 #: The smallest rate in a variance, as a fraction of the mean: a polynomial may become negative.
 _FLOOR = 0.01
-#: Parts begin and end between blocks: the least expected number of events in one, whose departure is then nearly
-#: normal, and the largest number of blocks.
+#: Parts begin and end between blocks: the least expected number of events in one, whose departure is then
+#: nearly normal, and the largest number of blocks.
 _BLOCK_EVENTS, _BLOCKS = 25.0, 500
+#: The median of the square of a standard normal number.
+_MEDIAN = 0.4549
 #: The number of false alarms among the simulated runs that give the penalty.
 _SIMULATED = 20
 
@@ -41,8 +45,7 @@ class Series:
     largest: float  # The largest w
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Consecutive sections in which the rate departs from the polynomial."""
 
     start: int  #: start, stop: The positions of the first section, and of the one after the last
@@ -51,33 +54,90 @@ class Part:
     error: float  #: The statistical uncertainty of the ratio
 
 
-@dataclass(frozen=True)
 class Trend:
-    """The fit of a rate against pile-up, and where the rate departs from it."""
+    """A polynomial in the pile-up, and ratios to it in parts of the run, fitted to some sections.
 
-    #: float64[order + 1]: Of the polynomial, in Hz per power of (pile-up − `centre`) / `width`
-    coefficients: FloatArray
-    covariance: FloatArray  #: float64[order + 1, order + 1]: Of these, with `scale`
-    centre: float
-    width: float
-    chi2: float  #: Σ (rate − fit)² / variance
-    dof: int  #: The degrees of freedom
-    p_more: float | None  #: The p-value of the F test for one order more; None if there cannot be one
-    parts: tuple[Part, ...]  #: Where the ratio is not 1, in the order of the sections
-    outliers: IntArray  #: The positions of single sections that depart, which are not in the fit
-    expected: FloatArray  #: float64[s]: The fitted rate in Hz
+    Attributes
+    ----------
+    order, p_more : int, float or None
+        The order, and the p-value of the F test for one order more; None if there cannot be one.
+    chi2, dof, scale : float, int, float
+        Σ (rate − fit)² / variance, the degrees of freedom, and the factor on variances: their ratio above 1.
+    expected : float64[s]
+        The fitted rate in Hz in each section.
+    outliers : int64[m]
+        The positions of single sections that depart, which are not in the fit.
+    """
 
-    @property
-    def scale(self) -> float:
-        """The factor on variances: χ² per degree of freedom, if the rate varies more than by its events."""
-        return max(1.0, self.chi2 / self.dof)
+    def __init__(
+        self, series: Series, used: BoolArray, order: int, ranges: tuple[tuple[int, int], ...] = ()
+    ) -> None:
+        self.series, self.used, self.order, self.ranges = series, used, order, ranges
+        low, high = series.pileup.min(), series.pileup.max()
+        self._centre, self._width = (low + high) / 2, (high - low) / 2 or 1.0
+        inside, level = _inside(ranges, np.arange(len(used))), np.ones(len(used))
+        powers, mean = self._powers(series.pileup, order + 1), series.rate[used].mean()
+        self.polynomial = mean * level
+        for _ in range(12):
+            self.expected = np.maximum(self.polynomial * level, _FLOOR * mean)
+            root = used * np.sqrt(series.seconds / (series.size * self.expected))
+            more = np.hstack([powers * level[:, None], self.polynomial[:, None] * inside]) * root[:, None]
+            self.matrix = np.delete(more, order + 1, axis=1)
+            target = root * (series.rate + self.polynomial * (level - 1))
+            self.solution = np.linalg.lstsq(self.matrix, target)[0]
+            self.polynomial = powers[:, :-1] @ self.solution[: order + 1]
+            level = 1 + inside @ self.solution[order + 1 :]
+        self.column, self.departure = self.polynomial * root, target - self.matrix @ self.solution
+        self.inverse = np.linalg.pinv(self.matrix.T @ self.matrix)
+        self.chi2, self.dof = float(self.departure @ self.departure), int(used.sum()) - len(self.solution)
+        self.scale = max(1.0, self.chi2 / self.dof)
+        # The same factor from the differences of successive sections: changes are few of them.
+        self.noise = max(1.0, float(np.median(np.diff(self.departure[used]) ** 2)) / 2 / _MEDIAN)
+        self.p_more = None
+        if order < len(np.unique(series.pileup[used])) - 1 and self.dof > 1:
+            rest = self.departure - more @ np.linalg.lstsq(more, self.departure)[0]
+            chi2, dof = float(rest @ rest), self.dof - 1
+            gain = max(0.0, self.chi2 - chi2) / max(1.0, chi2 / dof)
+            self.p_more = float(special.fdtrc(1, dof, gain))
+        self.improves = self.p_more is not None and self.p_more < LEVEL
+        self.ends = sum((start > 0) + (stop < len(used)) for start, stop in ranges)
+
+    def with_ranges(self, *ranges: tuple[int, int]) -> Trend:
+        return Trend(self.series, self.used, self.order, ranges)
+
+    def _powers(self, pileup: FloatArray | float, order: int) -> FloatArray:
+        x = (np.asarray(pileup) - self._centre) / self._width
+        return polyvander(x, order).reshape(*x.shape, order + 1)  # also of one number
 
     def at(self, pileup: FloatArray | float) -> tuple[FloatArray, FloatArray]:
         """Return the rate in Hz at values of the pile-up, where the ratio is 1, and its error."""
-        x = (np.asarray(pileup, np.float64) - self.centre) / self.width
-        powers = polyvander(x, len(self.coefficients) - 1)
-        variance = ((powers @ self.covariance) * powers).sum(axis=-1)
-        return powers @ self.coefficients, np.sqrt(np.maximum(variance, 0.0))
+        powers, n = self._powers(pileup, self.order), self.order + 1
+        variance = ((powers @ self.inverse[:n, :n]) * powers).sum(axis=-1) * self.scale
+        return powers @ self.solution[:n], np.sqrt(np.maximum(variance, 0.0))
+
+    @property
+    def coefficients(self) -> tuple[FloatArray, FloatArray]:
+        """The coefficients of the powers of the pile-up in Hz, float64[order + 1], and their covariance."""
+        n, to = self.order + 1, Polynomial([-self._centre / self._width, 1 / self._width])
+        convert = np.array([np.append((to**k).coef, np.zeros(n - 1 - k)) for k in range(n)])
+        return self.solution[:n] @ convert, convert.T @ self.inverse[:n, :n] @ convert * self.scale
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts in which the ratio is not 1, in their order."""
+        n, edges = (
+            self.order + 1,
+            sorted({0, len(self.used), *(edge for ends in self.ranges for edge in ends)}),
+        )
+        covers = _inside(self.ranges, np.array(edges[:-1]))
+        ratios = 1 + covers @ self.solution[n:]
+        errors = np.sqrt(((covers @ self.inverse[n:, n:]) * covers).sum(axis=1) * self.scale)
+        parts = map(Part, edges[:-1], edges[1:], ratios.tolist(), errors.tolist())
+        return tuple(part for part, some in zip(parts, covers, strict=True) if some.any())
+
+    @property
+    def outliers(self) -> IntArray:
+        return np.flatnonzero(~self.used)
 
 
 def trend_of(series: Series, false_alarms: float, order: int | None = None) -> Trend:
@@ -86,129 +146,83 @@ def trend_of(series: Series, false_alarms: float, order: int | None = None) -> T
     false_alarms: the probability of an outlier in a run without any, and that of a part. order: of the
     polynomial, in place of that of the test.
     """
-    weight = np.ones(len(series.rate))
-    fit = _chosen(_Fit(series, weight, order or 0, ()), false_alarms, order)
-    outliers = np.flatnonzero(_outliers(series, fit, false_alarms))
-    if len(outliers):
-        weight[outliers] = 0.0
-        fit = _chosen(_Fit(series, weight, order or 0, ()), false_alarms, order)
-    n, covariance = fit.order + 1, fit.covariance * max(1.0, fit.chi2 / fit.dof)
-    edges = np.unique([0, len(weight), *(edge for part in fit.parts for edge in part)])
-    covers = _inside(fit.parts, edges[:-1])
-    errors = np.sqrt(((covers @ covariance[n:, n:]) * covers).sum(axis=1)).tolist()
-    parts = zip(edges.tolist(), edges[1:].tolist(), (1 + covers @ fit.solution[n:]).tolist(), errors, strict=False)
-    return Trend(
-        fit.solution[:n],
-        covariance[:n, :n],
-        fit.centre,
-        fit.width,
-        fit.chi2,
-        fit.dof,
-        fit.p_more,
-        tuple(Part(*part) for part, departs in zip(parts, covers.any(axis=1), strict=True) if departs),
-        outliers,
-        fit.rate,
-    )
+    penalty = _penalty(min(len(series.rate), _BLOCKS), false_alarms)
+    fit = _chosen(series, np.ones(len(series.rate), np.bool_), order, penalty)
+    used = ~_outliers(fit, false_alarms)
+    used[[start for start, stop in fit.ranges if stop - start == 1]] = False
+    return fit if used.all() else _chosen(series, used, order, penalty)
 
 
-class _Fit:
-    """A polynomial of an `order` and the ratios in some `parts`, (start, stop) each, fitted to the sections of
-    weight 1, others having 0."""
-
-    def __init__(
-        self, series: Series, weight: FloatArray, order: int, parts: tuple[tuple[int, int], ...]
-    ) -> None:
-        self.series, self.weight, self.order, self.parts = series, weight, order, parts
-        low, high = series.pileup.min(), series.pileup.max()
-        self.centre, self.width = float(low + high) / 2, float(high - low) / 2 or 1.0
-        mean = np.average(series.rate, weights=weight)
-        inside, level = _inside(parts, np.arange(len(weight))), np.ones(len(weight))
-        powers = polyvander((series.pileup - self.centre) / self.width, order + 1)
-        self.polynomial = mean * level
-        for _ in range(12):
-            self.rate = np.maximum(self.polynomial * level, _FLOOR * mean)
-            root = np.sqrt(weight * series.seconds / (series.size * self.rate))
-            columns = np.hstack([powers * level[:, None], self.polynomial[:, None] * inside]) * root[:, None]
-            self.matrix, more = np.delete(columns, order + 1, axis=1), columns
-            target = root * (series.rate + self.polynomial * (level - 1))
-            self.solution = np.linalg.lstsq(self.matrix, target)[0]
-            self.departure = target - self.matrix @ self.solution
-            self.polynomial = powers[:, :-1] @ self.solution[: order + 1]
-            level = 1 + inside @ self.solution[order + 1 :]
-        self.column = self.polynomial * root
-        self.covariance = np.linalg.pinv(self.matrix.T @ self.matrix)
-        self.chi2, self.dof = float(self.departure @ self.departure), int(weight.sum()) - len(self.solution)
-        #: Factor on variances from the differences of successive sections, in which changes have no part.
-        self.noise = max(1.0, float(np.mean(np.diff(self.departure[weight > 0]) ** 2)) / 2)
-        self.gain, self.p_more = 0.0, None
-        if order < min(MAX_ORDER, len(np.unique(series.pileup[weight > 0])) - 1) and self.dof > 1:
-            rest = self.departure - more @ np.linalg.lstsq(more, self.departure)[0]
-            chi2 = float(rest @ rest)
-            self.gain = max(0.0, self.chi2 - chi2)
-            self.p_more = float(special.fdtrc(1, self.dof - 1, self.gain / max(1.0, chi2 / (self.dof - 1))))
-
-    def with_parts(self, *parts: tuple[int, int]) -> _Fit:
-        return _Fit(self.series, self.weight, self.order, parts)
-
-
-def _inside(parts: tuple[tuple[int, int], ...], section: IntArray) -> FloatArray:
-    """Return whether sections are in parts, float64[sections, parts]."""
-    start, stop = np.array(parts, np.int64).reshape(-1, 2).T
+def _inside(ranges: tuple[tuple[int, int], ...], section: IntArray) -> FloatArray:
+    """Return whether sections are in ranges, float64[sections, ranges]."""
+    start, stop = np.array(ranges, np.int64).reshape(-1, 2).T
     return ((section[:, None] >= start) & (section[:, None] < stop)).astype(np.float64)
 
 
-def _chosen(fit: _Fit, false_alarms: float, order: int | None) -> _Fit:
-    """Return a fit with the order and the parts that improve it significantly."""
-    seen = set()
-    while (choice := (fit.order, frozenset(fit.parts))) not in seen:
-        seen.add(choice)
-        part, excess = _best_part(fit, false_alarms)
-        more = order is None and fit.p_more is not None and fit.p_more < LEVEL
-        if part and len(fit.parts) < MAX_PARTS and not (more and fit.gain > excess):
-            fit = fit.with_parts(*fit.parts, part)
-        elif more:
-            fit = _Fit(fit.series, fit.weight, fit.order + 1, fit.parts)
-        for part in fit.parts:  # the others, or the polynomial, may have been in its place
-            without = fit.with_parts(*(other for other in fit.parts if other != part))
-            best, _ = _best_part(without, false_alarms)
-            fit = without.with_parts(*without.parts, best) if best else without
+def _chosen(series: Series, used: BoolArray, order: int | None, penalty: float) -> Trend:
+    """Return the fit of the lowest order that one order more, each with its own parts, does not improve."""
+    if order is not None:
+        return _with_parts(Trend(series, used, order), MAX_PARTS, penalty)
+    top = flat = Trend(series, used, 0)
+    while top.improves and top.order < MAX_ORDER:  # without parts: high enough, for a part adds to it
+        top = Trend(series, used, top.order + 1)
+    fits, most = [], MAX_PARTS
+    for each in range(top.order, int(flat.improves) - 1, -1):
+        fits.append(_with_parts(Trend(series, used, each), most, penalty))
+        most = min(most, len(fits[-1].ranges) + 1)  # a lower order alone does not pay for more
+    fit = fits.pop()
+    while fits or (fit.improves and fit.order < MAX_ORDER):
+        more = fits.pop() if fits else _with_parts(Trend(series, used, fit.order + 1), MAX_PARTS, penalty)
+        gain, ends = (fit.chi2 - more.chi2) / more.scale, more.ends - fit.ends
+        if gain < special.fdtri(1, more.dof, 1 - LEVEL) + penalty * ends:
+            break
+        fit = more
     return fit
 
 
-def _best_part(fit: _Fit, false_alarms: float) -> tuple[tuple[int, int] | None, float]:
-    """Return the part whose own ratio improves a fit most, and by how much χ² falls beyond the penalty for each
-    of its ends within the run; None if by less."""
-    series, n = fit.series, len(fit.weight)
-    events = fit.weight * fit.rate * series.seconds * series.size / max(series.largest, series.size) ** 2
-    blocks = events.sum() / _BLOCK_EVENTS if n <= _BLOCKS else min(events.sum() / _BLOCK_EVENTS, _BLOCKS)
+def _with_parts(fit: Trend, most: int, penalty: float) -> Trend:
+    """Return a fit of the same order with the parts, `most` of them, that improve it by more than the penalty
+    for each end."""
+    while len(fit.ranges) < most and (part := _best_part(fit, penalty)):
+        fit = fit.with_ranges(*fit.ranges, part)
+    for part in fit.ranges:  # others may have been in its place
+        without = fit.with_ranges(*(other for other in fit.ranges if other != part))
+        best = _best_part(without, penalty)
+        fit = without.with_ranges(*without.ranges, best) if best else without
+    return fit
+
+
+def _best_part(fit: Trend, penalty: float) -> tuple[int, int] | None:
+    """Return the part whose own ratio lowers χ² most, if by more than the penalty for each of its ends."""
+    series, n = fit.series, len(fit.used)
+    events = fit.used * fit.expected * series.seconds * series.size / max(series.largest, series.size) ** 2
+    blocks = min(events.sum() / _BLOCK_EVENTS, _BLOCKS if n > _BLOCKS else np.inf)
     block = ((np.cumsum(events) - events / 2) * blocks / events.sum()).astype(np.int64)
     edges = np.append(np.flatnonzero(np.diff(block, prepend=-1)), n)
     if len(edges) < 3:
-        return None, 0.0
+        return None
     products = fit.column[:, None] * np.column_stack([fit.departure, fit.column, fit.matrix])
     sums = np.vstack([np.zeros(products.shape[1]), np.cumsum(products, axis=0)])[edges]
     start, stop = np.triu_indices(len(edges), 1)
     inside = sums[stop] - sums[start]
-    left = inside[:, 1] - ((inside[:, 2:] @ fit.covariance) * inside[:, 2:]).sum(axis=1)
+    left = inside[:, 1] - ((inside[:, 2:] @ fit.inverse) * inside[:, 2:]).sum(axis=1)
     left[left <= 1e-6 * inside[:, 1]] = np.inf  # what the fit already describes
-    penalty = _penalty(len(edges) - 1, false_alarms) * ((start > 0) * 1.0 + (stop < len(edges) - 1))
-    excess = inside[:, 0] ** 2 / left / fit.noise - penalty
+    ends = (start > 0) * 1.0 + (stop < len(edges) - 1)
+    excess = inside[:, 0] ** 2 / left / fit.noise - penalty * ends
     best = int(np.argmax(excess))
-    if excess[best] <= 0:
-        return None, 0.0
     first, last = int(edges[start[best]]), int(edges[stop[best]])
     if last - first > n / 2 and (first == 0 or last == n):  # the ratio is 1 in the longer part
         first, last = (0, first) if first else (last, n)
-    return (first, last), float(excess[best])
+    return (first, last) if excess[best] > 0 else None
 
 
-def _outliers(series: Series, fit: _Fit, false_alarms: float) -> BoolArray:
-    """Return which sections have too improbable numbers of events. Above the mean, all count as of the largest
-    size with the same variance: other weights do not have a higher tail (Bennett's inequality)."""
-    size, number = series.size * fit.noise, fit.rate * series.seconds
-    largest = max(series.largest, size)
-    excess, variance = series.rate * series.seconds - number, number * size / largest**2
-    above = special.gammainc(np.maximum(variance + excess / largest, 0.0), variance)  # of a Poisson distribution
+def _outliers(fit: Trend, false_alarms: float) -> BoolArray:
+    """Return which sections have too improbable numbers of events. Above the mean, all count as of the
+    largest size with the same variance: other weights do not have a higher tail (Bennett's inequality)."""
+    size, number = fit.series.size * fit.noise, fit.expected * fit.series.seconds
+    largest = max(fit.series.largest, size)
+    excess, variance = fit.series.rate * fit.series.seconds - number, number * size / largest**2
+    above = special.gammainc(np.maximum(variance + excess / largest, 0.0), variance)  # Poisson tails
     below = special.gammaincc((number + excess) / size + 1, number / size)
     limit = -np.expm1(np.log1p(-false_alarms) / len(number))
     return np.asarray(2 * np.minimum(above, below) < limit)
@@ -216,8 +230,8 @@ def _outliers(series: Series, fit: _Fit, false_alarms: float) -> BoolArray:
 
 @lru_cache
 def _penalty(n: int, false_alarms: float) -> float:
-    """Return how much the best cut of n standard normal numbers lowers their sum of squares at most, but for a
-    fraction of false alarms; from simulated runs."""
+    """Return how much the best cut of n standard normal numbers lowers their sum of squares at most, but for
+    a fraction of false alarms; from simulated runs."""
     random, before = np.random.default_rng(1), np.arange(1, n)
     gains = []
     for _ in range(int(np.ceil(_SIMULATED / false_alarms / 100))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -52,7 +53,7 @@ def test_the_list_of_commands_has_the_help_of_each() -> None:
     formatter = context.make_formatter()
     cli.format_commands(context, formatter)
     lines = [line for line in formatter.getvalue().splitlines() if line.startswith("  ")]
-    listed = dict(line.split(maxsplit=1) for line in lines)
+    listed = dict(re.split("  +", line.strip(), maxsplit=1) for line in lines)
     for name in CORE.declared().commands:
         command = cli.get_command(context, name)
         assert command is not None

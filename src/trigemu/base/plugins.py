@@ -45,8 +45,8 @@ class Plugin:
     importers : mapping of str to str
         Menus of experiments: click commands, called as `trigemu import NAME`.
     commands : mapping of str to str
-        click commands, called as `trigemu NAME`. A name of two words goes before the first word as a command
-        with the second as its argument.
+        click commands, called as `trigemu NAME`. One named by two words, as "rates-vs section", precedes the
+        command of the first word with the second as its argument.
     sections : mapping of str to str
         Sections of reports: functions of the `Contents` of a report that return `Section`s.
     arithmetic : mapping of str to str

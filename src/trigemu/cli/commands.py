@@ -67,7 +67,7 @@ class PluginGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete commands and options."""
-        names = (name for name in self.list_commands(ctx) if name.startswith(incomplete))
+        names = (n for n in self.list_commands(ctx) if n.startswith(incomplete) and " " not in n)
         return [*map(CompletionItem, names), *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(

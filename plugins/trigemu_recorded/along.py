@@ -1,0 +1,313 @@
+"""Rates along a run: of each section of luminosity, from one pass over the events, with their trends.
+
+The weights of events are rates in the mean over the live time T of all sections. The rate in a section of
+live time T_s is Σ w f · T / T_s over its events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.shown import Named, Shown
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.quantities import MENU, Label, fractions
+from trigemu.counting.sums import RateSums
+from trigemu.emulation.engine import Chunk, Job, Progress, over_background
+from trigemu.emulation.event_table import Columns, join_columns
+from trigemu.emulation.loop import emulate
+from trigemu.emulation.plan import Plan
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.menus.read import MenuLike, menu_of
+from trigemu.observables.workspace import Workspace
+from trigemu.rates.menu_rates import ZERO_EVENTS_LIMIT
+from trigemu.rates.results import Rate
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events, Need
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.normalisation import CM2_PER_PB
+from trigemu.triggers.base import ScoreKind
+from trigemu.triggers.combination.leg_threshold import LegThreshold
+from trigemu.triggers.threshold import Threshold
+
+from .recorded import Recorded
+from .sections import RUN, SECTION, Sections
+from .trends import MAX_ORDER, Part, Series, Trend, trend_of
+
+#: The quantiles of scores.
+QUANTILES = (0.5, 0.9, 0.99)
+#: Fewest sections with live time.
+_LEAST = 3
+
+
+@dataclass(frozen=True)
+class RatesAlong:
+    """The rate of a trigger, or of the menu, in each section; arrays are in the order of the sections."""
+
+    name: str  #: The name of the trigger or the menu
+    kind: str  #: "trigger" or "menu"
+    hz: FloatArray  #: float64[s]: The rate in Hz
+    error_hz: FloatArray  #: float64[s]: Its statistical uncertainty in Hz, from the events of the section
+    events: IntArray  #: int64[s]: The number of events that contribute
+    limit_hz: FloatArray  #: float64[s]: The upper limit at 68 % in Hz if none contributes
+    trend: Trend | None  #: Its trend against pile-up; None without pile-up, or without events
+    #: float64[6, s], of a trigger with a score: the number of events that have one, their mean score, its
+    #: statistical uncertainty, and the `QUANTILES`, weighted; NaN without events
+    scores: FloatArray
+
+    def __getitem__(self, section: int) -> Rate:
+        """Return the rate in the section at a position."""
+        hz, error_hz, limit_hz = (float(x[section]) for x in (self.hz, self.error_hz, self.limit_hz))
+        events = int(self.events[section])
+        return Rate(
+            hz, error_hz, events, (hz / error_hz) ** 2 if error_hz else 0.0, None if events else limit_hz
+        )
+
+    def mean(self, live_s: FloatArray) -> Rate:
+        """Return the mean rate."""
+        hz, error = (self.hz @ live_s / live_s.sum(), np.linalg.norm(self.error_hz * live_s) / live_s.sum())
+        events, limit = int(self.events.sum()), float(1 / (1 / self.limit_hz).sum())
+        return Rate(
+            float(hz),
+            float(error),
+            events,
+            float(hz / error) ** 2 if error else 0.0,
+            None if events else limit,
+        )
+
+    def departures(self) -> Iterator[tuple[str, Part]]:
+        """Yield the changes and outliers."""
+        if self.trend:
+            yield from (("change", part) for part in self.trend.parts)
+            for k in self.trend.outliers.tolist():
+                ratio, error = (float(x[k] / self.trend.polynomial[k]) for x in (self.hz, self.error_hz))
+                yield "outlier", Part(k, k + 1, ratio, error)
+
+
+@dataclass(frozen=True, repr=False)
+class RunRates(Shown, Named[RatesAlong]):
+    """The rates of a menu along a run; result["J100"] is those of a trigger."""
+
+    _view: ClassVar[str] = "trigemu_recorded.along_view:RunRatesView"
+
+    menu: Menu  #: The menu
+    catalogue: Catalogue  #: The samples
+    sections: Sections  #: The sections with live time
+    rates: tuple[RatesAlong, ...]  #: The rates of the menu, and of its enabled triggers
+    outside: int  #: The number of events that are in no section
+    false_alarms: float  #: The probability of an outlier in a run without one, and of a change
+    pileup: float | None  #: The pile-up of predictions, if one was asked for
+
+    def _named(self) -> tuple[str, Mapping[str, RatesAlong]]:
+        return "trigger", {rates.name: rates for rates in self.rates}
+
+
+def rates_along(
+    menu: MenuLike,
+    catalogue: SamplesLike,
+    sections: Sections | None = None,
+    *,
+    pileup: float | None = None,
+    order: int | None = None,
+    false_alarms: float = 0.01,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> RunRates:
+    """Compute the rates of a menu in each section, fit them against pile-up, and find where they depart.
+
+    sections: by default those of [sample.recorded] that count. pileup: of predictions. order: of the
+    polynomials, in place of the F test. false_alarms: the probability, for each trigger, of an outlier in a
+    run without any, and that of a change. catalogue, executor, progress: as in `emulate`. TrigemuError if
+    events have no run or section, or the sections no live time.
+    """
+    if not 1e-4 <= false_alarms <= 0.5:
+        raise TrigemuError(f"false alarms {false_alarms:g}: expected a probability from 0.0001 to 0.5")
+    if order is not None and not 0 <= order <= MAX_ORDER:
+        raise TrigemuError(f"order {order}: expected one from 0 to {MAX_ORDER}")
+    catalogue = samples_of(catalogue, executor=executor)
+    sections = sections_of(catalogue) if sections is None else sections
+    live = np.isfinite(sections.live_s) & (sections.live_s > 0)
+    if live.sum() < _LEAST:
+        raise SampleError(
+            f"{catalogue.path}: {live.sum()} of {len(sections)} sections have live time, and rates along a "
+            f"run need at least {_LEAST}: see the column live_s of section_table, and lumi_mask"
+        )
+    sections = _take(sections, live)
+    has_pileup = bool(np.isfinite(sections.pileup).all())
+    if pileup is not None and not has_pileup:
+        raise SampleError(
+            f"{catalogue.path}: {np.isnan(sections.pileup).sum()} of {len(sections)} sections have no "
+            f"pile-up, so there is no prediction at {pileup:g}: section_table needs a column pileup"
+        )
+    axis = _InSections(sections, *(_column(catalogue, names) for names in (RUN, SECTION)))
+    emulation = emulate([menu_of(menu)], catalogue, axis=axis, executor=executor, progress=progress)
+    counted, (solved,), (bits,) = emulation.counted(0, by_bin=True), emulation.menus, emulation.plan.bits
+    labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in solved.enabled)]
+
+    def accepted(words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
+        return fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
+
+    shape = axis.bins, len(labels)
+    sums = RateSums(counted.table, counted.scales, axis.bins * len(labels))
+    for rows in counted.blocks():
+        part = counted.fractions(rows, accepted)
+        place = np.repeat(counted.table.bin[rows], np.diff(part.indptr)) * len(labels) + part.indices
+        sums.add(rows, sparse.csr_array((part.data, place, part.indptr), (part.shape[0], np.prod(shape))))
+    hz, variance = (column.reshape(shape)[:-1] for column in sums.result())
+    events, largest = sums.events.sum(axis=0).reshape(shape)[:-1], sums.largest.reshape(shape).max(axis=0)
+    seconds, table = _seconds(catalogue, sections), emulation.table
+    scored = [t for t in solved.enabled if _has_score(t)]
+    scores = _scores(solved, scored, emulation.plan, catalogue, axis, executor, progress) if scored else {}
+
+    def along(column: int, label: Label) -> RatesAlong:
+        rate, factor = hz[:, column] * seconds / sections.live_s, seconds / sections.live_s
+        trend, some = None, float(hz[:, column].sum())
+        if has_pileup and some > 0:
+            size = float(variance[:, column].sum()) / some * seconds
+            series = Series(sections.pileup, sections.live_s, rate, size, float(largest[column]) * seconds)
+            trend = trend_of(series, false_alarms, order)
+        limit = ZERO_EVENTS_LIMIT * float(largest[column] or table.largest.max(initial=0.0)) * factor
+        error, kind = np.sqrt(variance[:, column]) * factor, "trigger" if label.name else "menu"
+        name = label.name or solved.name
+        return RatesAlong(
+            name,
+            kind,
+            rate,
+            error,
+            events[:, column],
+            limit,
+            trend,
+            scores.get(label.name, np.empty((0, axis.bins - 1))),
+        )
+
+    rates = tuple(along(column, label) for column, label in enumerate(labels))
+    outside = int(table.n[table.bin == len(sections)].sum())
+    return RunRates(solved, catalogue, sections, rates, outside, false_alarms, pileup)
+
+
+def sections_of(catalogue: Catalogue) -> Sections:
+    """Return the sections of a catalogue that count."""
+    for sample in catalogue.background:
+        if isinstance(sample.weighting, Recorded) and (table := sample.weighting.sections):
+            return _take(table, sample.weighting.certified(table.run, table.section))
+    raise SampleError(
+        f"{catalogue.path}: no sample has section_table under [sample.recorded], the file with the live time "
+        f"of each section: add it"
+    )
+
+
+def _take(sections: Sections, rows: BoolArray) -> Sections:
+    return Sections(*(column[rows] for column in vars(sections).values()))
+
+
+def _column(catalogue: Catalogue, names: tuple[str, ...]) -> str:
+    """Return the name of a number of an event that all samples have."""
+    for name in names:
+        if all(name in sample.schema.scalars for sample in catalogue.background):
+            return name
+    sample = next(s for s in catalogue.background if names[0] not in s.schema.scalars)
+    raise SampleError(
+        f"sample {sample.name!r} has no {' or '.join(names)} of an event: rates along a run need the run and "
+        f"the section of luminosity"
+    )
+
+
+def _seconds(catalogue: Catalogue, sections: Sections) -> float:
+    """Return the live time that weights are the mean of."""
+    luminosity_cm2s = catalogue.table.luminosity_cm2s
+    if catalogue.table.convention == "luminosity" and luminosity_cm2s:
+        return float(np.nansum(sections.luminosity)) / (luminosity_cm2s * CM2_PER_PB)
+    return float(sections.live_s.sum())
+
+
+@dataclass(frozen=True)
+class _InSections:
+    """The axis of the sections; its last bin is for events in none."""
+
+    sections: Sections
+    run: str
+    section: str
+
+    @property
+    def bins(self) -> int:
+        return len(self.sections) + 1
+
+    @property
+    def count_rejected(self) -> bool:
+        return False
+
+    def needs(self, plan: Plan) -> Iterable[Need]:
+        return ("", self.run), ("", self.section)
+
+    def __call__(self, plan: Plan, work: Workspace) -> IntArray:
+        numbers = work.events.scalars
+        found = self.sections.index(numbers[self.run], numbers[self.section])
+        return np.where(found < 0, len(self.sections), found)
+
+
+def _has_score(trigger: Trigger) -> bool:
+    """Whether a trigger has a score, other than an observable of its events."""
+    kind = trigger.description
+    return isinstance(kind, ScoreKind) and not isinstance(kind, Threshold | LegThreshold)
+
+
+def passes(menu: Menu) -> int:
+    """Return the number of passes of `rates_along` over the background."""
+    return 1 + bool(menu.budgeted) + any(map(_has_score, menu.enabled))
+
+
+def _scores(
+    menu: Menu,
+    triggers: Sequence[Trigger],
+    plan: Plan,
+    catalogue: Catalogue,
+    axis: _InSections,
+    executor: Any,
+    progress: Progress | None,
+) -> dict[str, FloatArray]:
+    """Return `RatesAlong.scores` of some triggers by name, from another pass."""
+    task = _Score(tuple((trigger.name, plan.bits[0][trigger.name]) for trigger in triggers), axis)
+    job = Job((menu,), plan, catalogue, frozenset(axis.needs(plan)))
+    columns = join_columns([*over_background(job, task, executor, progress)])
+    scores = {}
+    for trigger in triggers:
+        score = columns[trigger.name]
+        order = np.lexsort((score, columns[" section"]))
+        order = order[np.isfinite(score[order])]
+        starts = np.searchsorted(columns[" section"][order], np.arange(axis.bins))
+        numbers = np.full((3 + len(QUANTILES), axis.bins - 1), np.nan)
+        for section, rows in enumerate(np.split(order, starts[1:])[: axis.bins - 1]):
+            value, weight = score[rows], columns[" weight"][rows]
+            numbers[0, section] = len(rows)
+            if (total := weight.sum()) > 0:
+                mean = weight @ value / total
+                error = np.sqrt(weight**2 @ (value - mean) ** 2) / total
+                where = np.searchsorted(np.cumsum(weight) / total, QUANTILES)
+                numbers[1:, section] = mean, error, *value[np.minimum(where, len(rows) - 1)]
+        scores[trigger.name] = numbers
+    return scores
+
+
+@dataclass(frozen=True)
+class _Score:
+    """The task that returns the scores of a chunk with their sections."""
+
+    bits: tuple[tuple[str, int], ...]  # Of the triggers, by name
+    axis: _InSections
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
+        work, core = Workspace(events), events.core
+        scores = {
+            name: np.asarray(plan.slots[bit].compiled.evaluate(work), np.float64)[core]
+            for name, bit in self.bits
+        }
+        return {" section": self.axis(plan, work)[core], " weight": events.weight[core], **scores}
+
+    def merge(self, parts: Sequence[Columns]) -> Columns:
+        return join_columns(parts)
