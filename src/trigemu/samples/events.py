@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from trigemu.base.arrays import Array, FloatArray, IntArray
 from trigemu.base.errors import SampleError
+from trigemu.base.kernels import kernel
 
 if TYPE_CHECKING:
     import awkward as ak
@@ -394,12 +395,17 @@ def _check_length(sample: str, name: str, length: int, n: int) -> None:
         raise SampleError(f"sample {sample!r}: {name} has {length} events, the weights have {n}")
 
 
+@kernel
 def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     """Return the offsets int64[m + 1] of m selected events, and the rows int64[o] of their objects."""
-    first = offsets[rows]
-    counts = offsets[rows + 1] - first
-    ends = np.append(0, np.cumsum(counts))
-    return ends, np.arange(ends[-1]) + np.repeat(first - ends[:-1], counts)
+    ends = np.zeros(len(rows) + 1, np.int64)
+    for i in range(len(rows)):
+        ends[i + 1] = ends[i] + offsets[rows[i] + 1] - offsets[rows[i]]
+    objects = np.empty(ends[-1], np.int64)
+    for i in range(len(rows)):
+        for k in range(ends[i + 1] - ends[i]):
+            objects[ends[i] + k] = offsets[rows[i]] + k
+    return ends, objects
 
 
 def event_starts(offsets: IntArray) -> IntArray:

@@ -371,3 +371,15 @@ def test_decisions_are_compared_on_all_events(folder: Path, trigemu: Any) -> Non
     status, text = trigemu("check-decisions", "menu.toml", str(samples))
     assert status == 0, text
     assert "6000" in text
+
+
+@pytest.mark.parametrize(("rate", "says"), [(40e6, True), (2345 * ORBIT_HZ, False)])
+def test_rates_at_another_crossing_rate_than_that_of_the_data_say_so(
+    folder: Path, trigemu: Any, rate: float, says: bool
+) -> None:
+    (folder / "menu.toml").write_text(MENU.format(rate=rate))
+    samples = catalogue(folder, 'lumi_mask = "mask.json"', "colliding_bunches = 2345")
+    status, text = trigemu("run", "menu.toml", "--samples", str(samples))
+    assert status == 0
+    note = "Rates are those at 40 MHz of crossings; those of the sample have 26.4 MHz."
+    assert (note in " ".join(text.split())) == says
