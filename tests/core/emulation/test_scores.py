@@ -27,7 +27,7 @@ from trigemu import (
     score_table,
     solve_budgets,
 )
-from trigemu.emulation.score_table import Scores
+from trigemu.emulation.scores import Scores
 from trigemu.studies.scan import Steps
 from trigemu.triggers.base import ScoreKind
 
