@@ -27,7 +27,7 @@ from trigemu.emulation.event_table import (
     event_table,
 )
 from trigemu.emulation.plan import Plan, make_plan
-from trigemu.emulation.score_table import Columns, EventColumn, join_columns
+from trigemu.emulation.scores import Columns, EventColumn, join_columns
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.observables.workspace import Workspace

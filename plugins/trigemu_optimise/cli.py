@@ -14,7 +14,7 @@ from trigemu.base.files import check_outputs
 from trigemu.cli import options
 from trigemu.cli.progress import steps_bar
 from trigemu.cli.session import Session, session
-from trigemu.emulation.score_table import Scores
+from trigemu.emulation.scores import Scores
 from trigemu.emulation.table_files import read_scores
 from trigemu.samples.catalogue import Catalogue
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.acceptance import acceptances
-from trigemu.emulation.score_table import Columns, Scores
+from trigemu.emulation.scores import Columns, Scores
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.base import BitKind, ScoreKind
 

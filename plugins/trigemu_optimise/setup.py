@@ -20,8 +20,8 @@ from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
 from trigemu.emulation.plan import Plan, make_plan
-from trigemu.emulation.score_pass import score_table
-from trigemu.emulation.score_table import Columns, Scores, catalogue_behind
+from trigemu.emulation.score_table import score_table
+from trigemu.emulation.scores import Columns, Scores, catalogue_behind
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.observables.expressions import Condition

@@ -9,7 +9,7 @@ from .emulation.loop import emulate as emulate
 from .emulation.plan import decide as decide, make_plan as make_plan
 from .emulation.reweight import at_luminosity as at_luminosity, at_pileup as at_pileup
 from .emulation.runnable import fed_menu as fed_menu
-from .emulation.score_pass import score_table as score_table
+from .emulation.score_table import score_table as score_table
 from .emulation.table_files import read_scores as read_scores, write_scores as write_scores
 from .menus.menu import Menu as Menu
 from .menus.read import read_menu as read_menu

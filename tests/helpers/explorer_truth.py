@@ -14,7 +14,7 @@ import numpy as np
 
 from trigemu import Menu, Profile, compare, efficiencies, emulate, rates_of
 from trigemu.api import Rate
-from trigemu.emulation.score_table import Scores
+from trigemu.emulation.scores import Scores
 
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
 

@@ -13,7 +13,7 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
 from trigemu.emulation.plan import make_plan
-from trigemu.emulation.score_table import EventColumn, Scores, ThresholdRange, definition
+from trigemu.emulation.scores import EventColumn, Scores, ThresholdRange, definition
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.rates.results import MenuRates

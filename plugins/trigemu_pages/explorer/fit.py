@@ -14,7 +14,7 @@ import numpy as np
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import read_bounded
 from trigemu.emulation.loop import emulate
-from trigemu.emulation.score_table import Scores, ThresholdRange
+from trigemu.emulation.scores import Scores, ThresholdRange
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.rates.menu_rates import rates_of

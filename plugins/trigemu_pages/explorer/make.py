@@ -9,8 +9,8 @@ from typing import Any
 from trigemu.base.errors import MissingExtraError
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
-from trigemu.emulation.score_pass import passes_to_score, score_table
-from trigemu.emulation.score_table import Scores
+from trigemu.emulation.score_table import passes_to_score, score_table
+from trigemu.emulation.scores import Scores
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample

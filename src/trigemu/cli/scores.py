@@ -12,8 +12,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.session import Session, session
-from trigemu.emulation.score_pass import passes_to_score, score_pass
-from trigemu.emulation.score_table import Scores
+from trigemu.emulation.score_table import passes_to_score, score_table
+from trigemu.emulation.scores import Scores
 from trigemu.emulation.table_files import write_scores
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
@@ -57,7 +57,7 @@ def scores(
     read = session.menus(*menus)
 
     def written(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[Scores, int]:
-        collected = score_pass(menus, good, vary, signals, **how)
+        collected = score_table(menus, good, vary=vary, signals=signals, **how)
         return collected, write_scores(output, collected, __version__)
 
     def read_samples(good: Catalogue) -> list[Sample]:

@@ -28,7 +28,7 @@ from trigemu.emulation.scaling import (
     unseen_half,
     weights_by_half,
 )
-from trigemu.emulation.score_table import Scores, at_conditions_of, catalogue_behind, job_of
+from trigemu.emulation.scores import Scores, at_conditions_of, catalogue_behind, job_of
 from trigemu.menus.menu import Menu, Solution, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenusLike, menus_of

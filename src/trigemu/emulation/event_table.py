@@ -25,7 +25,7 @@ from trigemu.emulation.scaling import (
     switched_off,
     unseen_half,
 )
-from trigemu.emulation.score_table import Columns, EventColumn, Halves, join_columns, take_rows
+from trigemu.emulation.scores import Columns, EventColumn, Halves, join_columns, take_rows
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of

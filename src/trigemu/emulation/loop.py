@@ -42,7 +42,7 @@ from trigemu.emulation.scaling import (
     half_scales,
     unseen_half,
 )
-from trigemu.emulation.score_table import Scores, at_conditions_of, catalogue_behind, job_of
+from trigemu.emulation.scores import Scores, at_conditions_of, catalogue_behind, job_of
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables.expressions import Number

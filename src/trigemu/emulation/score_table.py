@@ -1,270 +1,357 @@
-"""Score tables: the events that menus may accept at their lowest thresholds, with the score of each trigger.
-
-A pattern table is valid for one set of thresholds; a score table for all thresholds from the lowest ones. It
-is a sample of the event loop: `Scores.job` replaces the triggers of menus by thresholds on its columns. So
-`emulate`, `solve_budgets` and `scan` take `Scores` in place of samples, for menus of these triggers with the
-same or higher thresholds, and with any prescales, seeds, groups and `logic`.
-"""
+"""Making score tables: the range of each threshold, and the pass over the events that menus may accept at the
+lowest ones. By default a trigger's own rate increases and decreases by a factor in its range."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from itertools import pairwise
-from typing import Any, NamedTuple
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.base.errors import TrigemuError, in_brackets
-from trigemu.base.fingerprint import fingerprint
-from trigemu.base.mapping import CHUNK_EVENTS
-from trigemu.counting.patterns import PatternTable, merge_tables
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
-from trigemu.emulation.plan import Plan, make_plan
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest
+from trigemu.base.mapping import engine_of
+from trigemu.counting.acceptance import raw_decisions
+from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
+from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
+from trigemu.emulation.event_table import EVENT_COLUMNS, FIRED, SCORE, event_columns, for_rows
+from trigemu.emulation.plan import Plan, ThresholdLadder, bit_of_words, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
-from trigemu.emulation.scaling import weights_by_half
-from trigemu.menus.menu import Menu, Trigger
+from trigemu.emulation.scores import (
+    EventColumn,
+    ScorePart,
+    Scores,
+    ThresholdRange,
+    definition,
+    join_scores,
+    made_with,
+    take_rows,
+)
+from trigemu.menus.menu import Menu
+from trigemu.menus.read import MenusLike, menus_of
+from trigemu.menus.warnings import unit_of_threshold
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.memory import Memory, SamplesLike, samples_of
-from trigemu.samples.sample import INTERACTIONS, Sample
-from trigemu.triggers.base import Compiled, Context, Kind, ScoreKind
+from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.sample import INTERACTIONS
+from trigemu.triggers.base import ScoreKind
 
-#: The columns of some events, by name.
-Columns = dict[str, npt.NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class EventColumn:
-    """A column of a table of events."""
-
-    name: str
-    dtype: str
-    description: str
-    unit: str = ""  # Empty for a number without one
-    # Of a score table: the triggers with each definition of the score or decision, by its fingerprint
-    definitions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    above: float | None = None  # The value above which the scores are known
+#: The columns of a score table besides those of scores and decisions.
+PLAIN_COLUMNS = (
+    *EVENT_COLUMNS,
+    EventColumn("stratum", "int16", "the number of interactions, if crossings are reweighted by it; else 0"),
+)
+#: The factor by which a trigger's own rate may increase and decrease.
+FACTOR = 10
+#: Rates that differ by this fraction are the same in the search for default ranges.
+_SAME = 1e-9
+#: The number of bits of a score that its bin drops; 20 remain: sign, exponent, and a step of at most 0.4 %.
+_DROPPED = 44
+#: The bin of scores from 0.
+_ZERO = 2**19
 
 
-class ThresholdRange(NamedTuple):
-    """The lowest and the highest threshold at which a score table can be evaluated."""
+def score_table(
+    menus: MenusLike,
+    catalogue: SamplesLike = None,
+    *,
+    vary: Mapping[str, tuple[float, float]] | None = None,
+    signals: str | Sequence[str] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Scores:
+    """Prepare a table of the scores of all events that menus may accept at their lowest thresholds.
 
-    low: float
-    high: float
+    Parameters
+    ----------
+    menus : path, Menu, or list of these
+        The menus. Rate budgets are solved first.
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples, as in `emulate`.
+    vary : mapping of str to tuple of float, optional
+        The lowest and the highest threshold of triggers, by name. By default, the thresholds at which a
+        trigger's own rate is ten times the present one and a tenth of it, which needs one more pass.
+    signals : str or sequence of str
+        Names of samples of which all events are stored, in addition to the background.
+    executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    Scores
+        The events are read on first use.
+
+    Raises
+    ------
+    TrigemuError
+        If a trigger to vary is unknown or has no threshold, or a budget cannot be met.
+    SampleError
+        If a sample lacks a column that a trigger needs.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> scores = trigemu.score_table("menus/primary.toml", vary={"J100": (60, 160), "G30": (20, 50)})
+    >>> emulation = trigemu.emulate("menus/primary.toml", scores)
+    >>> f"{trigemu.rates_of(emulation).rate.hz / 1e3:.2f} kHz"
+    '21.41 kHz'
+    """
+    engine = engine_of(executor)
+    input_menus = menus_of(menus)
+    catalogue = at_conditions(input_menus, samples_of(catalogue, executor=engine), engine, progress)
+    signal_samples = [catalogue.sample(name) for name in names_of("the signals", signals)]
+    if in_background := [sample.name for sample in signal_samples if sample in catalogue.background]:
+        raise TrigemuError(f"{in_background[0]!r} is a background sample, which the table always includes")
+    requested = requested_ranges(input_menus, vary or {})
+    solved = input_menus
+    if any(menu.budgeted for menu in input_menus):  # scores alone need no prescales
+        solved = solve_budgets(input_menus, catalogue, executor=engine, progress=progress)
+    plan = make_plan(solved)
+    plan.check_background(catalogue)
+    for sample in signal_samples:
+        plan.check(sample)
+    threshold_ranges = ranges_of(Job(solved, plan, catalogue), requested, engine, progress)
+    loosest = tuple(loosest_menu(menu, threshold_ranges) for menu in solved)
+    plan = make_plan(loosest)
+    columns = _columns(loosest, plan)
+    names = tuple(column.name for column in columns[len(PLAIN_COLUMNS) :])
+    numbers = frozenset(sample.number for sample in signal_samples)
+    task = _Collect(names, *_selection(loosest, plan, catalogue), numbers, catalogue.stratum_of)
+    samples, job = [*catalogue.background, *signal_samples], Job(loosest, plan, catalogue)
+    return Scores(
+        solved,
+        catalogue,
+        columns,
+        tuple(sample.name for sample in signal_samples),
+        threshold_ranges,
+        frozenset(sha256 for *_, sha256 in made_with(loosest, plan)),
+        partial(over_samples, samples, job, task, for_rows(engine), progress),
+    )
 
 
-def join_columns(parts: Sequence[Columns]) -> Columns:
-    """Return the columns of consecutive events as one. It empties several parts, so that each column is in
-    memory only once."""
-    if len(parts) == 1:
-        return parts[0]
-    return {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
+def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> int:
+    """Return the number of passes of `score_table` over the background, for a progress bar."""
+    budgets = any(menu.budgeted for menu in menus)
+    open_ = any(isinstance(t.description, ScoreKind) and t.name not in vary for m in menus for t in m.used)
+    return 1 + budgets + open_
 
 
-def take_rows(columns: Columns, rows: slice | BoolArray) -> Columns:
-    """Return the columns of some events."""
-    return {name: values[rows] for name, values in columns.items()}
+def _stored_groups(plan: Plan) -> list[ThresholdLadder]:
+    """Return the groups of a plan in the order of their columns: scores, then decisions."""
+    return sorted(plan.groups, key=lambda group: not len(group.thresholds))
 
 
-@dataclass(frozen=True)
-class ScorePart:
-    """The part of a score table that consecutive events give."""
-
-    columns: Columns  # Of the events in which a trigger fires at the lowest thresholds
-    rest: PatternTable  # The others, by sample, half and stratum; their patterns are 0
-
-
-def join_scores(parts: Iterable[ScorePart]) -> ScorePart:
-    """Return the parts of consecutive events as one, as `join_columns` does."""
-    columns, rests = zip(*((part.columns, part.rest) for part in parts), strict=True)
-    return ScorePart(join_columns(columns), merge_tables(rests))
-
-
-@dataclass(frozen=True, repr=False)
-class Scores:
-    """The scores of the events that menus may accept, in place of samples."""
-
-    menus: tuple[Menu, ...]  #: The menus that the table was made for, with their budgets solved
-    catalogue: Catalogue  #: The samples
-    #: The columns: those of the events, then scores, then decisions of triggers without a score
-    columns: tuple[EventColumn, ...]
-    signal_names: tuple[str, ...]  #: The signals of which all events are in the table
-    #: The range of each trigger that has a threshold, by name
-    threshold_ranges: Mapping[str, ThresholdRange]
-    made_with: frozenset[str]  #: The SHA-256 of the models and plugins of the menus
-    _pass: Callable[[], Iterable[ScorePart]] = field(repr=False)
-
-    def __repr__(self) -> str:
-        scores = sum(column.above is not None for column in self.columns)
-        return in_brackets(self, f"{len(self.table['id'])} events, {scores} scores")
-
-    def parts(self) -> Iterator[ScorePart]:
-        """Yield the parts of consecutive events; only some are in memory, if none was asked for before."""
-        yield from [self._whole] if "_whole" in vars(self) else self._pass()
-
-    @cached_property
-    def _whole(self) -> ScorePart:
-        return join_scores(self._pass())
-
-    @cached_property
-    def _rows(self) -> Mapping[int, slice]:
-        sample = self._whole.columns["sample"]  # events of one sample follow each other
-        bounds = np.flatnonzero(np.diff(sample, prepend=-1, append=-1)).tolist()
-        return {int(sample[start]): slice(start, stop) for start, stop in pairwise(bounds)}
-
-    def _rows_of(self, sample: Sample) -> slice:
-        return self._rows.get(sample.number, slice(0, 0))
-
-    @property
-    def table(self) -> Columns:
-        """The events of the background, which come first."""
-        end = max((self._rows_of(sample).stop for sample in self.catalogue.background), default=0)
-        return take_rows(self._whole.columns, slice(end))
-
-    @property
-    def signals(self) -> Mapping[str, Columns]:
-        """All events of the signals, by the name of the sample."""
-        rows = {name: self._rows_of(self.catalogue.sample(name)) for name in self.signal_names}
-        return {name: take_rows(self._whole.columns, rows_of_name) for name, rows_of_name in rows.items()}
-
-    def by_half(self) -> PatternTable:
-        """Return the pattern table of all events of the background by sample and half only."""
-        halves = over_background(Job((), make_plan(()), self._events), Halves())
-        return merge_tables([self._whole.rest.onto((), ("half",)), *halves])
-
-    @cached_property
-    def stored(self) -> Mapping[str, EventColumn]:
-        """The column of the score or decision of a trigger, by the fingerprint of its definition."""
-        return {key: column for column in self.columns for key in column.definitions}
-
-    def column_of(self, menu: Menu, trigger: Trigger) -> EventColumn:
-        """Return the score or decision of a `trigger` of a `menu`. TrigemuError if the table lacks it, or
-        scores just above its threshold."""
-        column = self.stored.get(definition(menu, trigger))
-        where = f"{trigger.place}: trigger {trigger.name!r}"
-        if column is None:
-            raise TrigemuError(
-                f"{where}: the score table was made without this trigger, or with another definition of it: "
-                f"make the table again"
-            )
-        kind = trigger.description
-        if isinstance(kind, ScoreKind) and column.above is not None and kind.threshold < column.above:
-            raise TrigemuError(
-                f"{where}: its threshold {kind.threshold:g} is below {column.above:g}, the lowest one of the "
-                f"score table: make the table with --vary {trigger.name}={kind.threshold:g}:…"
-            )
-        return column
-
-    def job(self, menus: Sequence[Menu]) -> Job:
-        """Return the job of menus of triggers in the table: its plan has their models and training events,
-        and reads the columns of the table."""
-        plan, stored = make_plan(menus), []
-        for menu, what, sha256 in made_with(menus, plan):
-            if sha256 not in self.made_with:
-                raise TrigemuError(
-                    f"{menu.path}: the score table was made with another {what}: make the table again"
-                )
+def _columns(menus: Sequence[Menu], plan: Plan) -> tuple[EventColumn, ...]:
+    """Return the columns of the table of menus at their lowest thresholds."""
+    columns = {column.name: column for column in PLAIN_COLUMNS}
+    for group in _stored_groups(plan):
+        defined: dict[str, tuple[str, ...]] = {}
+        unit = ""
         for menu, bits in zip(menus, plan.bits, strict=True):
-            triggers = (self._as_stored(menu, t) if t.name in bits else t for t in menu.triggers)
-            stored.append(replace(menu, triggers=tuple(triggers)))
-        read = make_plan(stored)
-        return Job(
-            tuple(stored),
-            replace(plan, slots=read.slots, bits=read.bits, needs=read.needs),
-            self._events,
-            frozenset([INTERACTIONS] if self.catalogue.strata > 1 else []),
-            self._whole.rest,
-        )
-
-    def _as_stored(self, menu: Menu, trigger: Trigger) -> Trigger:
-        column, kind = self.column_of(menu, trigger), trigger.description
-        threshold = kind.threshold if isinstance(kind, ScoreKind) else None
-        return replace(trigger, description=_Stored(column=column.name, threshold=threshold))
-
-    @cached_property
-    def _events(self) -> Catalogue:
-        """The samples with the events of the table, in which scores and decisions are numbers per event."""
-        catalogue, scalars, samples = self.catalogue, {c.name for c in self.columns if c.definitions}, []
-        for sample in catalogue.samples:
-            rows, sources = self._rows_of(sample), []
-            for start in range(rows.start, rows.stop, CHUNK_EVENTS):
-                part = take_rows(self._whole.columns, slice(start, min(start + CHUNK_EVENTS, rows.stop)))
-                numbers = {name: part[name] for name in scalars} | {INTERACTIONS[1]: part["stratum"]}
-                events = Events(sample.name, part["weight"], part["id"], part["parent"], {}, numbers)
-                sources.append(Memory(sample.name, events=events, shared=sample.has_parents))
-            stored = replace(sample, sources=tuple(sources), hz_per_weight=1.0, weighted=True)
-            samples.append(replace(stored, per_interactions=()))
-        return replace(catalogue, samples=tuple(samples), stratum_of=tuple(range(catalogue.strata)))
+            for trigger in (menu.trigger(name) for name, bit in bits.items() if bit in group.bits):
+                key = definition(menu, trigger)
+                defined[key] = tuple(dict.fromkeys((*defined.get(key, ()), trigger.name)))
+                unit = unit or unit_of_threshold(menu, trigger)
+        triggers = [name for names in defined.values() for name in names]
+        name = f"{SCORE if len(group.thresholds) else FIRED}{triggers[0]}"
+        while name in columns:  # another definition in another menu
+            name += "_"
+        if len(group.thresholds):
+            above = float(group.thresholds[0])
+            what = f"score of {', '.join(triggers)}; −inf where it is not above {above:g}"
+            columns[name] = EventColumn(name, "float64", what, unit, defined, above)
+        else:
+            what = f"decision of {', '.join(triggers)}, before prescale and seed"
+            columns[name] = EventColumn(name, "bool", what, "", defined)
+    return tuple(columns.values())
 
 
-class _Stored(Kind, frozen=True):
-    """A trigger that fires above a threshold on a column of a score table, or where a stored decision is
-    true."""
-
-    column: str
-    threshold: float | None
-
-    def compile(self, context: Context) -> _CompiledStored:
-        return _CompiledStored(context.scalar(self.column), self.threshold)
+def _selection(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[tuple[int, ...], bool]:
+    """Return the bits of which one fires in each event of the table, and whether all events are in it."""
+    firing = np.zeros(plan.words, np.uint64)
+    # A trigger with a seed that excludes others may fire where none without a seed does.
+    negated = any(t.seed.negates for menu in menus for t in menu.used if t.seed)
+    for menu, bits in zip(menus, plan.bits, strict=True):
+        for name, bit in bits.items():
+            if not menu.trigger(name).seed or negated:
+                firing[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+    patterns = np.stack([np.zeros_like(firing), ~firing])
+    fires_on_nothing = any(  # `random`, `not`
+        raw[trigger.name].any()
+        for menu, bits in zip(menus, plan.bits, strict=True)
+        for raw in [raw_decisions(patterns, menu, bits)]
+        for trigger in menu.enabled
+    )
+    return tuple(firing.tolist()), catalogue.pileup is not None or fires_on_nothing
 
 
 @dataclass(frozen=True)
-class _CompiledStored(Compiled):
-    column: str
-    threshold: float | None
+class _Collect:
+    """The task that collects the scores of a chunk."""
 
-    def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
-        values = work.events.scalars[self.column]
-        return np.asarray(values != 0 if self.threshold is None else values)
+    names: tuple[str, ...]  # Those of the columns of scores and decisions
+    firing: tuple[int, ...]  # firing, everything: The events to keep, as in `_selection`
+    everything: bool
+    signals: frozenset[int]  # The samples of which all events are kept
+    stratum_of: tuple[int, ...]
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScorePart:
+        work, core = Workspace(events), events.core
+        words = decide(events, plan, work)[core]
+        columns = event_columns(chunk, events)
+        columns["stratum"] = np.zeros(len(words), np.int16)
+        if any(self.stratum_of):
+            last = len(self.stratum_of) - 1  # a signal may have more interactions than the background
+            stratum = np.array(self.stratum_of)[np.minimum(events.scalars[INTERACTIONS[1]][core], last)]
+            columns["stratum"] = stratum.astype(np.int16)
+        keep = np.asarray((words & np.array(self.firing, np.uint64)).any(axis=1))
+        keep |= self.everything or chunk.sample in self.signals
+        kept = take_rows(columns, keep)
+        for name, group in zip(self.names, _stored_groups(plan), strict=True):
+            if not len(group.thresholds):
+                kept[name] = bit_of_words(words, int(group.bits[0]))[keep]
+                continue
+            threshold = float(group.thresholds[0])
+            score = np.asarray(group.slot.compiled.score_above(work, threshold), np.float64)[core][keep]
+            if np.inf in score:
+                raise SampleError(
+                    f"sample {events.sample!r}, event {kept['id'][score.argmax()]}: the score of a trigger "
+                    f"with the threshold {threshold:g} is infinite, which cannot be compared with a threshold"
+                )
+            kept[name] = np.where(score > threshold, score, -np.inf)
+        left = ~keep
+        keys = Keys(columns["half"][left], stratum=columns["stratum"][left])
+        nothing = np.zeros((np.count_nonzero(left), 1), np.uint64)
+        return ScorePart(kept, count_patterns(chunk.sample, nothing, columns["weight"][left], keys))
+
+    def merge(self, parts: Sequence[ScorePart]) -> ScorePart:
+        return join_scores(parts)
 
 
-def made_with(menus: Sequence[Menu], plan: Plan) -> Iterator[tuple[Menu, str, str]]:
-    """Yield the models and plugins of menus, each with its SHA-256."""
-    for menu, models in zip(menus, plan.models, strict=True):
-        yield from ((menu, path, sha256) for path, sha256 in sorted(models.items()))
-        yield from ((menu, f"version of the plugin {p.name!r}", p.sha256) for p in menu.plugins)
+def requested_ranges(
+    menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]
+) -> dict[str, ThresholdRange]:
+    """Return the ranges that a user requested; raise TrigemuError for an unknown trigger or a wrong range."""
+    triggers = {trigger.name: trigger for menu in menus for trigger in menu.used}
+    ranges = {}
+    for name, (low, high) in vary.items():
+        if name not in triggers:
+            raise TrigemuError(f"vary {name!r}: no menu has such a trigger enabled{nearest(name, triggers)}")
+        trigger = triggers[name]
+        if not isinstance(trigger.description, ScoreKind):
+            raise TrigemuError(f"{trigger.place}: vary {name!r}: the kind {trigger.kind!r} has no threshold")
+        if not -math.inf < low <= high < math.inf:
+            raise TrigemuError(f"vary {name!r}: expected LOW ≤ HIGH, both finite, not {low:g} and {high:g}")
+        if high - low == math.inf:
+            raise TrigemuError(f"vary {name!r}: the range from {low:g} to {high:g} is too wide for a float")
+        ranges[name] = ThresholdRange(float(low), float(high))
+    return ranges
+
+
+def ranges_of(
+    job: Job, requested: Mapping[str, ThresholdRange], executor: Any, progress: Progress | None
+) -> dict[str, ThresholdRange]:
+    """Return the range of thresholds of each trigger that has a threshold: the union of its ranges in the
+    menus."""
+    scored = [
+        (trigger.name, bits[trigger.name])
+        for menu, bits in zip(job.menus, job.plan.bits, strict=True)
+        for trigger in menu.used
+        if isinstance(trigger.description, ScoreKind)
+    ]
+    slots = sorted({slot for name, slot in scored if name not in requested})
+    default: dict[int, tuple[float, float]] = {}
+    if slots:
+        binned = merge_tables([*over_background(job, _Bin(job.menus, tuple(slots)), executor, progress)])
+        for slot in slots:
+            default[slot] = _range(binned, slot, job.plan.slots[slot].compiled.threshold or 0.0)
+    ranges: dict[str, list[tuple[float, float]]] = {}
+    for name, slot in scored:
+        ranges.setdefault(name, []).append(requested.get(name) or default[slot])
+    limits = {name: [*zip(*of_menus, strict=True)] for name, of_menus in ranges.items()}
+    return {name: ThresholdRange(min(lows), max(highs)) for name, (lows, highs) in limits.items()}
 
 
 @dataclass(frozen=True)
-class Halves(TableTask):
-    """The task that sums the weights of each half of a chunk."""
+class _Bin(TableTask):
+    """The task that sums the weights of a chunk in bins of scores: the "sample" of the table is the slot, its
+    pattern the decision at the present threshold."""
+
+    menus: tuple[Menu, ...]
+    slots: tuple[int, ...]
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
-        return weights_by_half(chunk.sample, events)
+        work, core = Workspace(events), events.core
+        words = decide(events, plan, work)[core]
+        parts = []
+        for slot in self.slots:
+            score = np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64)[core]
+            rows = np.flatnonzero((score > -np.inf) & self._seed_fires(plan, slot, words))
+            fired = bit_of_words(words, slot)[rows, None].astype(np.uint64)
+            parts.append(
+                count_patterns(slot, fired, events.weight[core][rows], Keys(bin=_bin_of(score[rows])))
+            )
+        return merge_tables(parts)
+
+    def _seed_fires(self, plan: Plan, slot: int, words: Words) -> BoolArray:
+        """Return whether the seed of the first trigger of a slot fires in each event."""
+        for menu, bits in zip(self.menus, plan.bits, strict=True):
+            for trigger in menu.used:
+                if bits.get(trigger.name) == slot and trigger.seed:
+                    return trigger.seed.evaluate(raw_decisions(words, menu, bits))
+        return np.ones(len(words), np.bool_)
 
 
-def at_conditions_of(
-    menus: Sequence[Menu], samples: SamplesLike | Scores, executor: Any, progress: Progress | None
-) -> Catalogue | Scores:
-    """Return samples as a catalogue at the pile-up and luminosity of menus; scores as they are."""
-    if isinstance(samples, Scores):
-        return samples
-    return at_conditions(menus, samples_of(samples, executor=executor), executor, progress)
+def _bin_of(score: FloatArray) -> IntArray:
+    """Return the bin of each score, int64[n] ≥ 0, ascending with the score."""
+    return (_ordered(score.view(np.int64)) >> _DROPPED) + _ZERO
 
 
-def catalogue_behind(samples: Catalogue | Scores) -> Catalogue:
-    """Return the catalogue of samples, or of scores."""
-    return samples.catalogue if isinstance(samples, Scores) else samples
+def _below(bin_: int) -> float:
+    """Return the largest number below all scores of a bin, or the lowest float."""
+    edge = _ordered(np.array([(bin_ - _ZERO) << _DROPPED])).view(np.float64)
+    return max(math.nextafter(float(edge[0]), -math.inf), -sys.float_info.max)
 
 
-def job_of(menus: Sequence[Menu], samples: Catalogue | Scores) -> Job:
-    """Return the job of menus on samples, or on scores. SampleError if the background lacks a column."""
-    if isinstance(samples, Scores):
-        return samples.job(menus)
-    plan = make_plan(menus)
-    plan.check_background(samples)
-    return Job(tuple(menus), plan, samples)
+def _ordered(bits: IntArray) -> IntArray:
+    """Return the bits of floats as integers that ascend with them, and these as the bits of floats."""
+    return bits ^ (bits >> 63 & np.iinfo(np.int64).max)
 
 
-_digest_of_scope = lru_cache(maxsize=64)(fingerprint)
+def _range(binned: PatternTable, slot: int, threshold: float) -> tuple[float, float]:
+    """Return the lowest and the highest threshold of a slot whose present threshold is `threshold`."""
+    rows = binned.sample == slot
+    bins, place = np.unique(-binned.bin[rows], return_inverse=True)  # from the highest scores on
+    weight, fired = binned.weight[rows], binned.words[rows, 0] != 0
+    present = weight[fired].sum()
+    if present <= 0:
+        return threshold, threshold
+    above = np.cumsum(np.bincount(place.ravel(), weight))
+    loosest = min(int(np.searchsorted(above, FACTOR * present * (1 - _SAME))), len(bins) - 1)
+    tightest = min(int(np.searchsorted(above, present / FACTOR * (1 - _SAME))), len(bins) - 1)
+    low, high = min(threshold, _below(-int(bins[loosest]))), max(threshold, _below(-int(bins[tightest])))
+    digits = 2 - math.floor(math.log10(max(abs(low), abs(high), 1e-300)))
+    return _rounded(low, digits, math.floor), _rounded(high, digits, math.ceil)
 
 
-def definition(menu: Menu, trigger: Trigger) -> str:
-    """Return a fingerprint of the definition of a trigger of a menu, without its threshold."""
-    kind = trigger.description
-    return fingerprint(_digest_of_scope(menu.scope), kind.at(0.0) if isinstance(kind, ScoreKind) else kind)
+def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> float:
+    """Round a number to some digits after the decimal point; negative: before it."""
+    return round(towards(value * 10.0**digits) / 10.0**digits, digits)
+
+
+def loosest_menu(menu: Menu, threshold_ranges: Mapping[str, ThresholdRange]) -> Menu:
+    """Return a menu with its lowest thresholds: that of the range, or the present one if it is lower."""
+    triggers = []
+    for trigger in menu.triggers:
+        kind = trigger.description
+        if isinstance(kind, ScoreKind) and trigger.name in threshold_ranges:
+            kind = kind.at(min(kind.threshold, threshold_ranges[trigger.name].low))
+            trigger = replace(trigger, description=kind, budget=None, solution=None)
+        triggers.append(trigger)
+    return replace(menu, triggers=tuple(triggers))

@@ -26,8 +26,8 @@ from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.event_table import EventTable
 from trigemu.emulation.reweight import at_conditions
-from trigemu.emulation.score_pass import PLAIN_COLUMNS
-from trigemu.emulation.score_table import (
+from trigemu.emulation.score_table import PLAIN_COLUMNS
+from trigemu.emulation.scores import (
     Columns,
     EventColumn,
     ScorePart,

@@ -291,7 +291,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
     for rows in counted.blocks():
         sums.add(rows, *accepted(counted.table.words[rows], (menu,)).parts)
     triggers, groups = with_nesting(menu, sums.triggers(), sums.groups())
-    slots = emulation.plan.slots  # none where stored scores were emulated again
+    slots = emulation.plan.slots  # a scan adds bits beyond them
     engines = {name: slots[bit].compiled.engine for name, bit in bits.items() if bit < len(slots)}
     return MenuRates(
         menu=menu,

@@ -143,6 +143,7 @@ _ADVICE = {
     "Menu": "the menu comes first, then the samples",
     "Sample": "give the Catalogue that it is in",
     "Emulation": "its samples are .catalogue",
+    "Scores": "emulate, solve_budgets and scan take it in place of samples",
     "MenuRates": "its samples are .catalogue",
 }
 EXPECTED = "a Catalogue, its path or folder, the paths of event files, Events, or an awkward array of events"

@@ -20,7 +20,7 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import Plan
-from trigemu.emulation.score_table import Scores, at_conditions_of
+from trigemu.emulation.scores import Scores, at_conditions_of
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of

@@ -129,7 +129,7 @@ def scores(have: Given, executor: Engine | None) -> Any:
         for table in (found.table, found.signals["s"])
     ]
     assert len(found.signals["s"]["id"]) == 60  # all of its events, whatever fires
-    return tables, found.threshold_ranges, rates_of(emulate(have.plain, found)).to_dict()
+    return tables, found.threshold_ranges, rates_of(emulate(have.plain, found, executor=executor)).to_dict()
 
 
 def of_events(have: Given, executor: Engine | None) -> Any:

@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import score_table
-from trigemu.emulation.score_pass import FACTOR, _below, _bin_of
+from trigemu.emulation.score_table import FACTOR, _below, _bin_of
 
 MENU = """
 [[trigger]]

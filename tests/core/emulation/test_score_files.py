@@ -28,7 +28,7 @@ from trigemu import (
     score_table,
     write_scores,
 )
-from trigemu.emulation.score_table import Scores
+from trigemu.emulation.scores import Scores
 from trigemu.emulation.table_files import DIGEST, KEY, write_events
 
 MENU = """
@@ -212,5 +212,6 @@ def test_a_pipe_is_not_waited_for(menu: Menu, catalogue: Catalogue, tmp_path: Pa
 
 def test_infinite_scores_are_in_no_table(tmp_path: Path, catalogue: Catalogue) -> None:
     menu = menu_from(tmp_path, MENU.replace('"jet[0].pt"', '"jet[0].pt * 1e200 * 1e200"', 1))
+    scores = score_table(menu, catalogue, vary={"J": (20, 60), "J_PS": (20, 40)})
     with pytest.raises(TrigemuError, match=r"sample 'a', event .*: the score of a trigger .* is infinite"):
-        score_table(menu, catalogue, vary={"J": (20, 60), "J_PS": (20, 40)})
+        _ = scores.table

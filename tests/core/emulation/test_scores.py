@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from likeness import alike
+from pileup_toys import crossing_catalogue, crossings
 from plugin_toys import write_card
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
@@ -20,6 +21,7 @@ from trigemu import (
     Catalogue,
     Menu,
     TrigemuError,
+    at_pileup,
     emulate,
     rates_of,
     read_menu,
@@ -27,7 +29,7 @@ from trigemu import (
     score_table,
     solve_budgets,
 )
-from trigemu.emulation.score_table import Scores
+from trigemu.emulation.scores import Scores
 from trigemu.studies.scan import Steps
 from trigemu.triggers.base import ScoreKind
 
@@ -134,6 +136,15 @@ def test_budgets_are_solved_on_the_scores(tmp_path: Path, catalogue: Catalogue) 
     assert alike(solve_budgets(other, scores), solve_budgets(other, catalogue))
     with pytest.raises(TrigemuError, match=r"unique_rate_hz = 1e\+06: only scores above .* are known"):
         solve_budgets(two(tmp_path, "unique_rate_hz = 1e6"), scores)
+
+
+def test_reweighted_crossings(tmp_path: Path) -> None:
+    """Strata of the number of interactions, whose total weights do not fluctuate."""
+    catalogue = at_pileup(crossing_catalogue({"a": crossings(1, 400), "b": crossings(2, 200)}), 2.2)
+    assert catalogue.strata > 1
+    menu = two(tmp_path, "total_rate_hz = 5e6")
+    scores = score_table(menu, catalogue, vary={"J": (10, 60), "G": (10, 20)})
+    same([menu, moved(menu, {"J": 40.0, "G": 15.0})], scores, catalogue)
 
 
 def test_a_trigger_with_a_model(tmp_path: Path, catalogue: Catalogue, carded: None) -> None:

@@ -21,7 +21,7 @@ from trigemu_pages.explorer.turnon_bins import signal_bins
 
 import trigemu
 from trigemu import Catalogue, Menu, Profile
-from trigemu.emulation.score_table import Scores
+from trigemu.emulation.scores import Scores
 
 NODE = shutil.which("node")
 HERE = Path(__file__).parent / "page"

@@ -1,0 +1,271 @@
+"""Score tables: the events that menus may accept at their lowest thresholds, with the score of each trigger.
+
+A pattern table is valid for one set of thresholds; a score table for all thresholds from the lowest ones. It
+is a sample of the event loop: `Scores.job` replaces the triggers of menus by thresholds on its columns. So
+`emulate`, `solve_budgets` and `scan` take `Scores` in place of samples, for menus of these triggers with the
+same or higher thresholds, and with any prescales, seeds, groups and `logic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.errors import TrigemuError, in_brackets, quoted
+from trigemu.base.fingerprint import fingerprint
+from trigemu.base.mapping import CHUNK_EVENTS
+from trigemu.counting.patterns import PatternTable, merge_tables
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
+from trigemu.emulation.plan import Plan, make_plan
+from trigemu.emulation.reweight import at_conditions
+from trigemu.emulation.scaling import weights_by_half
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
+from trigemu.samples.memory import Memory, SamplesLike, samples_of
+from trigemu.samples.sample import INTERACTIONS, Sample
+from trigemu.triggers.base import Compiled, Context, Kind, ScoreKind
+
+#: The columns of some events, by name.
+Columns = dict[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class EventColumn:
+    """A column of a table of events."""
+
+    name: str
+    dtype: str
+    description: str
+    unit: str = ""  # Empty for a number without one
+    # Of a score table: the triggers with each definition of the score or decision, by its fingerprint
+    definitions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    above: float | None = None  # The value above which the scores are known
+
+
+class ThresholdRange(NamedTuple):
+    """The lowest and the highest threshold at which a score table can be evaluated."""
+
+    low: float
+    high: float
+
+
+def join_columns(parts: Sequence[Columns]) -> Columns:
+    """Return the columns of consecutive events as one. It empties several parts, so that each column is in
+    memory only once."""
+    if len(parts) == 1:
+        return parts[0]
+    return {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
+
+
+def take_rows(columns: Columns, rows: slice | BoolArray) -> Columns:
+    """Return the columns of some events."""
+    return {name: values[rows] for name, values in columns.items()}
+
+
+@dataclass(frozen=True)
+class ScorePart:
+    """The part of a score table that consecutive events give."""
+
+    columns: Columns  # Of the events in which a trigger fires at the lowest thresholds
+    rest: PatternTable  # The others, by sample, half and stratum; their patterns are 0
+
+
+def join_scores(parts: Iterable[ScorePart]) -> ScorePart:
+    """Return the parts of consecutive events as one, as `join_columns` does."""
+    columns, rests = zip(*((part.columns, part.rest) for part in parts), strict=True)
+    return ScorePart(join_columns(columns), merge_tables(rests))
+
+
+@dataclass(frozen=True, repr=False)
+class Scores:
+    """The scores of the events that menus may accept, in place of samples."""
+
+    menus: tuple[Menu, ...]  #: The menus that the table was made for, with their budgets solved
+    catalogue: Catalogue  #: The samples
+    #: The columns: those of the events, then scores, then decisions of triggers without a score
+    columns: tuple[EventColumn, ...]
+    signal_names: tuple[str, ...]  #: The signals of which all events are in the table
+    #: The range of each trigger that has a threshold, by name
+    threshold_ranges: Mapping[str, ThresholdRange]
+    made_with: frozenset[str]  #: The SHA-256 of the models and plugins of the menus
+    _pass: Callable[[], Iterable[ScorePart]] = field(repr=False)
+
+    def __repr__(self) -> str:
+        scores = sum(column.above is not None for column in self.columns)
+        menus = ", ".join(quoted(menu.name) for menu in self.menus)
+        return in_brackets(self, f"of {menus}: {scores} scores")
+
+    def parts(self) -> Iterator[ScorePart]:
+        """Yield the parts of consecutive events; only some are in memory, if none was asked for before."""
+        yield from [self._whole] if "_whole" in vars(self) else self._pass()
+
+    @cached_property
+    def _whole(self) -> ScorePart:
+        return join_scores(self._pass())
+
+    @cached_property
+    def _rows(self) -> Mapping[int, slice]:
+        sample = self._whole.columns["sample"]  # events of one sample follow each other
+        bounds = np.flatnonzero(np.diff(sample, prepend=-1, append=-1)).tolist()
+        return {int(sample[start]): slice(start, stop) for start, stop in pairwise(bounds)}
+
+    def _rows_of(self, sample: Sample) -> slice:
+        return self._rows.get(sample.number, slice(0, 0))
+
+    @property
+    def table(self) -> Columns:
+        """The events of the background, which come first."""
+        end = max((self._rows_of(sample).stop for sample in self.catalogue.background), default=0)
+        return take_rows(self._whole.columns, slice(end))
+
+    @property
+    def signals(self) -> Mapping[str, Columns]:
+        """All events of the signals, by the name of the sample."""
+        rows = {name: self._rows_of(self.catalogue.sample(name)) for name in self.signal_names}
+        return {name: take_rows(self._whole.columns, rows_of_name) for name, rows_of_name in rows.items()}
+
+    def by_half(self) -> PatternTable:
+        """Return the pattern table of all events of the background by sample and half only."""
+        halves = over_background(Job((), make_plan(()), self._events), Halves())
+        return merge_tables([self._whole.rest.onto((), ("half",)), *halves])
+
+    @cached_property
+    def stored(self) -> Mapping[str, EventColumn]:
+        """The column of the score or decision of a trigger, by the fingerprint of its definition."""
+        return {key: column for column in self.columns for key in column.definitions}
+
+    def column_of(self, menu: Menu, trigger: Trigger) -> EventColumn:
+        """Return the score or decision of a `trigger` of a `menu`. TrigemuError if the table lacks it, or
+        scores just above its threshold."""
+        column = self.stored.get(definition(menu, trigger))
+        where = f"{trigger.place}: trigger {trigger.name!r}"
+        if column is None:
+            raise TrigemuError(
+                f"{where}: the score table was made without this trigger, or with another definition of it: "
+                f"make the table again"
+            )
+        kind = trigger.description
+        if isinstance(kind, ScoreKind) and column.above is not None and kind.threshold < column.above:
+            raise TrigemuError(
+                f"{where}: its threshold {kind.threshold:g} is below {column.above:g}, the lowest one of the "
+                f"score table: make the table with --vary {trigger.name}={kind.threshold:g}:…"
+            )
+        return column
+
+    def job(self, menus: Sequence[Menu]) -> Job:
+        """Return the job of menus of triggers in the table: its plan has their models and training events,
+        and reads the columns of the table."""
+        plan, stored = make_plan(menus), []
+        for menu, what, sha256 in made_with(menus, plan):
+            if sha256 not in self.made_with:
+                raise TrigemuError(
+                    f"{menu.path}: the score table was made with another {what}: make the table again"
+                )
+        for menu, bits in zip(menus, plan.bits, strict=True):
+            triggers = (self._as_column(menu, t) if t.name in bits else t for t in menu.triggers)
+            stored.append(replace(menu, triggers=tuple(triggers)))
+        read = make_plan(stored)
+        return Job(
+            tuple(stored),
+            replace(plan, slots=read.slots, bits=read.bits, needs=read.needs),
+            self._events,
+            frozenset([INTERACTIONS] if self.catalogue.strata > 1 else []),
+            self._whole.rest,
+        )
+
+    def _as_column(self, menu: Menu, trigger: Trigger) -> Trigger:
+        column, kind = self.column_of(menu, trigger), trigger.description
+        threshold = kind.threshold if isinstance(kind, ScoreKind) else None
+        return replace(trigger, description=_Stored(column=column.name, threshold=threshold))
+
+    @cached_property
+    def _events(self) -> Catalogue:
+        """The samples with the events of the table, in which scores and decisions are numbers per event."""
+        catalogue, scalars, samples = self.catalogue, {c.name for c in self.columns if c.definitions}, []
+        for sample in catalogue.samples:
+            rows, sources = self._rows_of(sample), []
+            for start in range(rows.start, rows.stop, CHUNK_EVENTS):
+                part = take_rows(self._whole.columns, slice(start, min(start + CHUNK_EVENTS, rows.stop)))
+                numbers = {name: part[name] for name in scalars} | {INTERACTIONS[1]: part["stratum"]}
+                events = Events(sample.name, part["weight"], part["id"], part["parent"], {}, numbers)
+                sources.append(Memory(sample.name, events=events, shared=sample.has_parents))
+            stored = replace(sample, sources=tuple(sources), hz_per_weight=1.0, weighted=True)
+            samples.append(replace(stored, per_interactions=()))
+        return replace(catalogue, samples=tuple(samples), stratum_of=tuple(range(catalogue.strata)))
+
+
+class _Stored(Kind, frozen=True):
+    """A trigger that fires above a threshold on a column of a score table, or where a stored decision is
+    true."""
+
+    column: str
+    threshold: float | None
+
+    def compile(self, context: Context) -> _CompiledStored:
+        return _CompiledStored(context.scalar(self.column), self.threshold)
+
+
+@dataclass(frozen=True)
+class _CompiledStored(Compiled):
+    column: str
+    threshold: float | None
+
+    def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
+        values = work.events.scalars[self.column]
+        return np.asarray(values != 0 if self.threshold is None else values)
+
+
+def made_with(menus: Sequence[Menu], plan: Plan) -> Iterator[tuple[Menu, str, str]]:
+    """Yield the models and plugins of menus, each with its SHA-256."""
+    for menu, models in zip(menus, plan.models, strict=True):
+        yield from ((menu, path, sha256) for path, sha256 in sorted(models.items()))
+        yield from ((menu, f"version of the plugin {p.name!r}", p.sha256) for p in menu.plugins)
+
+
+@dataclass(frozen=True)
+class Halves(TableTask):
+    """The task that sums the weights of each half of a chunk."""
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
+        return weights_by_half(chunk.sample, events)
+
+
+def at_conditions_of(
+    menus: Sequence[Menu], samples: SamplesLike | Scores, executor: Any, progress: Progress | None
+) -> Catalogue | Scores:
+    """Return samples as a catalogue at the pile-up and luminosity of menus; scores as they are."""
+    if isinstance(samples, Scores):
+        return samples
+    return at_conditions(menus, samples_of(samples, executor=executor), executor, progress)
+
+
+def catalogue_behind(samples: Catalogue | Scores) -> Catalogue:
+    """Return the catalogue of samples, or of scores."""
+    return samples.catalogue if isinstance(samples, Scores) else samples
+
+
+def job_of(menus: Sequence[Menu], samples: Catalogue | Scores) -> Job:
+    """Return the job of menus on samples, or on scores. SampleError if the background lacks a column."""
+    if isinstance(samples, Scores):
+        return samples.job(menus)
+    plan = make_plan(menus)
+    plan.check_background(samples)
+    return Job(tuple(menus), plan, samples)
+
+
+_digest_of_scope = lru_cache(maxsize=64)(fingerprint)
+
+
+def definition(menu: Menu, trigger: Trigger) -> str:
+    """Return a fingerprint of the definition of a trigger of a menu, without its threshold."""
+    kind = trigger.description
+    return fingerprint(_digest_of_scope(menu.scope), kind.at(0.0) if isinstance(kind, ScoreKind) else kind)
