@@ -23,7 +23,7 @@ _MAX_LAYERS = 500
 
 
 class IntegerNetwork(StepModel):
-    """A network in the arithmetic of firmware. file: its layers; name: in the file; scales: those of the card;
+    """A network in the arithmetic of firmware. file: its layers; name: its name; scales: those of the card;
     step: of the score."""
 
     def __init__(self, content: bytes, features: int, scales: Sequence[InputScale | None] = ()) -> None:
