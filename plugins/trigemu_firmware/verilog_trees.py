@@ -292,22 +292,21 @@ def _table(fixed: FixedEnsemble, cuts: Sequence[Sequence[int]]) -> str:
             for code, some in zip(codes, cuts, strict=True)
         ]
     )
-    kind = fixed.precision.score
-    scores = walk(fixed, words) & ((1 << kind.width) - 1)
-    return "".join(f"{word:0{-(-kind.width // 4)}x}\n" for word in scores.tolist())
+    width = fixed.precision.score.width
+    scores = (fixed.base + leaves(fixed, words).sum(axis=1)) & ((1 << width) - 1)
+    return "".join(f"{word:0{-(-width // 4)}x}\n" for word in scores.tolist())
 
 
-def walk(fixed: FixedEnsemble, words: IntArray) -> IntArray:
-    """Return the words of the scores, int64[n], of words of inputs, int64[n, d], node by node in integers."""
-    trees, kind = fixed.ensemble, fixed.precision.score
-    rows = np.arange(len(words))
-    total = np.full(len(words), fixed.base, np.int64)
+def leaves(fixed: FixedEnsemble, words: IntArray) -> IntArray:
+    """Return the words of the leaves, int64[n, trees], of words of inputs, int64[n, d], node by node in
+    integers."""
+    trees, rows = fixed.ensemble, np.arange(len(words))
+    reached = []
     for root in trees.starts[:-1]:
         node = np.full(len(words), root)
         for _ in range(trees.depth):
             feature = trees.feature[node]
             below = words[rows, feature] < fixed.cuts[node]
             node = np.where(feature < 0, node, np.where(below, trees.left[node], trees.right[node]))
-        total += fixed.values[node]
-    low, span = kind.words[0], 1 << kind.width
-    return (total - low) % span + low
+        reached.append(fixed.values[node])
+    return np.column_stack(reached)
