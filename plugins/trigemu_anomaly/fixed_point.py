@@ -24,7 +24,7 @@ ROUNDINGS = ("AP_TRN", "AP_TRN_ZERO", "AP_RND", "AP_RND_ZERO", "AP_RND_INF", "AP
 OVERFLOWS = ("AP_WRAP", "AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM")
 #: Modes in which a number that overflows keeps its order relative to all other numbers.
 SATURATING = ("AP_SAT", "AP_SAT_SYM")
-#: Words of more bits do not fit into the integers of VHDL; those of networks fit into int64.
+#: Widest words of trees; those of networks fit into int64.
 MAX_WIDTH, MAX_WORD = 32, 64
 #: Largest absolute number of bits before the point; beyond any number in an event.
 MAX_INTEGER = 64

@@ -23,11 +23,12 @@ _MAX_LAYERS = 500
 
 
 class IntegerNetwork(StepModel):
-    """A network in the arithmetic of firmware. file: its layers; name: in the file; step: of the score."""
+    """A network in the arithmetic of firmware. file: its layers; name: its name; scales: those of the card;
+    step: of the score."""
 
     def __init__(self, content: bytes, features: int, scales: Sequence[InputScale | None] = ()) -> None:
         self.file = network = file.read_integer_file(content)
-        self.name = network.name
+        self.name, self.scales = network.name, tuple(scales)
         steps, score, kind, self.step = _traced(network, features, scales or [None] * features)
         super().__init__(steps, needed_steps(steps, score), features, score, kind)
 

@@ -3,7 +3,7 @@ model.
 
 An input is scaled by a power of two and converted to its type; a split compares words, `input < threshold`
 goes left; the score is the base plus the leaves of the trees in order, with each sum converted to the type of
-the score. conifer's adder trees (HLS, VHDL) sum in another order, which gives the same result with AP_WRAP or
+the score. Firmware with a tree of adders sums in another order, which gives the same result with AP_WRAP or
 if no sum overflows.
 """
 

@@ -77,6 +77,8 @@ def block_of(models: Difference, requires: str | None, clocks: tuple[int, int]) 
     preselection. TrigemuError if it has no circuit."""
     if not isinstance(models.model, IntegerNetwork) or not isinstance(models.model.file.layers[0], Input):
         raise TrigemuError("its network has no integers: train it with trigemu decade train --quantise")
+    if any(models.model.scales):
+        raise TrigemuError("its card has [integer]: expected the words of inputs in the file of the network")
     trees, words = models.trees.fixed, models.model.file.layers[0]
     if trees is None:
         raise TrigemuError(

@@ -18,6 +18,7 @@ from .project import Project, Vectors
 from .rtl import simulate
 from .sources import rebuilt
 from .tools import MissingToolError, compile_model, scratch
+from .verilog_trees import leaves
 
 #: Largest number of events from the sample; they are evenly spread.
 EVENTS = 200_000
@@ -145,22 +146,9 @@ def _compared(
     row = int(different[0])
     where = None
     if trees:
-        pairs = zip(leaves(project.fixed, vectors.words[row]).tolist(), trees(row).tolist(), strict=True)
+        pairs = zip(leaves(project.fixed, vectors.words[[row]])[0].tolist(), trees(row).tolist(), strict=True)
         differences = (TreeDifference(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1])
         where = next(differences, None)
     x, words = vectors.x[row].tolist(), vectors.words[row].tolist()
     first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(scores[row]), where)
     return FirmwareCheck(backend, len(vectors), len(different), first)
-
-
-def leaves(fixed: FixedEnsemble, words: IntArray) -> IntArray:
-    """Return the words of the leaves, int64[trees], of one event, int64[d], node by node in integers."""
-    trees, cuts = fixed.ensemble, fixed.cuts
-    reached = []
-    for root in trees.starts[:-1]:
-        node = int(root)
-        while trees.feature[node] >= 0:
-            below = words[trees.feature[node]] < cuts[node]
-            node = int(trees.left[node] if below else trees.right[node])
-        reached.append(fixed.values[node])
-    return np.array(reached, np.int64)

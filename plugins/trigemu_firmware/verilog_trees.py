@@ -32,8 +32,8 @@ MAX_DEPTH = 10
 MAX_LEAVES = 1 << 16
 #: Most bits of the address of a memory.
 MAX_ADDRESS = 18
-#: Look-up tables and bits of block memory of an XCVU9P, whose shares decide which form is smaller.
-_TABLES, _MEMORY = 1_182_240, 2_160 * 36_864
+#: Look-up tables, and blocks of memory of so many bits, of an XCVU9P: shares of it decide which is smaller.
+_TABLES, _BLOCKS, _BLOCK_BITS = 1_182_240, 4_320, 18_432
 
 
 class _Leaves(NamedTuple):
@@ -58,7 +58,8 @@ def trees_circuit(
     address = sum(len(some).bit_length() for some in cuts)
     if form is None:
         tables = sum(layer.bits for layer in logic) / _TABLES
-        form = "logic" if tables <= (score.width << address) / _MEMORY else "memory"
+        blocks = -(-(score.width << address) // _BLOCK_BITS) / _BLOCKS
+        form = "logic" if tables <= blocks else "memory"
     data, memory = {}, ""
     if form == "logic":
         layers = [comparators, *logic]
@@ -93,8 +94,8 @@ def check(fixed: FixedEnsemble) -> None:
         raise TrigemuError(f"trees of {trees.depth} splits from root to leaf: expected 1 to {MAX_DEPTH}")
     if trees.trees << trees.depth > MAX_LEAVES:
         raise TrigemuError(
-            f"{trees.trees} trees of depth {trees.depth} may have {trees.trees << trees.depth} leaves: expected "
-            f"at most {MAX_LEAVES}"
+            f"{trees.trees} trees of depth {trees.depth} may have {trees.trees << trees.depth} leaves: "
+            f"expected at most {MAX_LEAVES}"
         )
     if score.overflow == "AP_WRAP":
         return
@@ -291,22 +292,21 @@ def _table(fixed: FixedEnsemble, cuts: Sequence[Sequence[int]]) -> str:
             for code, some in zip(codes, cuts, strict=True)
         ]
     )
-    kind = fixed.precision.score
-    scores = walk(fixed, words) & ((1 << kind.width) - 1)
-    return "".join(f"{word:0{-(-kind.width // 4)}x}\n" for word in scores.tolist())
+    width = fixed.precision.score.width
+    scores = (fixed.base + leaves(fixed, words).sum(axis=1)) & ((1 << width) - 1)
+    return "".join(f"{word:0{-(-width // 4)}x}\n" for word in scores.tolist())
 
 
-def walk(fixed: FixedEnsemble, words: IntArray) -> IntArray:
-    """Return the words of the scores, int64[n], of words of inputs, int64[n, d], node by node in integers."""
-    trees, kind = fixed.ensemble, fixed.precision.score
-    rows = np.arange(len(words))
-    total = np.full(len(words), fixed.base, np.int64)
+def leaves(fixed: FixedEnsemble, words: IntArray) -> IntArray:
+    """Return the words of the leaves, int64[n, trees], of words of inputs, int64[n, d], node by node in
+    integers."""
+    trees, rows = fixed.ensemble, np.arange(len(words))
+    reached = []
     for root in trees.starts[:-1]:
         node = np.full(len(words), root)
         for _ in range(trees.depth):
             feature = trees.feature[node]
             below = words[rows, feature] < fixed.cuts[node]
             node = np.where(feature < 0, node, np.where(below, trees.left[node], trees.right[node]))
-        total += fixed.values[node]
-    low, span = kind.words[0], 1 << kind.width
-    return (total - low) % span + low
+        reached.append(fixed.values[node])
+    return np.column_stack(reached)

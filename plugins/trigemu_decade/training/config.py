@@ -200,9 +200,14 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
         for text in self.log:
             if text not in names:
                 yield "log", f"{text!r} is not among the inputs{nearest(text, names)}"
-        for text in sorted(names):
-            if self.quantise and not self.quantise.word(text):
+        for text in sorted(names) if self.quantise else ():
+            word = self.quantise.word(text) if self.quantise else None
+            if not word:
                 yield "quantise", f"words has no entry for the input {text!r}, nor for its last part"
+            elif bool(word.bins) != _is_angle(text):
+                yield "quantise", f"words of {text!r}: bins are for angles, and angles need bins"
+            elif text in self.log and word.lowest:
+                yield "quantise", f"words of {text!r}: a logarithm needs lowest = 0"
 
 
 class ClassifierTable(TomlTable, frozen=True, kw_only=True):

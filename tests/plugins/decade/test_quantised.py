@@ -137,6 +137,8 @@ def test_the_gradient_passes_through_the_rounding() -> None:
         ("ht = { highest = 1023 }\n", "", r"words has no entry for the input 'ht'"),
         ("bins = 64", "bins = 60", "bins = 60: expected a power of two"),
         ("dphi(photon[0], mht)", "dphi(photon[0], met)", "all to the same momentum"),
+        ("phi = { bins = 64 }", "phi = { highest = 63 }", "bins are for angles, and angles need bins"),
+        ("highest = 1023", "lowest = -1, highest = 1023", "words of 'ht': a logarithm needs lowest = 0"),
         ("weights = 5", "weights = 2", "weights"),
         ("[autoencoder.quantise", "[autoencoder.quantize", "quantize"),
     ],
