@@ -10,7 +10,7 @@ from statistics import median
 from trigemu_anomaly.trees import FixedEnsemble
 
 from .project import Project
-from .rtl import Resources, Routed, mapped, routed
+from .rtl import Resources, Routed, mapped, nextpnr, routed
 from .sources import rebuilt
 from .tools import MissingToolError
 from .verilog_trees import trees_circuit
@@ -93,6 +93,8 @@ def estimate(
     written, mapping, routing = STEPS
     missing: dict[str, str] = {}
     resources, routes = None, []
+    if seeds:
+        nextpnr()  # before the work starts, since it is needed at its end
     begun(written)
     with rebuilt(project, "verilog"):
         circuit = project.circuit

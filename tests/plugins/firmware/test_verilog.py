@@ -125,7 +125,8 @@ def test_placed_and_routed() -> None:
     first, second = rtl.routed(circuit, range(1, 3))
     assert (first.seed, second.seed) == (1, 2)
     assert 50 < first.mhz < 600
-    assert first.ff == circuit.width + 2 * circuit.output.width
+    # Bits of inputs on which no threshold depends need no registers.
+    assert 2 * circuit.output.width <= first.ff <= circuit.width + 2 * circuit.output.width
     assert first.logic_ns + first.routing_ns == pytest.approx(1000 / first.mhz, abs=0.3)
     assert 0 < first.lut < 500
 
