@@ -38,12 +38,10 @@ from trigemu.triggers.threshold import Threshold
 
 from .recorded import Recorded
 from .sections import RUN, SECTION, Sections
-from .trends import MAX_ORDER, Part, Series, Trend, trend_of
+from .trends import LEAST, MAX_ORDER, Part, Series, Trend, trend_of
 
 #: The quantiles of scores.
 QUANTILES = (0.5, 0.9, 0.99)
-#: Fewest sections with live time.
-_LEAST = 3
 
 
 @dataclass(frozen=True)
@@ -133,10 +131,10 @@ def rates_along(
     catalogue = samples_of(catalogue, executor=executor)
     sections = sections_of(catalogue) if sections is None else sections
     live = np.isfinite(sections.live_s) & (sections.live_s > 0)
-    if live.sum() < _LEAST:
+    if live.sum() < LEAST:
         raise SampleError(
             f"{catalogue.path}: {live.sum()} of {len(sections)} sections have live time, and rates along a "
-            f"run need at least {_LEAST}: see the column live_s of section_table, and lumi_mask"
+            f"run need at least {LEAST}: see the column live_s of section_table, and lumi_mask"
         )
     sections = _take(sections, live)
     has_pileup = bool(np.isfinite(sections.pileup).all())
@@ -193,13 +191,20 @@ def rates_along(
 
 def sections_of(catalogue: Catalogue) -> Sections:
     """Return the sections of a catalogue that count."""
+    tables = []
     for sample in catalogue.background:
         if isinstance(sample.weighting, Recorded) and (table := sample.weighting.sections):
-            return _take(table, sample.weighting.certified(table.run, table.section))
-    raise SampleError(
-        f"{catalogue.path}: no sample has section_table under [sample.recorded], the file with the live time "
-        f"of each section: add it"
-    )
+            tables.append(_take(table, sample.weighting.certified(table.run, table.section)))
+    if not tables:
+        raise SampleError(
+            f"{catalogue.path}: no sample has section_table under [sample.recorded], the file with the live "
+            f"time of each section: add it"
+        )
+    if any(not np.array_equal(table.keys, tables[0].keys) for table in tables[1:]):
+        raise SampleError(
+            f"{catalogue.path}: its samples have different sections: list their files in one sample"
+        )
+    return tables[0]
 
 
 def _take(sections: Sections, rows: BoolArray) -> Sections:

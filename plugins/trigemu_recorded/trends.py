@@ -23,6 +23,8 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 
 #: The largest order of a polynomial and number of parts; the level of the test for one order more.
 MAX_ORDER, MAX_PARTS, LEVEL = 4, 8, 0.05
+#: Fewest sections of a fit.
+LEAST = 3
 #: The smallest rate in a variance, as a fraction of the mean: a polynomial may become negative.
 _FLOOR = 0.01
 #: Parts begin and end between blocks: the least expected number of events in one, whose departure is then
@@ -150,7 +152,9 @@ def trend_of(series: Series, false_alarms: float, order: int | None = None) -> T
     fit = _chosen(series, np.ones(len(series.rate), np.bool_), order, penalty)
     used = ~_outliers(fit, false_alarms)
     used[[start for start, stop in fit.ranges if stop - start == 1]] = False
-    return fit if used.all() else _chosen(series, used, order, penalty)
+    if used.all() or used.sum() < LEAST or not series.rate[used].any():
+        return fit
+    return _chosen(series, used, order, penalty)
 
 
 def _inside(ranges: tuple[tuple[int, int], ...], section: IntArray) -> FloatArray:
@@ -162,6 +166,7 @@ def _inside(ranges: tuple[tuple[int, int], ...], section: IntArray) -> FloatArra
 def _chosen(series: Series, used: BoolArray, order: int | None, penalty: float) -> Trend:
     """Return the fit of the lowest order that one order more, each with its own parts, does not improve."""
     if order is not None:
+        order = min(order, max(len(np.unique(series.pileup[used])) - 2, 0))
         return _with_parts(Trend(series, used, order), MAX_PARTS, penalty)
     top = flat = Trend(series, used, 0)
     while top.improves and top.order < MAX_ORDER:  # without parts: high enough, for a part adds to it
@@ -183,7 +188,7 @@ def _chosen(series: Series, used: BoolArray, order: int | None, penalty: float) 
 def _with_parts(fit: Trend, most: int, penalty: float) -> Trend:
     """Return a fit of the same order with the parts, `most` of them, that improve it by more than the penalty
     for each end."""
-    while len(fit.ranges) < most and (part := _best_part(fit, penalty)):
+    while len(fit.ranges) < most and fit.dof > 2 and (part := _best_part(fit, penalty)):
         fit = fit.with_ranges(*fit.ranges, part)
     for part in fit.ranges:  # others may have been in its place
         without = fit.with_ranges(*(other for other in fit.ranges if other != part))

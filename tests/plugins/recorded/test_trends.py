@@ -171,3 +171,15 @@ def test_what_varies_more_than_by_its_events_has_wider_errors_and_few_alarms() -
         alarms += bool(len(trend.outliers) or trend.parts)
     assert abs(np.std(pulls) - 1) < 0.3
     assert alarms <= 8
+
+
+def test_few_sections_and_events_in_one_section_are_fitted() -> None:
+    one = np.where(np.arange(50) == 20, 900.0, 0.0)
+    trend = trend_of(Series(np.linspace(60, 30, 50), np.ones(50), one, 1.0, 1.0), ALPHA)
+    assert 20 in trend.outliers or any(part.start <= 20 < part.stop for part in trend.parts)
+    assert np.isfinite(trend.expected).all()
+    three = Series(np.array([60.0, 50.0, 40.0]), np.ones(3), np.array([5.0, 900.0, 7.0]), 1.0, 1.0)
+    for order in (None, 4):
+        trend = trend_of(three, ALPHA, order)
+        assert trend.dof >= 1
+        assert np.isfinite(trend.at(45.0)).all()
