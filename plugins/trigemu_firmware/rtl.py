@@ -20,7 +20,7 @@ from trigemu.base.arrays import IntArray
 from trigemu.base.errors import MissingExtraError, TrigemuError
 
 from .children import Limits
-from .circuit import Circuit
+from .circuit import Circuit, row
 from .tools import SYNTHESIS, find, run, scratch
 
 #: nextpnr from PyPI is WebAssembly, which reserves address space for gigabytes that it does not use.
@@ -45,13 +45,13 @@ def simulate(circuit: Circuit, words: IntArray) -> IntArray:
     verilator = find("verilator")
     find("g++")
     inputs = range(len(circuit.inputs))
-    slices = ", ".join(f"x{i}[{kind.width - 1}:0]" for i, kind in enumerate(circuit.inputs))
+    slices = row(f"x{i}[{kind.width - 1}:0]" for i, kind in enumerate(circuit.inputs))
     ports = ", ".join(f"input wire [63:0] x{i}" for i in inputs)
     kind = "$signed(word)" if circuit.output.signed else "word"
     bench = (
         f"module bench(input wire clk, {ports}, output wire signed [63:0] y);\n"
         f"    wire [{circuit.output.width - 1}:0] word;\n"
-        f"    {circuit.name} unit(.clk(clk), .x({{{', '.join(slices.split(', ')[::-1])}}}), .y(word));\n"
+        f"    {circuit.name} unit(.clk(clk), .x({slices}), .y(word));\n"
         f"    assign y = {kind};\nendmodule\n"
     )
     program = _PROGRAM % {

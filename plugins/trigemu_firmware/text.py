@@ -130,7 +130,7 @@ def estimate_json(estimate: Estimate, project: Project) -> str:
         "routed": {
             "device": f"{DEVICE}-{SPEED}{PACKAGE}",
             "mhz": estimate.routed_mhz,
-            "seeds": estimate.routes,
+            "seeds": [asdict(route) for route in estimate.routes],
         },
         "depth": estimate.depth,
         "precision": {key: str(getattr(types, key)) for key in ("input", "threshold", "score")},

@@ -59,7 +59,7 @@ def trees_circuit(
     if form is None:
         tables = sum(layer.bits for layer in logic) / _TABLES
         blocks = -(-(score.width << address) // _BLOCK_BITS) / _BLOCKS
-        form = "logic" if tables <= blocks else "memory"
+        form = "logic" if tables <= blocks or not clocks else "memory"
     data, memory = {}, ""
     if form == "logic":
         layers = [comparators, *logic]
@@ -112,10 +112,9 @@ def sums(fixed: FixedEnsemble) -> tuple[int, int]:
     """Return the lowest and the highest word that a sum of the base and leaves of any trees may reach."""
     starts = fixed.ensemble.starts[:-1]
     words = np.where(fixed.ensemble.feature < 0, fixed.values, 0)
-    low, high = (bound.reduceat(words, starts) for bound in (np.minimum, np.maximum))
-    return min(0, fixed.base) + int(np.minimum(low, 0).sum()), max(0, fixed.base) + int(
-        np.maximum(high, 0).sum()
-    )
+    low = np.minimum.reduceat(np.minimum(words, 0), starts).sum()
+    high = np.maximum.reduceat(np.maximum(words, 0), starts).sum()
+    return min(0, fixed.base) + int(low), max(0, fixed.base) + int(high)
 
 
 def _comparators(fixed: FixedEnsemble, cuts: Sequence[Sequence[int]]) -> Layer:
@@ -166,9 +165,8 @@ def _logic(fixed: FixedEnsemble, cuts: Sequence[Sequence[int]]) -> list[Layer]:
         # The largest height from which fewer layers of counters lead to two rows.
         target = max(goal for goal in _HEIGHTS if goal < height)
         wires, columns = _counted(columns, target)
-        layers.append(
-            Layer(f"rows{target}", f"Counters: at most {target} bits of each weight remain.", wires, 1)
-        )
+        comment = f"Counters: at most {target} bits of each weight remain."
+        layers.append(Layer(f"counters{len(layers) - 1}", comment, wires, 1))
     rows = [row(bits[0] if bits else "1'b0" for bits in columns)]
     if height == 2:
         rows.append(row(bits[1] if len(bits) > 1 else "1'b0" for bits in columns))

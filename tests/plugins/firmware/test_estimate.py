@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from firmware_toys import needs, toy, write_project
 from trigemu_firmware import estimate as estimating
 from trigemu_firmware.estimate import LEVEL_NS, VU9P, estimate
 from trigemu_firmware.rtl import Routed
-from trigemu_firmware.text import estimate_table
+from trigemu_firmware.text import estimate_json, estimate_table
 
 SMALL = toy("ap_fixed<7,5>", trees=3, depth=2, seed=2)
 CELLS = {"LUT6": 40, "FDRE": 11}
@@ -36,6 +37,10 @@ def test_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.resources.ff >= 11
     assert result.path_ns == result.resources.levels * LEVEL_NS
     assert len(begun) == 5
+    document = json.loads(estimate_json(result, project))
+    assert document["routed"]["mhz"] == 120.0
+    assert [route["mhz"] for route in document["routed"]["seeds"]] == [100.0, 150.0, 120.0]
+    assert (document["lut"], document["levels"]) == (result.resources.lut, result.resources.levels)
     page = estimate_table(result, project)
     text = " ".join(page.notes)
     for said in ("median 120.0 MHz (100.0 to 150.0), 16.7 ns for 2 clocks", "report_failfast", "of 2.0 ns"):
