@@ -1,12 +1,10 @@
-"""A trigger in logic in several widths of weights, activations, thresholds and leaves: unique share and size.
+"""Networks in integers, in several widths of weights and activations: their unique share and size in logic.
 
-    python benchmarks/logic.py networks 6:8 6:8 6:6 4:6    # WEIGHTS:ACTIVATIONS; a second 6:8: the next seed
-    python benchmarks/logic.py trees 8:12 12:16              # THRESHOLDS:LEAVES, of the trees of models/logic
-    python benchmarks/logic.py figure POINTS FIGURE.png      # from the lines that these print
+    python benchmarks/logic.py 6:8 6:8 6:6 4:6      # WEIGHTS:ACTIVATIONS; a second 6:8 has the next seed
 
 The configuration is that of models/logic. Networks and trees are trained on one half of the embedded sample
-(odd seeds: the training half), and judged on the other. Each point is a line of JSON. It needs yosys and
-takes minutes a point.
+(odd seeds: the training half), and judged on the other, with trees of 12 and 16 bits. Each point is a line of
+JSON. It needs yosys and takes minutes a point.
 """
 
 from __future__ import annotations
@@ -25,20 +23,18 @@ from trigemu_anomaly.models import load_trees, open_model
 from trigemu_anomaly.precision import PrecisionTable
 from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_decade.training import train as training
-from trigemu_decade.training.config import Config, ConfigTable, read_config, replica
+from trigemu_decade.training.config import Config, read_config, replica
 from trigemu_firmware.network import network_circuit
 from trigemu_firmware.rtl import mapped
-from trigemu_firmware.verilog_trees import trees_circuit
 
 from trigemu.api import say
 from trigemu.emulation.budgets import threshold_for
-from trigemu.results.figures import style
 from trigemu.samples import split
 from trigemu.samples.opening import open_catalogue
 
 MODELS = Path(__file__).parents[1] / "plugins" / "trigemu_decade" / "models" / "logic"
-#: Of the network and of the trees.
-CLOCKS = 12, 2
+#: Of the network.
+CLOCKS = 12
 GATHERED: list[Any] = []
 _gather = training.gather
 
@@ -81,55 +77,12 @@ def networks(points: list[str]) -> Iterator[dict[str, Any]]:
         trained = training.train(config, samples)
         assert trained.model
         rates = judged(config, trained.model, trained.quantile.content, types(12, 16))
-        used = mapped(network_circuit(read_integer_file(trained.model), "network", CLOCKS[0]))
+        used = mapped(network_circuit(read_integer_file(trained.model), "network", CLOCKS))
         of_point = {"weights": weights, "activations": activations, "seed": seed, **rates}
-        yield {**of_point, "clocks": CLOCKS[0], "lut": used.lut, "ff": used.ff, "levels": used.levels}
-
-
-def trees(points: list[str]) -> Iterator[dict[str, Any]]:
-    """Judge and map the trees of the model in the repository in other widths."""
-    config, samples = read_config(MODELS / "train.toml", quantise=True), open_catalogue(None)
-    training.scored(replace(config, table=few_epochs(config)), samples, lambda epochs: None, None)
-    model, quantile = ((MODELS / name).read_bytes() for name in ("autoencoder.json", "quantile.json"))
-    for point in points:
-        thresholds, leaves = map(int, point.split(":"))
-        precision = types(thresholds, leaves)
-        fixed = precision.of(load_trees(quantile, len(config.x), QUANTILE).ensemble)
-        used = mapped(trees_circuit(fixed, CLOCKS[1]))
-        rates = judged(config, model, quantile, precision)
-        of_point = {"thresholds": thresholds, "leaves": leaves, **rates, "clocks": CLOCKS[1]}
-        yield {**of_point, "lut": used.lut, "ff": used.ff, "levels": used.levels}
-
-
-def few_epochs(config: Config) -> ConfigTable:
-    """Return the table with one epoch, for a network that only reads the sample."""
-    assert config.table.autoencoder
-    learner = msgspec.structs.replace(config.table.autoencoder, epochs=1)
-    return msgspec.structs.replace(config.table, autoencoder=learner)
-
-
-def draw(points: list[dict[str, Any]], path: Path) -> None:
-    """Draw the unique share against the look-up tables."""
-    with style.figure(9, 5) as (figure, axes):
-        for kind, key, colour in (("network", "weights", 0), ("trees", "thresholds", 2)):
-            of_kind = [point for point in points if key in point]
-            luts, shares = ([point[name] for point in of_kind] for name in ("lut", "unique_share"))
-            axes.plot(luts, shares, "os"[colour // 2], color=style.COLOURS[colour], label=f"{kind}, in bits")
-            other = "activations" if kind == "network" else "leaves"
-            for point in of_kind:
-                place, text = (point["lut"], point["unique_share"]), f"{point[key]}:{point[other]}"
-                axes.annotate(text, place, (4, 4), textcoords="offset points", fontsize=10)
-        axes.set(xscale="log", xlabel="look-up tables of UltraScale+", ylabel="unique share")
-        axes.legend(loc="lower right")
-        style.save(figure, path)
+        yield {**of_point, "clocks": CLOCKS, "lut": used.lut, "ff": used.ff, "levels": used.levels}
 
 
 if __name__ == "__main__":
-    command, *words = sys.argv[1:]
     training.gather = _once  # type: ignore[assignment]
-    if command == "figure":
-        lines = Path(words[0]).read_text().splitlines()
-        draw([json.loads(line) for line in lines], Path(words[1]))
-    else:
-        for point in {"networks": networks, "trees": trees}[command](words):
-            say(json.dumps(point))
+    for point in networks(sys.argv[1:]):
+        say(json.dumps(point))
