@@ -162,8 +162,8 @@ class Scores:
         return column
 
     def job(self, menus: Sequence[Menu]) -> Job:
-        """Return the job of menus of triggers in the table: its plan has their models and training events,
-        and reads the columns of the table."""
+        """Return the job of some `menus` of triggers in the table: its plan has their models and training
+        events, and reads the columns of the table."""
         plan, stored = make_plan(menus), []
         for menu, what, sha256 in made_with(menus, plan):
             if sha256 not in self.made_with:
