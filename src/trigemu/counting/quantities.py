@@ -118,7 +118,8 @@ class Accepted:
         columns = [sparse.csc_array((len(either), 1))] * len(members)
         for trigger in np.flatnonzero(~members).tolist():
             loss = either - self.acceptance.either(members, without=trigger)
-            columns[trigger] = sparse.csc_array(np.where(np.abs(loss) > ROUNDING, loss, 0.0)[:, None])
+            loss[np.abs(loss) <= ROUNDING * either] = 0.0  # the same products in another order
+            columns[trigger] = sparse.csc_array(loss[:, None])
         return sparse.hstack(columns, "csr")
 
     @property

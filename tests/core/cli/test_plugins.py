@@ -164,7 +164,8 @@ def test_no_plugin_replaces_a_command(here: Path, trigemu: Run) -> None:
     for name in ("samples", "run"):
         status, text = trigemu(name, "--help")
         assert (status, "was loaded" in text) == (0, False)
-    result = [line.split()[0] for line in trigemu("--help")[1].splitlines() if line.strip()]
+    lines = (line.strip() for line in trigemu("--help")[1].splitlines())
+    result = [line.partition("  ")[0] for line in lines]
     assert [result.count(name) for name in names] == [1] * len(names)
 
 

@@ -239,7 +239,7 @@ def test_tables_of_events_and_scores_have_events_that_count(folder: Path, trigem
     scan = ("scan", "menu.toml", "--trigger", "J40", "--values", "40", "--samples", samples, "--json", "-")
     assert trigemu("scores", "menu.toml", "--samples", samples, "-o", "scores.parquet")[0] == 0
     direct, stored = (trigemu(*scan, *more) for more in ((), ("--scores", "scores.parquet")))
-    assert direct[0] == stored[0] == 0
+    assert direct[0] == stored[0] == 0, stored
     one, other = (_numbers(json.loads(text)["points"]) for _, text in (direct, stored))
     np.testing.assert_allclose(one, other, rtol=1e-9)
 
