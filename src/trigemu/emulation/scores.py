@@ -199,7 +199,9 @@ class Scores:
                 events = Events(sample.name, part["weight"], part["id"], part["parent"], {}, numbers)
                 sources.append(Memory(sample.name, events=events, shared=sample.has_parents))
             stored = replace(sample, sources=tuple(sources), hz_per_weight=1.0, weighted=True)
-            samples.append(replace(stored, per_interactions=(), weighting=None, counted=None))
+            samples.append(
+                replace(stored, per_interactions=(), weighting=None, weighting_needs=(), counted=None)
+            )
         return replace(catalogue, samples=tuple(samples), stratum_of=tuple(range(catalogue.strata)))
 
 
