@@ -42,8 +42,9 @@ class Scale(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     period: int = 0
 
 
-class Input(_Layer, frozen=True, tag="input"):
-    """The inputs of the network. scales: of each, if they are words of the hardware and the card has none."""
+class Input(_Layer, frozen=True, tag="input", omit_defaults=True):
+    """The inputs of the network. scales: of each, if they are words of the hardware and the card has none.
+    Files without them leave them out: their digests are known."""
 
     size: int
     scales: list[Scale] = []
