@@ -20,6 +20,7 @@ from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.sums import RateSums
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background
+from trigemu.emulation.event_table import RowTask
 from trigemu.emulation.loop import emulate
 from trigemu.emulation.plan import Plan
 from trigemu.emulation.scores import Columns, join_columns
@@ -300,7 +301,7 @@ def _scores(
 
 
 @dataclass(frozen=True)
-class _Score:
+class _Score(RowTask):
     """The task that returns the scores of a chunk with their sections."""
 
     bits: tuple[tuple[str, int], ...]  # Of the triggers, by name
@@ -313,6 +314,3 @@ class _Score:
             for name, bit in self.bits
         }
         return {" section": self.axis(plan, work)[core], " weight": events.weight[core], **scores}
-
-    def merge(self, parts: Sequence[Columns]) -> Columns:
-        return join_columns(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -80,15 +81,15 @@ def test_expected_variances_have_no_bias_at_few_events_where_observed_ones_have(
 
 @pytest.mark.parametrize("n", [60, pytest.param(400, marks=pytest.mark.slow)])
 def test_false_alarms_are_as_rare_as_stated(n: int) -> None:
-    """Nearly: of 1500 runs at 5 %, 7 % have a change, which has one end or two; at 1 %, 0.9 %."""
-    rng, alpha = np.random.default_rng(4), 0.05
-    for events in (0.3, 30.0, 3000.0):
+    """At 5 % nearly: of 1500 runs, 7 % have a change, which has one end or two; at 1 %, 0.9 %."""
+    rng = np.random.default_rng(4)
+    for alpha, events in product((0.05, 0.01), (0.3, 30.0, 3000.0)):
         found = [trend_of(series(rng, 80, events), alpha) for _ in range(n)]
         for departs in (
             np.mean([bool(t.parts) for t in found]),
             np.mean([len(t.outliers) > 0 for t in found]),
         ):
-            assert departs <= 1.4 * alpha + 3 * (alpha / n) ** 0.5
+            assert departs <= (1.4 if alpha > 0.01 else 1.0) * alpha + 3 * (alpha / n) ** 0.5
 
 
 @pytest.mark.parametrize(("start", "stop"), [(50, 100), (40, 60), (0, 30)])
