@@ -80,8 +80,7 @@ class Fill(Shown):
 
     _view: ClassVar[str] = "trigemu_live.fill_view:FillView"
 
-    menu: Menu  #: The menu with its budgets solved, in the column of prescales at the beginning
-    menus: tuple[Menu, ...]  #: The same in each column
+    menus: tuple[Menu, ...]  #: The menu with its budgets solved, in each column of prescales
     catalogue: Catalogue  #: The samples
     config: FillConfig  #: The fill
     filling: Filling  #: The filling scheme
@@ -99,6 +98,11 @@ class Fill(Shown):
     #: first level, the menu and the controlled triggers, in the first and the last step.
     errors: Mapping[str, FloatArray]
     models: Mapping[str, str]  #: The SHA-256 of each model file of the menu, by its path
+
+    @property
+    def menu(self) -> Menu:
+        """The menu with its budgets solved, in the column of prescales at the beginning."""
+        return self.menus[self.config.column_at(float(self.pileup[0])) or 0]
 
     @property
     def ways(self) -> Mapping[str, Sequence[FillTrace]]:
@@ -171,7 +175,6 @@ def through_fill(
     first_controlled = len(traces)
     traces += [model.run(CONTROL, seed) for seed in seeds if config.controls]
     return Fill(
-        menus[model.column],
         menus,
         samples,
         config,
