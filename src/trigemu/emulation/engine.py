@@ -10,8 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from queue import Empty, SimpleQueue
-from threading import Lock
+from threading import Lock, local
 from typing import Any, Generic, Protocol, TypeVar
 
 from trigemu.base.errors import TrigemuError, UnreadableError
@@ -37,7 +36,9 @@ _PAUSE_S = 1.0
 THREAD_EVENTS = 10_000
 #: The largest number of full chunks of a task if they are in the same basket, which is decoded once for them.
 _LONGEST = 16
-#: Tasks of a pass, about: each costs this process some milliseconds, and a file of a checkpoint.
+#: Tasks of a pass of small samples, about: several cores share them.
+_FEWEST_TASKS = 16
+#: Tasks of a pass, at most, about: each costs this process some milliseconds, and a file of a checkpoint.
 _MOST_TASKS = 8192
 R = TypeVar("R")
 #: A function of the number of events done since it was called last.
@@ -112,12 +113,12 @@ class Portion:
         return f"events of {first.file.path} to {last.file.path}"
 
 
-def _portions(chunks: Iterable[Chunk], events: int) -> Iterator[Portion]:
-    """Join small chunks, up to some number of events, and those of the same baskets."""
+def _portions(chunks: Iterable[Chunk], most: int, in_basket: int) -> Iterator[Portion]:
+    """Join small chunks, up to `most` events, and those in the same basket, up to `in_basket` events."""
     portion: list[Chunk] = []
     size = 0
     for chunk in chunks:
-        if portion and size + chunk.size > events * (_LONGEST if chunk.continues else 1):
+        if portion and size + chunk.size > (in_basket if chunk.continues else most):
             yield Portion(tuple(portion))
             portion, size = [], 0
         portion.append(chunk)
@@ -173,9 +174,11 @@ def over_samples(
     """Run a task over some samples of the catalogue, or over the first `most` events of each, in chunks."""
     engine = engine_of(executor)
     chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most)]
-    size = max(engine.chunk_events, sum(chunk.size for chunk in chunks) // _MOST_TASKS)
+    events = sum(chunk.size for chunk in chunks)
+    most = max(min(engine.chunk_events, events // _FEWEST_TASKS), events // _MOST_TASKS)
+    portions = [*_portions(chunks, most, _LONGEST * max(engine.chunk_events, most))]
     done = _Pass(job, task)
-    yield from map_chunks(done, [*_portions(chunks, size)], engine, progress)
+    yield from map_chunks(done, portions, engine, progress)
     if done.bad:
         raise BadFilesError(done.bad)
 
@@ -201,48 +204,46 @@ class _Pass(Work[Portion, R], Generic[R]):
         return fingerprint(digest_of_code(), triggers, plugins, models, needs, self._task)
 
     def __call__(self, portion: Portion) -> R:
-        return self._merged(portion, self._read(portion.chunks))
+        return self._merged(portion, lambda: self._job.plan)
 
     def each(self, portions: Sequence[Portion], threads: int) -> Iterator[R]:
-        """Yield results. After the first portion, which loads or compiles kernels, several threads work:
-        decompression and kernels release the GIL."""
+        """Yield results. Several threads work: decompression and kernels release the GIL. They begin to read
+        while this thread runs the first portion, which loads or compiles kernels."""
         chunks = sum(len(portion.chunks) for portion in portions)
         if threads == 1 or sum(portion.size for portion in portions) < THREAD_EVENTS * chunks:
             yield from map(self, portions)
             return
-        idle: SimpleQueue[_Pass[R]] = SimpleQueue()  # compiled triggers have scratch memory
-        idle.put(self)
+        of_thread = local()  # compiled triggers have scratch memory
         compiling = Lock()  # libraries of models redirect streams of the process while they load
 
-        def result(portion: Portion) -> R:
-            try:
-                work = idle.get_nowait()
-            except Empty:
-                with compiling:
-                    work = _Pass(replace(self._job, plan=make_plan(self._job.menus)), self._task)
-            try:
-                return work(portion)
-            finally:
-                idle.put(work)
+        def plan() -> Plan:
+            with compiling:
+                if not hasattr(of_thread, "plan"):
+                    of_thread.plan = make_plan(self._job.menus)
+            found: Plan = of_thread.plan
+            return found
 
-        first, coming = portions[0], iter(portions[1:])
-        yield self(first)
+        coming = iter(portions[1:])
         with ThreadPoolExecutor(threads) as pool:
-            results = deque(pool.submit(result, portion) for portion in islice(coming, 2 * threads))
             try:
+                with compiling:
+                    some = islice(coming, 2 * threads)
+                    results = deque(pool.submit(self._merged, portion, plan) for portion in some)
+                    done = self(portions[0])
+                yield done
                 while results:
                     done = results.popleft().result()
                     if following := next(coming, None):
-                        results.append(pool.submit(result, following))
+                        results.append(pool.submit(self._merged, following, plan))
                     yield done
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _merged(self, portion: Portion, read: Iterable[Events]) -> R:
+    def _merged(self, portion: Portion, plan: Callable[[], Plan]) -> R:
         parts: list[R] = []
         try:
-            for events in read:
-                parts.append(self._task(self._job.plan, portion.chunks[len(parts)], events))
+            for events in self._read(portion.chunks):
+                parts.append(self._task(plan(), portion.chunks[len(parts)], events))
         except Exception as error:
             vars(error)["failed"] = Portion(portion.chunks[len(parts) :][:1])
             raise
