@@ -106,6 +106,9 @@ def available(folders: Iterable[Path]) -> dict[str, list[FoundPlugin]]:
 def installed() -> list[FoundPlugin]:
     """Return the plugins of installed packages, those that come with trigemu first."""
     plugins = []
+    # `point.dist.name` would parse the metadata of the distribution for each point.
+    trigemu = importlib.metadata.distributions(name="trigemu")
+    own = {(point.name, point.value) for distribution in trigemu for point in distribution.entry_points}
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
         module = point.value.partition(":")[0]
         try:
@@ -113,8 +116,7 @@ def installed() -> list[FoundPlugin]:
         except Exception:  # a package that cannot be imported must not hide the others
             continue
         if spec and spec.origin:
-            is_own = point.dist is not None and point.dist.name == "trigemu"
-            imported = module if is_own else f"{MODULE}{point.name}"
+            imported = module if (point.name, point.value) in own else f"{MODULE}{point.name}"
             plugins.append(FoundPlugin(point.name, Path(spec.origin).resolve(), imported))
     return sorted(plugins, key=lambda plugin: not plugin.comes_with_trigemu)
 
