@@ -7,7 +7,8 @@ with their Poisson noise, moves it by
 
     Δθ = θ' · (P (e − e_before) + I e),        e = log(counted / expected),
 
-with θ' the change of the threshold that lowers its rate by a factor of e, at the beginning.
+with θ' the change of the threshold that lowers its rate by a factor of e, at the beginning. The threshold of
+a trigger stays where a column switches it off.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ TURNS = 20
 #: A controller needs this many accepts in each step; with fewer, its logarithm is biased. The generator of
 #: Poisson numbers takes means up to the second one.
 FEWEST, MOST = 1.0, 1e18
-FIXED, COLUMNS, CONTROL = "fixed", "columns", "control"
+FIXED, COLUMNS, CONTROL, BOTH = "fixed", "columns", "control", "both"
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ class Fill(Shown):
     targets: tuple[float, ...]
     target_hz: float  #: The target of the menu in Hz, recorded
     signals: tuple[str, ...]  #: The signals
-    traces: tuple[FillTrace, ...]  #: Fixed thresholds, columns if there are any, and control with each seed
+    #: Fixed thresholds; columns, if there are any; control with each seed; and control in columns.
+    traces: tuple[FillTrace, ...]
     #: float64[2 + k, 2] by way (the first seed), the statistical errors in Hz of the recorded rates of the
     #: first level, the menu and the controlled triggers, in the first and the last step.
     errors: Mapping[str, FloatArray]
@@ -172,8 +174,9 @@ def through_fill(
     model = Model(menus, config, filling, rules, factors, background, signals, fitted)
     traces = [model.run(FIXED, 0)]
     traces += [model.run(COLUMNS, 0)] if config.columns else []
-    first_controlled = len(traces)
     traces += [model.run(CONTROL, seed) for seed in seeds if config.controls]
+    traces += [model.run(BOTH, seed) for seed in seeds if config.controls and config.columns]
+    first_of_way = {trace.name: trace for trace in reversed(traces)}
     return Fill(
         menus,
         samples,
@@ -187,7 +190,7 @@ def through_fill(
         model.target_hz,
         tuple(config.fill.signals),
         tuple(traces),
-        {trace.name: model.errors(trace) for trace in traces[: first_controlled + 1]},
+        {way: model.errors(trace) for way, trace in first_of_way.items()},
         {path: sha256 for models in plan.models for path, sha256 in models.items()},
     )
 
@@ -344,7 +347,9 @@ class Model:
                     f"{np.e:.2f}, so that it cannot be moved: too many events share a score",
                 )
             self._scales[k] = (tighter - looser) / np.log(high / low)
-            self._loosest[k] = min(self._loosest_for(step, k, hz * LOOSEST) for step in (first, lowest))
+            # In a column with a larger prescale the same rate needs a looser threshold.
+            most = hz * LOOSEST * max(self._chance[self.column, k] / c for c in self._chance[:, k] if c)
+            self._loosest[k] = min(self._loosest_for(step, k, most) for step in (first, lowest))
         if controls:
             self._background = self._background.above(self._loosest)
             self._signals = [signal.above(self._loosest) for signal in self._signals]
@@ -406,7 +411,9 @@ class Model:
                 accepted = signal.rates(factors[step], thresholds, chance, column)[1]
                 efficiencies.append(live * (accepted / float((signal.total @ factors[step]).sum())))
             steps.append((first, menu, live, own * live, thresholds.copy(), efficiencies, column))
-            for k, control in enumerate(self._config.controls if name == CONTROL else ()):
+            for k, control in enumerate(self._config.controls if name in (CONTROL, BOTH) else ()):
+                if not chance[k]:  # it is off in this column
+                    continue
                 rate = menu * live if control.of == "menu" else float(own[k] * live)
                 counted = rng.poisson(rate * self._exposure[k])
                 error = float(np.log(max(counted, 0.5) / (self.targets[k] * self._exposure[k])))
@@ -427,4 +434,5 @@ class Model:
         return np.array(errors).T
 
     def _column(self, name: str, step: int) -> int:
-        return (self._config.column_at(float(self._pileup[step])) or 0) if name == COLUMNS else self.column
+        changes = name in (COLUMNS, BOTH)
+        return (self._config.column_at(float(self._pileup[step])) or 0) if changes else self.column

@@ -16,13 +16,13 @@ from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View, name
 from trigemu.samples.normalisation import CM2_PER_PB
 
-from .fill import CONTROL, Fill, FillTrace
+from .fill import BOTH, CONTROL, Fill, FillTrace
 from .view import document_of_inputs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_WAY = Column("way", "key", "thresholds", "fixed, columns (of prescales), or control.")
+_WAY = Column("way", "key", "thresholds", "fixed, columns (of prescales), control, or both.")
 _RATES = (
     _WAY,
     Column(
@@ -266,20 +266,26 @@ def _notes(result: Fill) -> Iterator[str]:
 
 def _troubles(result: Fill) -> Iterator[str]:
     """Yield which controllers do not hold their rate, and what would help."""
-    fill, traces = result.config.fill, result.ways.get(CONTROL, ())
-    for k, control in enumerate(result.config.controls):
-        rates = [trace.recorded if control.of == "menu" else trace.rates[k] for trace in traces]
-        with np.errstate(divide="ignore", invalid="ignore"):  # a rate of 0
-            distance = np.log(np.array(rates) / result.targets[k])
-            lag, spread = 100 * float(np.expm1(distance.mean())), 100 * float(distance.std())
-        counted = result.targets[k] * min(control.seconds, fill.step_seconds) / control.prescale
-        whose = f"Warning: the controller of {control.trigger}"
-        if abs(lag) > 100 * fill.tolerance:
-            where = f"{abs(lag):.3g} % {'above' if lag > 0 else 'below'} its target in the mean"
-            yield f"{whose} does not follow: the rate is {where}; try a larger integral, or shorter steps."
-        elif spread > 100 * fill.tolerance:
-            yield (
-                f"{whose} does not hold its rate, which fluctuates by {spread:.3g} %; it sees {counted:.3g} "
-                f"accepts in a step, ± {100 / counted**0.5:.3g} %: give it more seconds, a smaller prescale, "
-                f"or smaller gains."
-            )
+    for way in (CONTROL, BOTH):
+        where = " in columns" if way == BOTH else ""
+        for k, control in enumerate(result.config.controls if way in result.ways else ()):
+            yield from _trouble(result, result.ways[way], k, f"the controller of {control.trigger}{where}")
+
+
+def _trouble(result: Fill, traces: Sequence[FillTrace], k: int, controller: str) -> Iterator[str]:
+    tolerance, control = 100 * result.config.fill.tolerance, result.config.controls[k]
+    rates = [trace.recorded if control.of == "menu" else trace.rates[k] for trace in traces]
+    on = np.array(rates) > 0  # it may be off in a column
+    distance = np.log(np.array(rates)[on] / result.targets[k]) if on.any() else np.full(1, -np.inf)
+    lag, spread = 100 * float(np.expm1(distance.mean())), 100 * float(distance.std()) if on.any() else 0.0
+    counted = result.targets[k] * min(control.seconds, result.config.fill.step_seconds) / control.prescale
+    if abs(lag) > tolerance:
+        where = f"{abs(lag):.3g} % {'above' if lag > 0 else 'below'} its target in the mean"
+        advice = "try a larger integral, or shorter steps"
+        yield f"Warning: {controller} does not follow: the rate is {where}; {advice}."
+    elif spread > tolerance:
+        yield (
+            f"Warning: {controller} does not hold its rate, which fluctuates by {spread:.3g} %; it sees "
+            f"{counted:.3g} accepts in a step, ± {100 / counted**0.5:.3g} %: give it more seconds, a smaller "
+            f"prescale, or smaller gains."
+        )

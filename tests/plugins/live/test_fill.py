@@ -164,7 +164,7 @@ def test_columns_of_prescales(tmp_path: Path) -> None:
     rate = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1e3\nprescales = [5, 2]\n'
     read, config, samples = setting(tmp_path, COLUMNS + rate, FILL + CONTROL + IN_COLUMNS)
     fill = through_fill(read, config, samples)
-    fixed, columns, _ = fill.traces
+    fixed, columns, *_ = fill.traces
     assert columns.name == "columns"
     above = fill.pileup > 3.0
     assert (fixed.before[above] == columns.before[above]).all()
@@ -189,6 +189,35 @@ def test_control_holds_the_rate(tmp_path: Path) -> None:
         assert fill.on_target(trace.rates[0], fill.targets[0]) > 0.9
         assert trace.thresholds[0][-1] < trace.thresholds[0][0]
     assert len({tuple(trace.rates[0]) for trace in controlled}) == 4
+
+
+def test_control_in_columns(tmp_path: Path) -> None:
+    """Until the column changes, it is control. Then a tighter threshold of M makes up for a smaller prescale,
+    and rates are those of the column with this threshold; N is off, and its threshold stays."""
+    fill = FILL.replace("600", "60") + CONTROL + CONTROL_N + IN_COLUMNS
+    read, config, samples = setting(tmp_path, COLUMNS, fill)
+    result = through_fill(read, config, samples, seeds=[2])
+    control, both = result.traces[2:]
+    assert (control.name, both.name) == ("control", "both")
+    above = result.pileup > 3.0
+    assert (control.thresholds[:, above] == both.thresholds[:, above]).all()
+    assert (control.before[above] == both.before[above]).all()
+    (m, n), last = both.thresholds, int(above.sum())
+    assert (both.columns[above] == 1).all()
+    assert (both.columns[~above] == 0).all()
+    assert (n[last:] == n[last]).all()
+    assert (both.rates[1][last:] == 0.0).all()
+    assert both.rates[0][last] > 1.5 * result.targets[0]
+    assert result.on_target(both.rates[0][last + 20 :], result.targets[0]) > 0.9
+    assert m[-1] > control.thresholds[0][-1]
+    (tmp_path / "last.toml").write_text(COLUMNS.replace("above = 20.0", f"above = {float(m[-1])!r}"))
+    at_last = at_pileup(samples, float(result.pileup[-1]))
+    rates = column_rates(tmp_path / "last.toml", ["loose"], at_last)["loose"]
+    assert both.before[-1] == pytest.approx(rates.rate.hz, rel=5e-3)
+    assert both.rates[0][-1] == pytest.approx(rates["M"].total.hz, rel=5e-3)
+    text = " ".join(str(result).split())
+    assert "both" in text
+    assert "Warning" not in text, text
 
 
 def test_control_of_the_menu(tmp_path: Path) -> None:
