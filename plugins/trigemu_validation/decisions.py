@@ -70,10 +70,10 @@ def compiled_of(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]
     return context.needs, compiled
 
 
-def scalars_of(catalogue: Catalogue, *needs: set[Need]) -> tuple[str, ...]:
-    """Return the needed columns that have one number for each event, in all samples."""
-    names = {column for columns in needs for collection, column in columns if not collection}
-    return tuple(sorted(names.intersection(*(sample.schema.scalars for sample in catalogue.samples))))
+def words_of(catalogue: Catalogue, *needs: set[Need]) -> tuple[Need, ...]:
+    """Return the needed columns without numbers of objects that are no column of the samples."""
+    scalars = frozenset.intersection(*(sample.schema.scalars for sample in catalogue.samples))
+    return tuple(sorted(need for need in set().union(*needs) if need[0] or need[1] in scalars))
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def check_decisions(
     before = {(range_.sample, range_.source): range_.before for range_ in ranges}
     bits = () if inject else bits_in(sample.stored for sample in catalogue.samples)
     bits = bits if {*bits} & {*map(stored_name, checked)} else ()
-    columns = scalars_of(catalogue, *(needs for needs, _ in reads))
+    columns = words_of(catalogue, *(needs for needs, _ in reads))
     task = Count(part, tuple(checked), flipped, at_ends, before, bits, columns)
     job = Job((part,), plan, catalogue)
     tally = task.merge([*over_samples(catalogue.samples, job, task, executor, progress)])
@@ -218,7 +218,7 @@ def _results(
     missing: dict[int, str] = {}
     if not len(task.flipped):  # decisions that are flipped would hide what the samples lack
         other = renumbered(names, task.bits, tally.equal, tally.accepted, tally.events - not_compared)
-        columns = [scalars_of(catalogue, needs) for needs, _ in reads]
+        columns = [words_of(catalogue, needs) for needs, _ in reads]
         filled = dict(zip(task.columns, tally.filled.tolist(), strict=True))
         missing = lacking(tally.only_emulated, tally.only_stored, tally.accepted, columns, filled, other)
     for n, trigger in enumerate(task.triggers):

@@ -82,8 +82,8 @@ def lacking(
     only_emulated: IntArray,
     only_stored: IntArray,
     accepted: IntArray,
-    words: Sequence[Iterable[str]],
-    filled: Mapping[str, bool],
+    words: Sequence[Iterable[Need]],
+    filled: Mapping[Need, bool],
     elsewhere: Collection[int],
 ) -> dict[int, str]:
     """Return why differing triggers cannot be compared: their bits, or a word they read, are never set."""
@@ -91,7 +91,8 @@ def lacking(
     for trigger in np.flatnonzero((accepted == 0) & (only_stored > 0)).tolist():
         if word := next((word for word in words[trigger] if not filled[word]), None):
             reasons[trigger] = (
-                f"its {word} is 0 in every event, but its stored decision is not: the samples seem to lack it"
+                f"its {'.'.join(filter(None, word))} is 0 in every event, but its stored decision is not: "
+                f"the samples seem to lack it"
             )
     never_set = (only_emulated == accepted) & (accepted > 0) & (only_stored == 0)
     empty = [trigger for trigger in np.flatnonzero(never_set).tolist() if trigger not in elsewhere]
@@ -219,7 +220,7 @@ class Count:
     left_out: IntArray
     before: Mapping[tuple[int, int], int]
     bits: tuple[str, ...]
-    columns: tuple[str, ...]
+    columns: tuple[Need, ...]
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Tally:
         raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
@@ -231,7 +232,10 @@ class Count:
         left_out[self._within(self.left_out, chunk)] = True
         bits = np.array([read[name] for name in self.bits], np.bool_).reshape(-1, len(stored)).T
         equal = equal_columns(emulated, bits, left_out)
-        filled = [bool(events.scalars[name][events.core].any()) for name in self.columns]
+        words = [
+            (events.collections[of].columns if of else events.scalars).get(name, True)
+            for of, name in self.columns
+        ]
         stored[left_out] = emulated[left_out]
         rows, columns = self._within(self.flipped, chunk)
         before = emulated[rows, columns] != stored[rows, columns]
@@ -247,7 +251,7 @@ class Count:
             (differ & stored).sum(axis=0),
             (emulated & ~left_out).sum(axis=0),
             equal,
-            np.array(filled, np.bool_),
+            np.array([np.any(values) for values in words], np.bool_),
             np.array(first, np.int64).reshape(-1, 5),
             int((differ[rows, columns] != before).sum()),
             len(stored),

@@ -274,6 +274,25 @@ def test_a_vector_without_showers(
     assert (status, "2 agree" in text) == (0 if reason else 1, True)
 
 
+@pytest.mark.parametrize("index", [0, 40])
+def test_a_vector_without_the_index_of_muons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command, index: int
+) -> None:
+    """It is 0 in all muons; or another muon has one, and the algorithm is wrong."""
+    monkeypatch.chdir(tmp_path)
+    xml = write_menu(tmp_path, {"L1_Index": "MU0[MU-INDEX_NEG]", "L1_Mu": "MU0"})
+    (tmp_path / "menu.toml").write_text(import_cms_l1(xml).toml)
+    lines = [
+        vector_line(0, muons=[muon(9)], algorithms=0b11),
+        vector_line(1, muons=[muon(9, index=index)], algorithms=0b10),
+    ]
+    (tmp_path / "vector.txt").write_text("\n".join(lines))
+    status, text = trigemu("check", "menu.toml", "vector.txt")
+    message = "Skipped: L1_Index: its muon.index is 0 in every event, but its stored decision is not"
+    assert (message in " ".join(text.split())) == (index == 0)
+    assert status == (0 if index == 0 else 1), text
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

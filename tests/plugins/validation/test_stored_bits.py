@@ -124,7 +124,8 @@ def test_a_file_without_any_decision_is_not_excused() -> None:
     [(0, 4, False, True), (0, 4, True, False), (0, 0, False, False), (1, 4, False, False)],
 )
 def test_a_word_that_is_never_set(accepted: int, stored: int, filled: bool, lacking_: bool) -> None:
-    reasons = lacks([accepted], [stored], [0], words=[("shower_0",)], filled={"shower_0": filled})
+    word = ("muon", "index")
+    reasons = lacks([accepted], [stored], [0], words=[(word,)], filled={word: filled})
     assert (0 in reasons) == lacking_
     if lacking_:
-        assert reasons[0].startswith("its shower_0 is 0 in every event, but its stored decision is not")
+        assert reasons[0].startswith("its muon.index is 0 in every event, but its stored decision is not")
