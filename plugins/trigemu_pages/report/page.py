@@ -22,10 +22,11 @@ from trigemu.base.errors import printable
 from trigemu.base.files import write_text
 from trigemu.results.documents import in_csv
 from trigemu.results.figures import style
-from trigemu.results.html import table_css, table_html
 from trigemu.results.notes import points
 from trigemu.results.section import Contents, Numbers, Picture, Section
 from trigemu.results.table import Column, Table
+
+from ..html import table_css, table_html
 
 #: Libraries that numbers or figures depend on.
 LIBRARIES = (

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trigemu import __version__
+from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import bounded_stem
-from trigemu.results.documents import Histograms, left_out
-from trigemu.results.exports import Band, Described, as_set, correction
+from trigemu.results.documents import left_out
 from trigemu.results.notes import points
-from trigemu.results.numbers import count, with_unit
+from trigemu.results.numbers import count
 from trigemu.results.rates import working_point
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import Figures, View, name
-from trigemu.studies.efficiency import Efficiencies, Turnon, ratios_to
-from trigemu.studies.intervals import Curve, Profile
+from trigemu.studies.efficiency import Efficiencies, Turnon
+from trigemu.studies.intervals import Curve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,13 +98,8 @@ def printed_rows(curve: Curve) -> Iterator[dict[str, Any]]:
         yield texts
 
 
-def _histograms(profile: Profile, curves: dict[str, Curve]) -> Histograms:
-    """Return efficiencies; their variances are the squares of half their intervals."""
-    values = {key: (curve.value, ((curve.high - curve.low) / 2) ** 2) for key, curve in curves.items()}
-    return Histograms(with_unit(profile.name, profile.unit), np.array(profile.edges), values)
-
-
-def _band(curve: Curve) -> Band:
+def band(curve: Curve) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the values of a curve, and the lower and upper ends of their intervals."""
     return curve.value, curve.low, curve.high
 
 
@@ -129,15 +124,8 @@ class CurveView(View[Curve]):
     def figures(self, result: Curve) -> Figures:
         from trigemu.results.figures.curves import draw_efficiency
 
-        profile, curves = result.profile, {result.name: _band(result)}
+        profile, curves = result.profile, {result.name: band(result)}
         yield draw_efficiency(profile.name, profile.unit, np.array(profile.edges), curves, {})
-
-    def histograms(self, result: Curve, **options: bool) -> Histograms:
-        return _histograms(result.profile, {"": result})
-
-    def correction(self, result: Curve, **options: Any) -> Any:
-        about = Described(result.name, f"The efficiency of {result.name}.", result.profile)
-        return correction(about, _band(result), options["flow"])
 
 
 class TurnonView(View[Turnon]):
@@ -166,26 +154,6 @@ class TurnonView(View[Turnon]):
 
     def figures(self, result: Turnon) -> Figures:
         yield figure_of(result)
-
-    def histograms(self, result: Turnon, **options: bool) -> Histograms:
-        return _histograms(result.profile, {curve.name: curve for curve in result.curves})
-
-    def correction(self, result: Turnon, **options: Any) -> Any:
-        profile = result.profile
-        condition = [] if result.category == "all" else [result.category]
-        key = ", ".join([profile.observable, *condition, *([result.sample] if result.sample else [])])
-        what = f"{count(result.selected, 'event')} in {result.name}"
-        if (over := options["over"]) is None:
-            curves = {(c.menu, c.trigger): _band(c) for c in result.curves}
-            about = Described(key, f"Efficiencies of {what}.", profile)
-        else:
-            reference = result[over]
-            ratios = ratios_to(result, reference)
-            curves = {(c.menu, c.trigger): (ratio.value, ratio.low, ratio.high) for c, ratio in ratios}
-            meaning = f"The efficiency over that of {reference.name}; up and down are bounds of its error."
-            key = f"{key} / {reference.name}"
-            about = Described(key, f"Ratios of {what}.", profile, "scale factor", meaning)
-        return correction(about, curves, options["flow"])
 
 
 def table_of(turnons: Sequence[Turnon]) -> Table:
@@ -247,7 +215,7 @@ def figure_of(turnon: Turnon) -> Figure:
     from trigemu.results.figures.style import shown
 
     labels = shown(c.name for c in turnon.curves)
-    curves = {labels[c.name]: _band(c) for c in turnon.curves}
+    curves = {labels[c.name]: band(c) for c in turnon.curves}
     gains = {
         labels[c.name]: (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
         for c in turnon.curves
@@ -302,21 +270,9 @@ class EfficienciesView(View[Efficiencies]):
             if turnon.events.any():
                 yield figure_of(turnon)
 
-    def hepdata(self, result: Efficiencies) -> list[Any]:
-        """The tables of each turn-on, which are numbered."""
-        tables = []
-        for number, turnon in enumerate(result.turnons, 1):
-            for table in TurnonView().hepdata(turnon):
-                table.name = table.name.replace("Turnon", f"Turnon {number}")
-                tables.append(table)
-        return tables
 
-    def correction(self, result: Efficiencies, **options: Any) -> Any:
-        corrections = (TurnonView().correction(turnon, **options) for turnon in result.turnons)
-        return as_set(f"{_events(result)}.", corrections)
-
-
-def _events(result: Efficiencies) -> str:
+def events_of(result: Efficiencies) -> str:
+    """Return the samples, and which of their events are measured."""
     required = f" with {result.require}" if result.require else ""
     return f"Events of {' + '.join(result.samples)}{required}"
 
@@ -334,7 +290,7 @@ def _by_category(turnons: Sequence[Turnon]) -> Iterator[Table]:
 
 
 def _notes(result: Efficiencies, with_bins: bool) -> Iterator[str]:
-    yield f"{_events(result)}; intervals at 68 %."
+    yield f"{events_of(result)}; intervals at 68 %."
     if has_gains(result.turnons[0]):
         yield f"Gain: efficiency less that of {result.menus[0].name}, on the same events."
     if any(curve.overall.gain_threshold_error > 0 for t in result.turnons for curve in t.curves):
