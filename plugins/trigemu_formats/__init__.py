@@ -1,7 +1,8 @@
-"""Formats of sample files other than NanoAOD: PHYSLITE, orbit NanoAOD, Delphes, Parquet and HDF5.
+"""Formats of sample files other than NanoAOD (PHYSLITE, orbit NanoAOD, Delphes, Parquet and HDF5), and the
+command that lists samples and the columns of files.
 
 in: files of events
-out: samples
+out: samples, lists of them
 """
 
 from trigemu.base.plugins import Plugin
@@ -14,4 +15,5 @@ PLUGIN = Plugin(
         "challenge": ".challenge:Challenge",
         "orbit": ".orbit:Orbits",
     },
+    commands={"samples": ".samples_command:samples"},
 )

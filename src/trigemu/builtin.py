@@ -24,9 +24,6 @@ PLUGIN = Plugin(
         "calibrate": "trigemu.cli.calibrate:calibrate",
         "events": "trigemu.cli.events:events",
         "scores": "trigemu.cli.scores:scores",
-        "samples": "trigemu.cli.samples:samples",
-        "check-menu": "trigemu.cli.menus:check_menu",
-        "schema": "trigemu.cli.menus:schema",
         "import": "trigemu.cli.commands:import_",
     },
 )
