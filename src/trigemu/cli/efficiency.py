@@ -9,7 +9,7 @@ import click
 
 from trigemu.cli import options
 from trigemu.cli.session import Session, session
-from trigemu.results.efficiency import write_figures
+from trigemu.results.efficiency import pictures_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
@@ -44,7 +44,6 @@ def efficiency(
     require: str | None,
     triggers: tuple[str, ...],
     session: Session,
-    figures: Path | None,
 ) -> None:
     """Measure efficiencies of MENUs on signal samples; gains are over the first menu."""
     requested = (
@@ -68,7 +67,7 @@ def efficiency(
         return [*(good.sample(name) for name in requested.samples), *background]
 
     result = session.run(read, requested.measure, read_samples)
-    session.present(result, lines=write_figures(result, figures) if figures else ())
+    session.present(result, pictures=pictures_of(result))
 
 
 def _from_file(file: Path, observables: tuple[str, ...], categories: tuple[str, ...]) -> ProfileSet:

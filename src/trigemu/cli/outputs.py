@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def present_result(
     csv_file: Path | None = None,
     further: Iterable[Page | str] = (),
     lines: Iterable[object] = (),
-    page: Page | None = None,
+    view: Any = None,
 ) -> None:
     """Write the documents of a result; then print it, as `present` does.
 
@@ -63,12 +63,12 @@ def present_result(
         The pages to print below.
     lines : iterable of object
         Lines that are printed last.
-    page : Page, optional
-        What is printed of the result; by default the page of its view.
+    view : View, optional
+        What shows the result; by default its own view.
     """
-    view = view_of(result)
+    view = view or view_of(result)
     documents = [(json_file, lambda: view.json(result)), (csv_file, lambda: view.csv(result))]
-    present([page or view.page(result), *further], documents, lines)
+    present([view.page(result), *further], documents, lines)
 
 
 def present(
@@ -114,15 +114,6 @@ def overlaps(rates: Mapping[str, MenuRates], which: str | None) -> Iterator[Page
         if name:
             yield name
         yield overlap_page(menu_rates, which == "all")
-
-
-def drawn(variants: Sequence[MenuRates], folder: Path | None) -> list[Path]:
-    """Draw the rates of menus into a folder, if one is given; return the files."""
-    if folder is None:
-        return []
-    from trigemu.results.figures.rates import write_figures
-
-    return write_figures(variants, folder)
 
 
 def check_inputs(outputs: Iterable[Path | None], menus: Iterable[Menu], catalogue: Catalogue) -> None:

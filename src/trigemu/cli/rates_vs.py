@@ -7,10 +7,9 @@ from pathlib import Path
 import click
 
 from trigemu.base.errors import TrigemuError
-from trigemu.base.shown import view_of
 from trigemu.cli import options
 from trigemu.cli.session import Session, session
-from trigemu.results.bins import figure_of
+from trigemu.results.bins import BinnedRatesView
 from trigemu.studies.bins import binned_rates
 from trigemu.studies.efficiency_profiles import parse_bins
 
@@ -24,9 +23,7 @@ from trigemu.studies.efficiency_profiles import parse_bins
 @options.json_file
 @options.csv_file
 @options.figure
-def rates_vs(
-    observable: str, menu: Path, bins: str, triggers: tuple[str, ...], session: Session, figure: Path | None
-) -> None:
+def rates_vs(observable: str, menu: Path, bins: str, triggers: tuple[str, ...], session: Session) -> None:
     """Print the rates of a MENU in bins of an OBSERVABLE, such as n_interaction or jet[0].pt."""
     edges = parse_bins(bins)
     (read,) = session.menus(menu)
@@ -36,9 +33,4 @@ def rates_vs(
     result = session.run(
         [read], lambda menus, good, **how: binned_rates(menus[0], observable, edges, good, **how)
     )
-    if figure:
-        from trigemu.results.figures.style import save
-
-        names = triggers or tuple(trigger.name for trigger in result.whole.triggers)
-        save(figure_of(result, names), figure)
-    session.present(result, page=view_of(result).page(result, triggers))
+    session.present(result, view=BinnedRatesView(triggers))

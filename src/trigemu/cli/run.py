@@ -8,10 +8,11 @@ from pathlib import Path
 import click
 
 from trigemu.cli import options
-from trigemu.cli.outputs import drawn, overlaps
+from trigemu.cli.outputs import overlaps
 from trigemu.cli.session import Session, session
 from trigemu.menus.menu import Menu
 from trigemu.rates.menu_rates import emulation_of, rates_of, rates_of_columns
+from trigemu.results.rates import pictures_of
 
 
 @click.command()
@@ -21,17 +22,16 @@ from trigemu.rates.menu_rates import emulation_of, rates_of, rates_of_columns
 @options.figures
 @options.json_file
 @options.csv_file
-def run(menu: Path, session: Session, overlap: str | None, figures: Path | None) -> None:
+def run(menu: Path, session: Session, overlap: str | None) -> None:
     """Run a MENU over samples and print each trigger's rates."""
     menus = session.columns(menu)
     if not menus[0].columns.chosen:
         result = session.run(menus, lambda menus, good, **how: rates_of(emulation_of(menus, good, **how)))
-        pages = overlaps({"": result}, overlap)
-        session.present(result, *pages, lines=drawn([result], figures))
+        session.present(result, *overlaps({"": result}, overlap), pictures=pictures_of([result]))
         return
     columns = session.run(menus, rates_of_columns, lambda good: good.background * passes(menus))
     pages = overlaps({f"Column {name}": rates for name, rates in columns.items()}, overlap)
-    session.present(columns, *pages, lines=drawn([*columns.values()], figures))
+    session.present(columns, *pages, pictures=pictures_of([*columns.values()]))
 
 
 def passes(menus: Sequence[Menu]) -> int:

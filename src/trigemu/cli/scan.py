@@ -9,14 +9,12 @@ import click
 
 from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
-from trigemu.cli.outputs import present
 from trigemu.cli.session import Session, session
 from trigemu.emulation.table_files import read_scores
 from trigemu.menus.menu import Menu
-from trigemu.results.documents import in_json
-from trigemu.results.scan import ScanView, figure_of
+from trigemu.results.scan import ScanView
 from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.scan import Scan, Steps, budget_brackets, parse_values, scan as scan_menu, steps_of
+from trigemu.studies.scan import Scan, Steps, parse_values, scan as scan_menu, steps_of
 
 
 @click.command()
@@ -51,7 +49,6 @@ def scan(
     budgets: tuple[float, ...],
     session: Session,
     scores: Path | None,
-    figure: Path | None,
 ) -> None:
     """Scan the rates of a MENU over a threshold, a leg or a window of one trigger, or the plane of two."""
     requested = _steps(triggers, vary, values)
@@ -64,18 +61,7 @@ def scan(
         return scan_menu(menus[0], steps, read_scores(scores, menus, good) if scores else good, **how)
 
     result = session.run([read], scanned, lambda good: () if scores else good.background * passes)
-    view, brackets = ScanView(), [entry for budget in budgets for entry in budget_brackets(result, budget)]
-    if figure:
-        from trigemu.results.figures.style import save
-
-        save(figure_of(result, budgets), figure)
-    present(
-        [view.page(result, brackets)],
-        [
-            (session.json_file, lambda: in_json(view.document(result, brackets))),
-            (session.csv_file, lambda: view.csv(result)),
-        ],
-    )
+    session.present(result, view=ScanView(budgets))
 
 
 def _steps(triggers: tuple[str, ...], vary: tuple[str, ...], values: tuple[str, ...]) -> list[Steps]:

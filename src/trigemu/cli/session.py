@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,7 +18,7 @@ from trigemu.base.files import check_outputs
 from trigemu.base.mapping import Engine
 from trigemu.base.plugin_search import search_path
 from trigemu.base.processes import cores, own_pool
-from trigemu.base.shown import Shown
+from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
@@ -29,9 +29,13 @@ from trigemu.menus.menu import Menu, named_apart
 from trigemu.menus.prescales import ALL_COLUMNS
 from trigemu.menus.read import read_menu
 from trigemu.results.table import Page
+from trigemu.results.view import View
 from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.samples.opening import open_catalogue
 from trigemu.samples.sample import Sample
+
+if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
+    from trigemu.results.section import Picture
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -161,6 +165,8 @@ class Session(Processing):
     point: WorkingPoint
     json_file: Path | None = None
     csv_file: Path | None = None
+    figure: Path | None = None
+    figures: Path | None = None  # A folder
     files: tuple[Path, ...] = ()  # All files that the command writes
 
     def menus(self, *files: Path) -> list[Menu]:
@@ -209,10 +215,25 @@ class Session(Processing):
                 return without_bad_files(samples, at_point)
 
     def present(
-        self, result: Shown, *further: Page | str, page: Page | None = None, lines: Iterable[object] = ()
+        self,
+        result: Shown,
+        *further: Page | str,
+        view: View[Any] | None = None,
+        pictures: Iterable[Picture] = (),
+        lines: Iterable[object] = (),
     ) -> None:
-        """Write the documents of a result and print it, as `present_result` does."""
-        present_result(result, self.json_file, self.csv_file, further, lines, page)
+        """Draw a result and its pictures, write its documents, and print it, as a view or its own shows it;
+        below it further pages, and lines with the files."""
+        view, files = view or view_of(result), [*lines]
+        if self.figure:
+            from trigemu.results.figures.style import save
+
+            save(next(view.figures(result)), self.figure)
+        if self.figures:
+            from trigemu.results.figures.rates import write_pictures
+
+            files += write_pictures(pictures, self.figures)
+        present_result(result, self.json_file, self.csv_file, further, files, view)
 
 
 #: Names of options of commands: files that are written, and files that are read.

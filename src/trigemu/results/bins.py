@@ -4,8 +4,9 @@ show."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,6 @@ from trigemu.results.rates import MenuRatesView
 from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.bins import Bin, BinnedRates, Spectrum
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 _RESCALED = "The rate if all crossings were like those in the bin."
 #: The rates of the menu, or of a trigger, in a bin.
@@ -43,19 +40,22 @@ COLUMNS = (
 )
 
 
+@dataclass(frozen=True)
 class BinnedRatesView(View[BinnedRates]):
+    triggers: tuple[str, ...] = ()  #: The triggers that are printed and drawn, with the menu; by default all
+
     def line(self, result: BinnedRates) -> str:
         menu, observable = name(result.whole.menu.name), name(result.observable)
         return f"of {menu} in {count(len(result.bins), 'bin')} of {observable}"
 
-    def page(self, result: BinnedRates, triggers: Sequence[str] = ()) -> Page:
-        """A line per bin, for the menu and some `triggers`, or all."""
+    def page(self, result: BinnedRates) -> Page:
+        """A line per bin."""
         # In a bin, a rate is no budget.
         below = [*texts(note for note in notes(result.whole) if note.about != "budget")]
         below.append("Rescaled to all crossings: the rate if all crossings were like those in the bin.")
         if result.outside.events:
             below.append(f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins.")
-        return Page([_printed(result, triggers)], below)
+        return Page([_printed(result, self.triggers)], below)
 
     def table(self, result: BinnedRates) -> Table:
         """The rates of the menu and of each trigger in each bin that has crossings."""
@@ -79,7 +79,16 @@ class BinnedRatesView(View[BinnedRates]):
         } | shared
 
     def figures(self, result: BinnedRates) -> Figures:
-        yield figure_of(result, [trigger.name for trigger in result.whole.triggers])
+        """Rates rescaled to all crossings."""
+        from trigemu.results.figures.curves import draw_scan
+
+        (label, edges), every = axis_of(result), curves_of(result)
+        menu, *triggers = every
+        curves = {}
+        for key in (menu, *(self.triggers or triggers)):
+            rates = [(pair[1].hz, pair[1].error_hz) if pair else (np.nan, np.nan) for pair in every[key]]
+            curves[key] = np.array(rates).T
+        yield draw_scan(label, edges, curves, what="rate rescaled to all crossings [Hz]")
 
 
 #: A rate in a bin, and that rescaled to all crossings.
@@ -144,19 +153,6 @@ def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
             bin_text = f"{part.low:g} to {part.high:g}"
             table.add("" if number else label, bin_text, share, total, rescaled, pair and total, style=style)
     return table
-
-
-def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Figure:
-    """Draw the rates, rescaled to all crossings, of the menu and of some `triggers` in each bin."""
-    from trigemu.results.figures.curves import draw_scan
-
-    label, edges = axis_of(result)
-    every = curves_of(result)
-    curves = {}
-    for key in (next(iter(every)), *triggers):
-        rates = [(pair[1].hz, pair[1].error_hz) if pair else (np.nan, np.nan) for pair in every[key]]
-        curves[key] = tuple(np.array(rates).T)
-    return draw_scan(label, edges, curves, what="rate rescaled to all crossings [Hz]")
 
 
 class SpectrumView(View[Spectrum]):

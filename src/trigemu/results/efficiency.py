@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,8 @@ from trigemu.studies.intervals import Curve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from trigemu.results.section import Picture
 
 #: The edges of a bin, in files.
 EDGES = (
@@ -306,21 +307,17 @@ def _notes(result: Efficiencies, with_bins: bool) -> Iterator[str]:
     yield from (f"Warning: {warning}." for warning in result.warnings)
 
 
-def write_figures(result: Efficiencies, folder: Path) -> list[Path]:
-    """Write a turn-on of each observable in each category as PNG into a folder; with several menus, the gains
-    over the first are drawn below it. Return the files."""
-    from trigemu.results.figures.style import save
+def pictures_of(result: Efficiencies) -> Iterator[Picture]:
+    """Draw a turn-on of each observable in each category; with several menus, the gains over the first below
+    it."""
+    from trigemu.results.section import Picture
 
-    files: list[Path] = []
     taken: set[str] = set()
     for turnon in result.turnons:
-        if not turnon.events.any():
-            continue
-        stem = re.sub(r"[^\w.+-]+", "_", f"{turnon.profile.name}_{turnon.full_name}").strip("_.")
-        stem = bounded_stem(stem)
-        while stem.casefold() in taken:
-            stem += "_"
-        taken.add(stem.casefold())
-        files.append(folder / f"{stem}.png")
-        save(figure_of(turnon), files[-1])
-    return files
+        if turnon.events.any():
+            stem = re.sub(r"[^\w.+-]+", "_", f"{turnon.profile.name}_{turnon.full_name}").strip("_.")
+            stem = bounded_stem(stem)
+            while stem.casefold() in taken:
+                stem += "_"
+            taken.add(stem.casefold())
+            yield Picture(stem, "", figure_of(turnon), {})

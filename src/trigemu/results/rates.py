@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trigemu import __version__
 from trigemu.base.shown import view_of
@@ -27,6 +27,9 @@ from trigemu.results.table import Column, Page, RowStyle, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
+
+if TYPE_CHECKING:
+    from trigemu.results.section import Picture
 
 _FOUND = "Its uncertainty if it was found from a rate budget; else null."
 _THRESHOLD = "The threshold; null where there is none, or the trigger is a group."
@@ -210,6 +213,13 @@ class MenuRatesView(View[MenuRates]):
         from trigemu.results.figures.rates import of_triggers  # which loads Matplotlib
 
         yield of_triggers([result]).figure
+
+
+def pictures_of(variants: Sequence[MenuRates]) -> Iterator[Picture]:
+    """Draw the rates of groups, if there are any, and of triggers, of several menus."""
+    from trigemu.results.figures.rates import of_groups, of_triggers
+
+    yield from filter(None, (of_groups(variants), of_triggers(variants)))
 
 
 def _numbers(rate: Rate) -> dict[str, Any]:
