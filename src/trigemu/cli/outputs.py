@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -117,22 +118,14 @@ def overlaps(rates: Mapping[str, MenuRates], which: str | None) -> Iterator[Page
 
 
 def check_inputs(outputs: Iterable[Path | None], menus: Iterable[Menu], catalogue: Catalogue) -> None:
-    """Check that no output would replace an input file of menus or samples.
-
-    Input files include cards, models, plugins and event files.
-    """
+    """Check that no output would replace a file of menus or samples, or a card, a model, a plugin."""
     existing = [output for output in outputs if output and is_file(output)]
-    if existing:  # a file that does not exist is no input
-        check_outputs(existing, _inputs(menus, catalogue))
-
-
-def _inputs(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[Path | str]:
-    yield catalogue.path
-    for sample in catalogue.samples:
-        yield from (source.path for source in sample.sources)
+    if not existing:  # a file that does not exist is no input
+        return
+    inputs: list[Any] = [catalogue.path]
+    inputs += [source.path for sample in catalogue.samples for source in sample.sources]
     for menu in menus:
-        yield menu.path
-        yield from (plugin.file for plugin in menu.plugins)
         enabled = tuple(replace(trigger, enabled=True) for trigger in menu.triggers)
-        for models in make_plan([replace(menu, triggers=enabled)]).models:
-            yield from models
+        models = make_plan([replace(menu, triggers=enabled)]).models
+        inputs += [menu.path, *(plugin.file for plugin in menu.plugins), *chain(*models)]
+    check_outputs(existing, inputs)

@@ -43,16 +43,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 LOCAL, DASK = "local", "dask"
 
 
-class _EngineName(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions
-    """`local`, `dask`, or `dask:` with an address or a file."""
-
-    name = "engine"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        kind, colon, where = str(value).partition(":")
-        if value == LOCAL or (kind == DASK and bool(colon) == bool(where)):
-            return str(value)
-        self.fail(f"{value!r}: expected local, dask, dask:tcp://HOST:PORT or dask:FILE", param, ctx)
+def _engine(context: click.Context, option: click.Parameter, value: str) -> str:
+    kind, colon, where = value.partition(":")
+    if value == LOCAL or (kind == DASK and bool(colon) == bool(where)):
+        return value
+    raise click.BadParameter(f"{value!r}: expected local, dask, dask:tcp://HOST:PORT or dask:FILE")
 
 
 @dataclass(frozen=True)
@@ -104,7 +99,8 @@ _OPTIONS = (
     options.tree,
     click.option(
         "--engine",
-        type=_EngineName(),
+        metavar="ENGINE",
+        callback=_engine,
         default=LOCAL,
         show_default=True,
         help="Engine: this machine (local), or dask: processes on this machine (dask), or a cluster "

@@ -190,24 +190,22 @@ def has_gains(turnon: Turnon) -> bool:
 def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
     """Return the efficiencies in a category as a whole, and in the bins of its observable."""
     table = _printed_table(turnon.name, turnon.profile.name if with_bins else "", turnon)
-    for lines in _lines(turnon):
-        is_whole = lines[0]["bin"] == "all"
-        for row in lines if with_bins or is_whole else ():
+    for row, is_whole in _lines(turnon, "all"):
+        if with_bins or is_whole:
             table.add_record(row, "summary" if is_whole else "plain")
     return table
 
 
-def _lines(turnon: Turnon) -> Iterator[list[dict[str, Any]]]:
-    """Yield the lines of each bin, then those of the whole category: one of each curve, of which the first
+def _lines(turnon: Turnon, whole: str | None) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield the lines of each bin, then those of the `whole` category: one of each curve, of which the first
     has the bin and its events."""
     events = (*turnon.events.tolist(), turnon.selected)
     for number, *rows in zip(events, *map(printed_rows, turnon.curves), strict=True):
-        place = {"bin": rows[0]["bin"], "events": number}
-        lines = [
-            row | {"menu": curve.menu, "trigger": curve.trigger, "bin": ""}
-            for row, curve in zip(rows, turnon.curves, strict=True)
-        ]
-        yield [lines[0] | place, *lines[1:]]
+        is_whole = rows[0]["bin"] == "all"
+        place = {"bin": whole if is_whole else rows[0]["bin"], "events": number}
+        for row, curve in zip(rows, turnon.curves, strict=True):
+            yield row | {"menu": curve.menu, "trigger": curve.trigger, "bin": ""} | place, is_whole
+            place = {}
 
 
 def figure_of(turnon: Turnon) -> Figure:
@@ -282,11 +280,10 @@ def _by_category(turnons: Sequence[Turnon]) -> Iterator[Table]:
     """Yield a table for each category, with the samples that were measured apart."""
     for category in dict.fromkeys(turnon.name for turnon in turnons):
         table = _printed_table(category, "sample", turnons[0])
-        for turnon in turnons:
-            if turnon.name == category:
-                *_, (first, *others) = _lines(turnon)
-                for row in (first | {"bin": turnon.sample}, *others):
-                    table.add_record(row)
+        of_category = (turnon for turnon in turnons if turnon.name == category)
+        for row, is_whole in (line for turnon in of_category for line in _lines(turnon, turnon.sample)):
+            if is_whole:
+                table.add_record(row)
         yield table
 
 

@@ -107,18 +107,6 @@ def numbers_of(trigger: TriggerRates) -> dict[str, Any]:
     return record(columns(trigger.level is not None), row(trigger))
 
 
-def _lines(result: MenuRates) -> dict[tuple[str, RowStyle], dict[str, Any]]:
-    """Return the values of triggers, of groups, and of levels or the menu, by what they are printed as."""
-    wholes = [(f"level {level.name}", level.name, level.rate) for level in result.levels]
-    wholes = wholes or [(f"menu {result.menu.name}", "", result.rate)]
-    lines: dict[tuple[str, RowStyle], dict[str, Any]] = {(t.name, "plain"): row(t) for t in result.triggers}
-    lines |= {(f"group {g.name}", "group"): row(g) | {"group": None} for g in result.groups}
-    return lines | {
-        (label, "summary"): {"level": level or None, "total": rate, "events": rate}
-        for label, level, rate in wholes
-    }
-
-
 class TriggerRatesView(View[TriggerRates]):
     def line(self, result: TriggerRates) -> str:
         total, unique = format_rate(result.total), format_rate(result.unique)
@@ -277,13 +265,18 @@ def _level_table(result: MenuRates, level: str | None) -> Table:
     """Return the triggers, groups and rate of a level, or of a menu without levels."""
     key, *others = columns(bool(level))
     table = Table([key.headed(f"{level} trigger") if level else key, *others])
-    before: RowStyle = "plain"
-    for (label, style), values in _lines(result).items():
-        if values["level"] == level:
-            if style != before:
-                table.add_gap()
-            before = style
-            table.add_record(values | {"name": label}, style)
+    rates = {part.name: part.rate for part in result.levels}
+    rate, label = (rates[level], f"level {level}") if level else (result.rate, f"menu {result.menu.name}")
+    for part in result.triggers:
+        if part.level == level:
+            table.add_record(row(part))
+    groups = [group for group in result.groups if group.level == level]
+    if groups:
+        table.add_gap()
+    for group in groups:
+        table.add_record(row(group) | {"name": f"group {group.name}", "group": None}, "group")
+    table.add_gap()
+    table.add_record({"name": label, "total": rate, "events": rate}, "summary")
     return table
 
 
