@@ -23,7 +23,7 @@ from trigemu.results.numbers import (
     prescale_text,
     with_error,
 )
-from trigemu.results.table import Column, Page, RowStyle, Table, stacked
+from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
@@ -179,7 +179,10 @@ class MenuRatesView(View[MenuRates]):
             ]
         if menu.left_out:
             of_menu["left_out"] = [asdict(trigger) for trigger in menu.left_out]
-        samples = catalogue.background
+        samples, half = catalogue.background, None
+        if used := result.half:
+            scales = {s.name: used.scales[s.number] for s in samples}
+            half = {"name": HALF_NAMES[used.number], "scales": scales, "triggers": list(used.triggers)}
         return {
             "menu": of_menu,
             "triggers": [*map(numbers_of, result.triggers)],
@@ -191,21 +194,21 @@ class MenuRatesView(View[MenuRates]):
             },
             "samples": [{"name": s.name, "events": s.events, "rate_hz": s.rate_hz} for s in samples],
             "left_out": left_out(catalogue),
-            "half": _half(result),
+            "half": half,
             "warnings": list(result.warnings),
             "engines": dict(result.engines),
             "provenance": provenance(menu, catalogue, result.models),
         } | ({"tables": [view_of(table).document(table) for table in result.tables]} if result.tables else {})
 
     def figures(self, result: MenuRates) -> Figures:
-        from trigemu.results.figures.rates import of_triggers  # which loads Matplotlib
+        from trigemu.results.figures.rates import of_triggers
 
         yield of_triggers([result]).figure
 
 
 def pictures_of(variants: Sequence[MenuRates]) -> Iterator[Picture]:
     """Draw the rates of groups, if there are any, and of triggers, of several menus."""
-    from trigemu.results.figures.rates import of_groups, of_triggers
+    from trigemu.results.figures.rates import of_groups, of_triggers  # which load Matplotlib
 
     yield from filter(None, (of_groups(variants), of_triggers(variants)))
 
@@ -213,13 +216,6 @@ def pictures_of(variants: Sequence[MenuRates]) -> Iterator[Picture]:
 def _numbers(rate: Rate) -> dict[str, Any]:
     numbers = {"rate_hz": rate.hz, "rate_error_hz": rate.error_hz, "events": rate.events}
     return numbers | {"effective_events": rate.effective_events, "unseen": list(rate.unseen)}
-
-
-def _half(result: MenuRates) -> dict[str, Any] | None:
-    if result.half is None:
-        return None
-    scales = {s.name: result.half.scales[s.number] for s in result.catalogue.background}
-    return {"name": HALF_NAMES[result.half.number], "scales": scales, "triggers": list(result.half.triggers)}
 
 
 def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
@@ -302,30 +298,32 @@ class ColumnRatesView(View[ColumnRates]):
         places = {column: f"total {column}" for column in result}  # a column may be called "name"
         cells = (Column(place, "number", column, text=_prescaled) for column, place in places.items())
         table = Table((COLUMNS[0], *cells))
-
-        def add(label: str, values: Iterable[Any], style: RowStyle = "plain") -> None:
-            table.add_record({"name": label, **dict(zip(places.values(), values, strict=True))}, style)
-
-        def add_all(prefix: str, kind: str, names: Iterable[str], style: RowStyle = "plain") -> None:
-            each = [{part.name: part for part in getattr(rates, kind)} for rates in result.values()]
-            for key in names:
-                parts = [parts.get(key) for parts in each]
-                add(prefix + key, [(part.total, part.prescale) if part else "off" for part in parts], style)
-
         points = [working_point(rates.menu, rates.catalogue) for rates in result.values()]
         for part, heading in (("pileup", "µ"), ("luminosity_cm2s", "cm⁻² s⁻¹")):
             if len({point[part] for point in points}) > 1:
-                add(heading, [f"{point[part] or 0:.3g}" for point in points])
+                table.add(heading, *(f"{point[part] or 0:.3g}" for point in points))
         if table.rows:
             table.add_gap()
-        on = {trigger.name for rates in result.values() for trigger in rates.triggers}
-        add_all("", "triggers", [t.name for t in menu.triggers if t.prescales or t.name in on])
-        groups = dict.fromkeys(group.name for rates in result.values() for group in rates.groups)
-        add_all("group ", "groups", groups, "group")
+
+        def add_all(prefix: str, names: Iterable[str], of: Sequence[dict[str, TriggerRates]]) -> None:
+            for key in names:
+                parts = [of_column.get(key) for of_column in of]
+                totals = [(part.total, part.prescale) if part else "off" for part in parts]
+                table.add(f"{prefix}{key}", *totals, style="group" if prefix else "plain")
+
+        triggers, groups = (
+            [{part.name: part for part in getattr(rates, kind)} for rates in result.values()]
+            for kind in ("triggers", "groups")
+        )
+        on = {name for of_column in triggers for name in of_column}
+        add_all("", [t.name for t in menu.triggers if t.prescales or t.name in on], triggers)
+        add_all("group ", dict.fromkeys(name for of_column in groups for name in of_column), groups)
         table.add_gap()
         for number, level in enumerate(menu.levels):
-            add(f"level {level}", [(r.levels[number].rate, None) for r in result.values()], "summary")
-        add(f"menu {menu.name}", [(rates.rate, None) for rates in result.values()], "summary")
+            of_level = [(rates.levels[number].rate, None) for rates in result.values()]
+            table.add(f"level {level}", *of_level, style="summary")
+        of_menu = [(rates.rate, None) for rates in result.values()]
+        table.add(f"menu {menu.name}", *of_menu, style="summary")
         listed = {c: [n for n in notes(rates) if n.about not in _OTHER] for c, rates in result.items()}
         prescaled = any(t.prescale != 1 for rates in result.values() for t in rates.triggers)
         explained = ["/2: accepted with a prescale of 2."] if prescaled else []

@@ -1,0 +1,157 @@
+"""`trigemu calibrate`, `scores` and `events`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trigemu import __version__
+from trigemu.base.errors import TrigemuError
+from trigemu.cli import options
+from trigemu.cli.console import console, say
+from trigemu.cli.session import Session, session
+from trigemu.emulation.budgets import solve_budgets, ties
+from trigemu.emulation.event_table import EventTable, event_table, passes
+from trigemu.emulation.score_table import passes_to_score, score_table
+from trigemu.emulation.scores import Scores
+from trigemu.emulation.table_files import check_event_file, read_scores, write_events, write_scores
+from trigemu.menus.menu import Menu
+from trigemu.menus.warnings import unit_of_threshold
+from trigemu.menus.write import write_calibrated
+from trigemu.results.notes import points, solutions, texts
+from trigemu.results.numbers import count
+from trigemu.results.table import Column, Page, Table
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.sample import Sample
+from trigemu.triggers.base import ScoreKind
+
+
+@click.command()
+@options.menu
+@session
+@options.scores_file
+@options.output("The new menu (TOML).")
+def calibrate(menu: Path, session: Session, scores: Path | None, output: Path) -> None:
+    """Write MENU with thresholds in place of rate budgets."""
+    (read,) = session.menus(menu)
+    if not read.budgeted:
+        raise TrigemuError(
+            f"{menu}: no enabled trigger has a budget: set unique_rate_hz or total_rate_hz in place of above"
+        )
+
+    def solved_on(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[Menu, Catalogue]:
+        samples = read_scores(scores, menus, good) if scores else good
+        (solved,) = solve_budgets(menus, samples, **how)
+        return solved, good
+
+    solved, catalogue = session.run([read], solved_on, lambda good: () if scores else good.background)
+    write_calibrated(solved, output, catalogue.table.name)
+    for line in (*texts(solutions(solved)), *(f"Warning: {tie}." for tie in ties(solved))):
+        console().print(line)
+    for line in points([solved], catalogue):
+        say(line)
+    say(output)
+
+
+_COLUMNS = (
+    Column("trigger", "key", "trigger"),
+    Column("low", "number", "from"),
+    Column("threshold", "number", "as written"),
+    Column("high", "number", "to"),
+    Column("unit", "label", "unit"),
+)
+
+
+@click.command()
+@options.menus
+@options.output("The file (Parquet).")
+@options.vary
+@options.signals
+@session
+def scores(
+    menus: tuple[Path, ...],
+    output: Path,
+    vary: dict[str, tuple[float, float]],
+    signals: tuple[str, ...],
+    session: Session,
+) -> None:
+    """Write the scores of the events that MENUs may accept, for rates at any thresholds.
+
+    The file has the events that a trigger accepts at its loosest threshold: sample, id, parent, half, weight
+    (Hz), each score (score_NAME) and each decision without a score (fired_NAME). With it, scan, calibrate,
+    explore and optimise read no events of the background (--scores).
+    """
+    if output.suffix != ".parquet":
+        raise TrigemuError(f"{output} should end in .parquet")
+    read = session.menus(*menus)
+
+    def written(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[Scores, int]:
+        collected = score_table(menus, good, vary=vary, signals=signals, **how)
+        return collected, write_scores(output, collected, __version__)
+
+    def read_samples(good: Catalogue) -> list[Sample]:
+        of_signals = [good.sample(name) for name in signals]
+        return [*good.background * passes_to_score(read, vary), *of_signals]
+
+    result, events = session.run(read, written, read_samples)
+    for menu in result.menus:
+        for line in texts(solutions(menu)):
+            console().print(line)
+    console().print(Page([_thresholds(result)]))
+    scored = sum(column.above is not None for column in result.columns)
+    say(f"{output}: {events} events, {count(scored, 'score')}")
+    for line in points(result.menus, result.catalogue):
+        say(line)
+
+
+def _thresholds(scores: Scores) -> Table:
+    """Return the loosest, the present and the tightest threshold of each trigger that has one."""
+    table = Table(_COLUMNS)
+    for menu in scores.menus:
+        for trigger in menu.enabled:
+            kind = trigger.description
+            if isinstance(kind, ScoreKind):
+                low, high = scores.threshold_ranges[trigger.name]
+                table.add(trigger.name, low, kind.threshold, high, unit_of_threshold(menu, trigger))
+    return table
+
+
+#: Largest number of samples in the message of the command.
+FEW = 3
+
+
+@click.command()
+@options.menu
+@options.output("The file: .parquet or .root.")
+@click.option("--fired", help="Only events that pass this expression: triggers joined by and, or, not.")
+@click.option(
+    "--sample", "names", multiple=True, help="Events of this sample; repeatable. [default: the background]"
+)
+@session
+def events(menu: Path, output: Path, fired: str | None, names: tuple[str, ...], session: Session) -> None:
+    """Write the events that pass a MENU: decisions, scores, and the probabilities that triggers accept them.
+
+    The columns are sample, id, parent, half, weight (Hz) and acceptance (of the menu); for each trigger its
+    decision before prescales (fired_NAME), its score if it has one (score_NAME), and the probability that it
+    accepts the event (acceptance_NAME). The sum of weight times acceptance_NAME is its total rate.
+    """
+    check_event_file(output)
+    (read,) = session.menus(menu)
+
+    def written(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[EventTable, int]:
+        table = event_table(menus[0], good, samples=names, fired=fired, **how)
+        return table, write_events(output, table, __version__, how["progress"])
+
+    def read_events(good: Catalogue) -> list[Sample]:
+        samples = [good.sample(name) for name in names] or good.background
+        return [*good.background * passes(read, good), *samples]
+
+    table, number = session.run([read], written, read_events)
+    condition = f" that pass {table.fired.text}" if table.fired else ""
+    named = ", ".join(sample.name for sample in table.samples)
+    from_ = named if len(table.samples) <= FEW else f"{len(table.samples)} samples"
+    say(f"{output}: {number} events of {from_}{condition}, {len(table.columns)} columns")
+    for line in points([table.menu], table.catalogue):
+        say(line)
