@@ -1,8 +1,8 @@
-"""Formats of sample files other than NanoAOD (PHYSLITE, orbit NanoAOD, Delphes, Parquet and HDF5), and the
-command that lists samples and the columns of files.
+"""Files of events: formats other than NanoAOD (PHYSLITE, orbit NanoAOD, Delphes, Parquet and HDF5), lists of
+what they contain, and tables of the events that a menu may accept.
 
 in: files of events
-out: samples, lists of them
+out: samples, lists and tables of events
 """
 
 from trigemu.base.plugins import Plugin
@@ -15,5 +15,9 @@ PLUGIN = Plugin(
         "challenge": ".challenge:Challenge",
         "orbit": ".orbit:Orbits",
     },
-    commands={"samples": ".samples_command:samples"},
+    commands={
+        "samples": ".samples_command:samples",
+        "scores": ".tables_command:scores",
+        "events": ".tables_command:events",
+    },
 )

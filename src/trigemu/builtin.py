@@ -21,9 +21,7 @@ PLUGIN = Plugin(
         "scan": "trigemu.cli.studies:scan",
         "rates-vs": "trigemu.cli.studies:rates_vs",
         "efficiency": "trigemu.cli.studies:efficiency",
-        "calibrate": "trigemu.cli.tables:calibrate",
-        "events": "trigemu.cli.tables:events",
-        "scores": "trigemu.cli.tables:scores",
+        "calibrate": "trigemu.cli.rates:calibrate",
         "import": "trigemu.cli.commands:import_",
     },
 )

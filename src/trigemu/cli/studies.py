@@ -142,18 +142,14 @@ def efficiency(
     session: Session,
 ) -> None:
     """Measure efficiencies of MENUs on signal samples; gains are over the first menu."""
-    requested = (
-        _from_file(profile, observables, categories)
-        if profile
-        else _from_options(observables, bins, categories)
-    )
-    requested = replace(
-        requested,
-        menus=menus or requested.menus,
-        samples=samples or requested.samples,
-        require=requested.require if require is None else require,
-        triggers=triggers or requested.triggers,
-    )
+    given = {"menus": menus, "samples": samples, "triggers": triggers, "require": require}
+    if not profile:
+        requested = _described(observables, bins, categories, **given)
+    elif observables or categories:
+        raise click.UsageError("a --profile defines its own observables and categories")
+    else:
+        chosen = {key: value for key, value in given.items() if value not in ((), None)}
+        requested = replace(read_profiles(profile), **chosen)  # type: ignore[arg-type]
     if not (requested.menus and requested.samples and requested.observables):
         raise click.UsageError("expected at least a MENU, --sample, --observable and --bins, or a --profile")
     read = session.menus(*requested.menus)
@@ -166,14 +162,8 @@ def efficiency(
     session.present(result, pictures=pictures_of(result))
 
 
-def _from_file(file: Path, observables: tuple[str, ...], categories: tuple[str, ...]) -> ProfileSet:
-    if observables or categories:
-        raise click.UsageError("a --profile defines its own observables and categories")
-    return read_profiles(file)
-
-
-def _from_options(
-    observables: tuple[str, ...], bins: tuple[str, ...], categories: tuple[str, ...]
+def _described(
+    observables: tuple[str, ...], bins: tuple[str, ...], categories: tuple[str, ...], **given: Any
 ) -> ProfileSet:
     """Return the profile set that the options describe."""
     if len(bins) not in (1, len(observables)):
@@ -184,14 +174,11 @@ def _from_options(
     pairs = zip(observables, each, strict=True)
     return ProfileSet(
         name="",
-        menus=(),
-        samples=(),
-        require=None,
-        triggers=(),
         scope=None,
         observables=tuple(Observable(expression=text, bins=edges) for text, edges in pairs),
         categories=tuple(Category(condition=text) for text in categories),
         references=(),
         path=Path(),
         sha256="",
+        **given,
     )

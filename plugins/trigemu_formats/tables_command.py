@@ -1,4 +1,4 @@
-"""`trigemu calibrate`, `scores` and `events`"""
+"""`trigemu scores` and `trigemu events`: tables of events as files"""
 
 from __future__ import annotations
 
@@ -12,48 +12,18 @@ from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.session import Session, session
-from trigemu.emulation.budgets import solve_budgets, ties
 from trigemu.emulation.event_table import EventTable, event_table, passes
 from trigemu.emulation.score_table import passes_to_score, score_table
 from trigemu.emulation.scores import Scores
-from trigemu.emulation.table_files import check_event_file, read_scores, write_events, write_scores
+from trigemu.emulation.table_files import check_event_file, write_events, write_scores
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
-from trigemu.menus.write import write_calibrated
 from trigemu.results.notes import points, solutions, texts
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import ScoreKind
-
-
-@click.command()
-@options.menu
-@session
-@options.scores_file
-@options.output("The new menu (TOML).")
-def calibrate(menu: Path, session: Session, scores: Path | None, output: Path) -> None:
-    """Write MENU with thresholds in place of rate budgets."""
-    (read,) = session.menus(menu)
-    if not read.budgeted:
-        raise TrigemuError(
-            f"{menu}: no enabled trigger has a budget: set unique_rate_hz or total_rate_hz in place of above"
-        )
-
-    def solved_on(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[Menu, Catalogue]:
-        samples = read_scores(scores, menus, good) if scores else good
-        (solved,) = solve_budgets(menus, samples, **how)
-        return solved, good
-
-    solved, catalogue = session.run([read], solved_on, lambda good: () if scores else good.background)
-    write_calibrated(solved, output, catalogue.table.name)
-    for line in (*texts(solutions(solved)), *(f"Warning: {tie}." for tie in ties(solved))):
-        console().print(line)
-    for line in points([solved], catalogue):
-        say(line)
-    say(output)
-
 
 _COLUMNS = (
     Column("trigger", "key", "trigger"),
