@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -61,3 +62,11 @@ def pytest_configure(config: pytest.Config) -> None:
             subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
         made.parent.mkdir(parents=True, exist_ok=True)
         made.touch()
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Class → a result of it."""
+    from result_toys import results_in  # which loads numba, after the choice of its folder
+
+    return results_in(tmp_path_factory.mktemp("views"))

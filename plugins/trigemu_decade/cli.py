@@ -211,7 +211,6 @@ def check_(
     menu: Path,
     session: Session,
     trigger: str | None,
-    figures: Path | None,
     folder: Path | None,
     profile: Path | None,
 ) -> None:
@@ -241,12 +240,12 @@ def check_(
             lambda samples: (),  # shows no progress
         )
         documents = [(session.json_file, lambda: in_json(checked.as_dict()))]
-        files = checked.draw(figures)
+        files = checked.draw(session.figures)
         present([checked.summary(), checked.each()], documents, [*files, *checked.notes()])
         return
     events = session.run([read], lambda menus, good, **how: scored_events(menus[0], good, trigger, **how))
     result = diagnose(events)
-    files = write_figures(result, densities(events), figures) if figures else []
+    files = write_figures(result, densities(events), session.figures) if session.figures else []
     verdict = judge(events, result, read)
     documents = [(session.json_file, lambda: in_json(asdict(result) | {"verdict": asdict(verdict)}))]
     present([summary(result), verdict.table(), verdict.text], documents, files)

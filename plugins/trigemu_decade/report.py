@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from trigemu.results.section import Contents, Numbers, Picture, Section, slug
+from trigemu.base.errors import file_stem
+from trigemu.results.section import Contents, Numbers, Picture, Section
 
 from .check import scored_events, summary, triggers_of
 from .closure import Closure
@@ -36,7 +37,9 @@ def sections(contents: Contents) -> Iterator[Section]:
                 TITLE if len(names) == 1 else f"{TITLE}: {name}",
                 (TEXT,),
                 (table,),
-                tuple(_pictures(f"decade_{slug(menu.name)}_{slug(name)}", result, densities(events))),
+                tuple(
+                    _pictures(f"decade_{file_stem(menu.name)}_{file_stem(name)}", result, densities(events))
+                ),
                 menu=menu.name,
                 measured={}
                 if ceiling.value is None
@@ -47,7 +50,7 @@ def sections(contents: Contents) -> Iterator[Section]:
 def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Iterator[Picture]:
     for before, after in zip(found[::2], found[1::2], strict=True):
         yield Picture(
-            f"{prefix}_density_{slug(before.observable)}",
+            f"{prefix}_density_{file_stem(before.observable)}",
             f"Rate in the plane of {before.observable} and the score, before (above) and after (below) the "
             f"correction, with the thresholds; thin lines hold 68 % of the events at each value.",
             draw_densities(before, after),
@@ -58,7 +61,7 @@ def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Ite
         names = " and ".join(axis.observable for axis in closure.axes)
         single = len(closure.axes) == 1
         yield Picture(
-            f"{prefix}_acceptance_{'_'.join(slug(axis.observable) for axis in closure.axes)}",
+            f"{prefix}_acceptance_{'_'.join(file_stem(axis.observable) for axis in closure.axes)}",
             f"Accepted fraction of events over q, in bins of {names}, with the correction and without."
             + ("" if single else " Grey: too few events."),
             draw_acceptance(closure, result.q) if single else draw_map(closure, result.q),

@@ -244,7 +244,6 @@ def scan(
     overflow: str | None,
     resources: bool,
     session: Session,
-    figure: Path | None,
 ) -> None:
     """Scan the rates of a trigger over the widths of its trees.
 
@@ -265,12 +264,12 @@ def scan(
         with bar("syntheses", len(result.models)) as advance:
             estimates = each_of(result.models, estimating.of_model, session.workers or cores(), advance)
         result = with_resources(result, estimates)
-    if figure:
+    if session.figure:
         from trigemu.results.figures import style
 
         from .precision_figure import figure_of
 
-        style.save(figure_of(result), figure)
+        style.save(figure_of(result), session.figure)
     present(
         [output_bits.scan_table(result)],
         [(session.json_file, lambda: output_bits.scan_json(result))],

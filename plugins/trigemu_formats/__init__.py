@@ -1,7 +1,8 @@
-"""Formats of sample files other than NanoAOD: PHYSLITE, orbit NanoAOD, Delphes, Parquet and HDF5.
+"""Files of events: formats other than NanoAOD (PHYSLITE, orbit NanoAOD, Delphes, Parquet and HDF5), lists of
+what they contain, and tables of the events that a menu may accept.
 
 in: files of events
-out: samples
+out: samples, lists and tables of events
 """
 
 from trigemu.base.plugins import Plugin
@@ -13,5 +14,10 @@ PLUGIN = Plugin(
         "parquet": ".parquet:Parquet",
         "challenge": ".challenge:Challenge",
         "orbit": ".orbit:Orbits",
+    },
+    commands={
+        "samples": ".samples_command:samples",
+        "scores": ".tables_command:scores",
+        "events": ".tables_command:events",
     },
 )

@@ -14,7 +14,7 @@ from trigemu.cli.session import Session, session
 from trigemu.emulation.loop import emulate
 
 from .timing import costs
-from .views import BenchView, figure_of
+from .views import BenchView
 
 _MORE = "--details: rates, all percentiles, machine."
 
@@ -59,7 +59,6 @@ def bench(
     seconds: float,
     details: bool,
     session: Session,
-    figure: Path | None,
 ) -> None:
     """Measure the time per event of a MENU and of each of its triggers."""
     batches = costs.batches_of(events, threads) if batch is None else _sizes(batch)
@@ -74,12 +73,8 @@ def bench(
             seconds=seconds,
             progress=advance,
         )
-    if figure:
-        from trigemu.results.figures import style
-
-        style.save(figure_of(result), figure)
     hint = [] if details else [_MORE]
-    session.present(result, lines=hint, page=BenchView().page(result, details))
+    session.present(result, lines=hint, view=BenchView(details))
 
 
 def _sizes(text: str) -> Sequence[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from trigemu import __version__
@@ -195,7 +195,10 @@ def engines(cost: TriggerCost) -> Table:
     return table
 
 
+@dataclass(frozen=True)
 class BenchView(View[Bench]):
+    details: bool = False  #: Whether everything is printed
+
     def line(self, result: Bench) -> str:
         size = min(result.batches)
         p50 = digits(result.menu[size].p50_ns)
@@ -203,9 +206,9 @@ class BenchView(View[Bench]):
         triggers = numbers.count(len(result.triggers), "trigger")
         return f"of {name(result.rates.menu.name)}: {triggers}, p50 {p50} ns per event for {events}"
 
-    def page(self, result: Bench, details: bool = False) -> Page:
+    def page(self, result: Bench) -> Page:
         """Return the answer, the slowest triggers, engines and the throughput; with `details`, everything."""
-        shown = slowest(result)
+        details, shown = self.details, slowest(result)
         tables = [costs(result), latencies(result)] if details else [latencies(result, SHORT, shown)]
         tables += [engines(cost) for cost in (result.triggers if details else shown) if cost.parts]
         tables.append(throughput(result))

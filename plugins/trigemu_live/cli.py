@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +26,9 @@ from .ordered import accepts_in_order, is_consecutive
 from .results import LiveRates, OrderedAccepts
 from .rules import NO_RULES, read_rules, rule_names
 
+if TYPE_CHECKING:
+    from trigemu.results.section import Picture
+
 #: Controllers run this many times at most.
 MAX_SEEDS = 1000
 
@@ -36,7 +40,6 @@ class Readout:
     filling: str | None
     colliding: int | None
     rules: str | None
-    figures: Path | None
 
     def read(self, menu: Path, session: Session) -> tuple[Menu, dict[str, Any]]:
         """Return the menu with its prescales; and the filling scheme and the rules, as keywords."""
@@ -51,22 +54,17 @@ class Readout:
         (read,) = session.menus(menu)
         return read, {"filling": filling, "rules": rules}
 
-    def present(self, result: LiveRates | OrderedAccepts | Fill, session: Session) -> None:
-        """Draw the figures of a result, write its documents, and print it."""
-        drawn = []
-        if self.figures:
-            if isinstance(result, OrderedAccepts):
-                raise TrigemuError("crossings in their own order have no figures")
-            from trigemu.results.figures.rates import write_pictures
 
-            from .figures import figures_of, figures_of_fill
+def pictures_of(result: LiveRates | OrderedAccepts | Fill) -> Iterator[Picture]:
+    """Draw a result."""
+    if isinstance(result, OrderedAccepts):
+        raise TrigemuError("crossings in their own order have no figures")
+    from .figures import figures_of, figures_of_fill  # which load Matplotlib
 
-            pictures = figures_of_fill(result) if isinstance(result, Fill) else figures_of(result)
-            drawn = write_pictures(pictures, self.figures)
-        session.present(result, lines=drawn)
+    yield from figures_of_fill(result) if isinstance(result, Fill) else figures_of(result)
 
 
-#: Add the options of a filling scheme, of rules, of prescales and of figures.
+#: Add the options of a filling scheme, of and of rules.
 readout = collects(
     Readout,
     "readout",
@@ -82,7 +80,6 @@ readout = collects(
         metavar="FILE|NAME",
         help=f"Rules: a TOML file, or {', '.join(rule_names())} [default: none].",
     ),
-    options.figures,
 )
 
 
@@ -116,6 +113,7 @@ readout = collects(
 @click.option("--without", multiple=True, metavar="TRIGGER", help="A trigger that never accepts; repeatable.")
 @session
 @readout
+@options.figures
 @options.json_file
 @options.csv_file
 def live(
@@ -148,7 +146,8 @@ def live(
         beam["pileup"] = session.point.pileup or None
         return live_rates(menus[0], drawn, **beam, workers=session.workers or cores(), **how, **engine)
 
-    readout.present(session.run([read], recorded, reweight=False), session)
+    result = session.run([read], recorded, reweight=False)
+    session.present(result, pictures=pictures_of(result))
 
 
 @click.command()
@@ -163,6 +162,7 @@ def live(
 )
 @session
 @readout
+@options.figures
 @options.json_file
 @options.csv_file
 def fill(menu: Path, config: Path, seeds: int, session: Session, readout: Readout) -> None:
@@ -175,4 +175,4 @@ def fill(menu: Path, config: Path, seeds: int, session: Session, readout: Readou
     result = session.run(
         [read], lambda menus, good, **engine: through_fill(menus[0], about, good, **how, **engine)
     )
-    readout.present(result, session)
+    session.present(result, pictures=pictures_of(result))

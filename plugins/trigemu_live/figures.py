@@ -12,9 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.errors import file_stem
 from trigemu.results import numbers
 from trigemu.results.figures import style
-from trigemu.results.section import Picture, slug
+from trigemu.results.section import Picture
 
 from .curve import LiveCurve, live_curve
 from .fill import Fill
@@ -188,7 +189,7 @@ def figures_of_fill(result: Fill) -> Iterator[Picture]:
         rows.append((name, f"recorded part of {name} in %", lines("efficiencies", s, 100.0), None))
     for quantity, label, shown, target in rows:
         yield Picture(
-            f"fill_{slug(quantity)}",
+            f"fill_{file_stem(quantity)}",
             f"{label} through the fill.",
             draw_lines(result.hours, shown, label, target, result.config.fill.tolerance),
             {"hours": result.hours, **dict(shown)},

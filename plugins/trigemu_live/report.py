@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from trigemu.base.errors import file_stem
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import MenuRates
-from trigemu.results.section import Contents, Section, slug
+from trigemu.results.section import Contents, Section
 from trigemu.results.table import Column, Table
 
 from .figures import figures_of
@@ -61,7 +62,7 @@ def _of_menu(variant: MenuRates) -> Section:
     assert isinstance(shown, LiveRates)
     title = f"{shown.rules.name}, {shown.filling.description}"
     pictures = tuple(
-        replace(picture, name=f"{picture.name}_{slug(menu.name)}") for picture in figures_of(shown)
+        replace(picture, name=f"{picture.name}_{file_stem(menu.name)}") for picture in figures_of(shown)
     )
     return Section(
         TITLE,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,9 @@ from trigemu.samples.catalogue import Catalogue
 
 from .goals import Effort, read_goals
 from .write_menu import numbers_file, write_menu
+
+if TYPE_CHECKING:
+    from trigemu.results.section import Picture
 
 
 def _number(name: str, least: int, most: int, text: str) -> Callable[[Any], Any]:
@@ -52,7 +55,6 @@ def optimise(
     scores: Path | None,
     session: Session,
     time_limit: float | None,
-    figures: Path | None,
     **numbers: int,
 ) -> None:
     """Find the thresholds, prescales and switches of MENU that serve the channels of GOALS (TOML) best.
@@ -80,11 +82,10 @@ def optimise(
     with session.started() as engine, steps_bar(effort.steps(len(wanted.channels))) as begin:
         result = optimised(setup, effort, engine, begin)
     summary = write_menu(result.written, result.menu, result.summary, output)
-    lines = [output]
-    if figures:
-        from trigemu.results.figures.rates import write_pictures
 
-        from .figures import pictures
+    def drawn() -> Iterator[Picture]:
+        from .figures import pictures  # which loads Matplotlib
 
-        lines += write_pictures(pictures(summary), figures)
-    session.present(result, lines=lines)
+        yield from pictures(summary)
+
+    session.present(result, pictures=drawn(), lines=[output])

@@ -20,6 +20,7 @@ PLUGIN = Plugin(
         "scans": ".report.sections:scans",
         "turnons": ".report.sections:turnons",
     },
+    exports={"html": ".html:of_result"},
 )
 
 # The stub lists the exported names; each is imported when it is first used.

@@ -116,7 +116,6 @@ def report(
     profiles: tuple[Path, ...],
     signals: tuple[str, ...],
     scans: tuple[str, ...],
-    figures: Path | None,
     explorer_file: Path | None,
 ) -> None:
     """Write one HTML page on MENUs: rates, differences, overlaps, efficiencies and their provenance."""
@@ -126,7 +125,7 @@ def report(
     from .report.sections import sections
     from .report_contents import collect_contents, parse_scan, passes_over_events, profiles_beside
 
-    if figures:
+    if figures := session.figures:
         _make(figures)  # before the work starts
     steps = [parse_scan(scan) for scan in scans]
     read = session.menus(*menus)

@@ -13,7 +13,7 @@ from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 
 from .along import RunRates, passes, rates_along
-from .along_view import RunRatesView, figure_of
+from .along_view import RunRatesView
 
 
 @click.command()
@@ -41,7 +41,6 @@ def section(
     order: int | None,
     false_alarms: float,
     session: Session,
-    figure: Path | None,
 ) -> None:
     """Print the rates of a MENU along a run of recorded data, by section of luminosity: their fit against
     pile-up, outliers and changes."""
@@ -53,8 +52,4 @@ def section(
         return rates_along(menus[0], good, pileup=at_pileup, order=order, false_alarms=false_alarms, **how)
 
     result = session.run([read], task, lambda good: good.background * passes(read))
-    if figure:
-        from trigemu.results.figures.style import save
-
-        save(figure_of(result, triggers), figure)
-    session.present(result, page=RunRatesView().page(result, triggers))
+    session.present(result, view=RunRatesView(triggers))

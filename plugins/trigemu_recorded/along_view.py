@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,13 +83,16 @@ COLUMNS = (
 )
 
 
+@dataclass(frozen=True)
 class RunRatesView(View[RunRates]):
+    triggers: tuple[str, ...] = ()  #: The triggers that are printed and drawn; by default all
+
     def line(self, result: RunRates) -> str:
         return f"of {name(result.menu.name)} in {count(len(result.sections), 'section')}"
 
-    def page(self, result: RunRates, triggers: Sequence[str] = ()) -> Page:
-        """The trend of each trigger, or of some, then their departures and scores."""
-        drawn = [rates for rates in result.rates if not triggers or rates.name in triggers]
+    def page(self, result: RunRates) -> Page:
+        """The trend of each trigger, then their departures and scores."""
+        drawn = [rates for rates in result.rates if not self.triggers or rates.name in self.triggers]
         tables = (make(result, drawn) for make in (_trends, _departures, _means))
         return Page(
             stacked(table for table in tables if table.rows), [*_notes(result), *result.catalogue.warnings]
@@ -116,7 +120,7 @@ class RunRatesView(View[RunRates]):
         return head | parts | {"sections": records(self.table(result))}
 
     def figures(self, result: RunRates) -> Figures:
-        yield figure_of(result)
+        yield figure_of(result, self.triggers)
 
 
 def _rate(hz: FloatArray, error_hz: FloatArray) -> Rate:
@@ -185,7 +189,7 @@ def _notes(result: RunRates) -> Iterator[str]:
         yield f"{count(result.outside, 'event')} outside of the sections with live time"
 
 
-def figure_of(result: RunRates, triggers: Sequence[str] = ()) -> Figure:
+def figure_of(result: RunRates, triggers: Sequence[str]) -> Figure:
     """Draw the rates of the menu and the first triggers with events, or of `triggers`: against pile-up, and
     over the fit along the run."""
     from trigemu.results.figures import style

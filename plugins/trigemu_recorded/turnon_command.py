@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from trigemu.base.shown import view_of
 from trigemu.cli import options
 from trigemu.cli.session import Session, collects, session
 from trigemu.samples.catalogue import Catalogue
@@ -35,9 +34,7 @@ from .turnon import Probes, matched_turnons
 @options.json_file
 @options.csv_file
 @options.figure
-def turnon(
-    menu: Path, triggers: tuple[str, ...], probes: Probes, bins: str, session: Session, figure: Path | None
-) -> None:
+def turnon(menu: Path, triggers: tuple[str, ...], probes: Probes, bins: str, session: Session) -> None:
     """Measure and fit turn-ons of each TRIGGER of a MENU against other objects, matched to its own."""
     edges = parse_bins(bins)
     (read,) = session.menus(menu)
@@ -51,8 +48,4 @@ def turnon(
         lambda menus, good, **how: matched_turnons(menus[0], triggers, probes, edges, good, **how),
         read_samples,
     )
-    if figure:
-        from trigemu.results.figures.style import save
-
-        save(next(view_of(result).figures(result)), figure)
     session.present(result)

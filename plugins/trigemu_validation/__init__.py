@@ -1,4 +1,5 @@
-"""Comparison of menus with the recorded decisions of an experiment, and with earlier versions of themselves.
+"""Checks of menus: of what they say, against the recorded decisions of an experiment, and against earlier
+versions of themselves.
 
 in: `Menu`s, a `Catalogue`, tolerances
 out: `DecisionCheck`, `Gate`
@@ -9,7 +10,11 @@ import lazy_loader
 from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
-    commands={"gate": ".gate_command:gate"},
+    commands={
+        "check-menu": ".check_menu:check_menu",
+        "schema": ".check_menu:schema",
+        "gate": ".gate_command:gate",
+    },
 )
 
 # The stub lists the exported names; each is imported when it is first used.

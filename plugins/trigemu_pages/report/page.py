@@ -18,14 +18,15 @@ import matplotlib as mpl
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from trigemu.base.errors import printable
+from trigemu.base.errors import file_stem, printable
 from trigemu.base.files import write_text
 from trigemu.results.documents import in_csv
 from trigemu.results.figures import style
-from trigemu.results.html import table_css, table_html
 from trigemu.results.notes import points
 from trigemu.results.section import Contents, Numbers, Picture, Section
 from trigemu.results.table import Column, Table
+
+from ..html import table_css, table_html
 
 #: Libraries that numbers or figures depend on.
 LIBRARIES = (
@@ -78,6 +79,8 @@ def _files(contents: Contents) -> Iterator[tuple[str, str, str]]:
             yield f"sample {sample.name}", Path(source.path).name, source.sha256 or "not known"
 
 
+#: Widths in inches: on a wide screen, figures narrower than SMALL are three in a row, wider than LARGE alone.
+SMALL, LARGE = 5.7, 8.5
 #: Resolution of dense figures in dots per inch.
 RESOLUTION = 130
 #: Spaces between a number, its error and its unit, at which no line ends.
@@ -99,6 +102,9 @@ def render(title: str, sections: Sequence[Section], explorer: str = "") -> str:
     )
     environment.filters["picture"] = _image
     environment.filters["table"] = table_html
+    environment.filters["stem"] = file_stem
+    environment.tests["large"] = lambda figure: SMALL < figure.get_figwidth() <= LARGE
+    environment.tests["wide"] = lambda figure: figure.get_figwidth() > LARGE
     environment.filters["unbroken"] = lambda line: _INSIDE_QUANTITY.sub("\u00a0", line)
     template = environment.from_string(source)
     return (
@@ -118,7 +124,7 @@ def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
     """Write each picture as PNG and PDF and its numbers as CSV; return the paths."""
     pictures: dict[str, Picture] = {}
     taken: set[str] = set()  # in lower case: some file systems take names that differ in case for one
-    for picture in (picture for section in sections for picture in section.all_pictures()):
+    for picture in (picture for section in sections for picture in _pictures(section)):
         name, number = picture.name, 1
         while name.casefold() in taken:
             number += 1
@@ -133,6 +139,13 @@ def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
         files.append(folder / f"{name}.csv")
         write_text(files[-1], as_csv(picture.numbers))
     return files
+
+
+def _pictures(section: Section) -> Iterator[Picture]:
+    """Yield the pictures of a section and of its parts."""
+    yield from section.pictures
+    for part in section.parts:
+        yield from _pictures(part)
 
 
 def as_csv(numbers: Numbers) -> str:

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
 from trigemu.base.arrays import FloatArray
+from trigemu.base.errors import file_stem
+from trigemu.base.shown import view_of
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import MenuRates
 from trigemu.results import numbers
@@ -16,8 +18,7 @@ from trigemu.results.efficiency import figure_of as turnon_of
 from trigemu.results.figures import style
 from trigemu.results.figures.curves import draw_scan
 from trigemu.results.figures.rates import without_ticks
-from trigemu.results.overlap import figure_of as combinations_of
-from trigemu.results.section import Picture, slug
+from trigemu.results.section import Picture
 from trigemu.studies.efficiency import Turnon
 from trigemu.studies.efficiency_profiles import Observable
 from trigemu.studies.exclusive import ExclusiveRates
@@ -31,7 +32,7 @@ def overlap(variant: MenuRates) -> Picture:
     share = np.divide(variant.overlap, total, out=np.full_like(variant.overlap, np.nan), where=total > 0)
     rows, columns = np.indices(share.shape).reshape(2, -1)
     return Picture(
-        f"overlap_{slug(variant.menu.name)}",
+        f"overlap_{file_stem(variant.menu.name)}",
         f"{variant.menu.name}: fraction of the rate of each trigger (row) that another (column) accepts too.",
         draw_overlap(list(style.shown(names).values()), share),
         {
@@ -89,9 +90,9 @@ def combinations(variant: MenuRates, exclusive: ExclusiveRates) -> Picture:
         others = numbers.in_unit(exclusive.others_hz, 0.0)
         rest = f" {exclusive.others} further combinations have {others} together."
     return Picture(
-        f"combinations_{slug(variant.menu.name)}",
+        f"combinations_{file_stem(variant.menu.name)}",
         f"{variant.menu.name}: rates in Hz of events that exactly the marked triggers accept.{rest}",
-        combinations_of(exclusive),
+        next(view_of(exclusive).figures(exclusive)),
         {
             "triggers": [" & ".join(c.triggers) for c in exclusive.largest],
             "exclusive_hz": rates,
@@ -133,7 +134,7 @@ def scan(menu: Menu, result: Scan) -> Picture:
         columns_of[f"{key}_hz"], columns_of[f"{key}_error_hz"] = pair
     line = " Dashed: its threshold; dotted: the budget." if budgets else " Dashed: its threshold."
     return Picture(
-        f"scan_{slug(menu.name)}_{slug(steps.trigger)}",
+        f"scan_{file_stem(menu.name)}_{file_stem(steps.trigger)}",
         f"{menu.name}: rates against the threshold of {steps.trigger}.{line}",
         made,
         columns_of,
@@ -144,7 +145,7 @@ def turnon(observable: Observable, result: Turnon) -> Picture:
     """Draw the efficiencies against an observable in a category."""
     edges = np.array(result.profile.edges)
     return Picture(
-        f"turnon_{slug(observable.expression)}_{slug(result.category)}",
+        f"turnon_{file_stem(observable.expression)}_{file_stem(result.category)}",
         f"{observable.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
         turnon_of(result),
         {"low": edges[:-1], "high": edges[1:], "events": result.events} | dict(_columns(result)),

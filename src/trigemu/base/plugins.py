@@ -57,6 +57,8 @@ class Plugin:
         that make a `Weighting` (`samples/sample.py`).
     tables : mapping of str to str
         Further tables of menus, by their key: classes derived from `MenuTables` in `menus/menu.py`.
+    exports : mapping of str to str
+        Forms of results, such as "pandas" for `to_pandas`: functions of a result.
     uses : tuple of str
         The names of other plugins that it imports.
 
@@ -76,6 +78,7 @@ class Plugin:
     arithmetic: Places = field(default_factory=dict)
     weightings: Places = field(default_factory=dict)
     tables: Places = field(default_factory=dict)
+    exports: Places = field(default_factory=dict)
     uses: tuple[str, ...] = ()
 
 

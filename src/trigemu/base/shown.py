@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from trigemu.base.errors import TrigemuError, in_brackets, nearest, quoted
+from trigemu.base.plugin_search import providers
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ class Shown:
         return in_brackets(self, view_of(self).line(self))
 
     def _repr_html_(self) -> str:
-        return str(view_of(self).html(self))
+        return str(exported(self, "html"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document that the command line writes with --json; absent numbers are None."""
@@ -53,7 +54,7 @@ class Shown:
         MissingExtraError
             If pandas is not installed.
         """
-        return view_of(self).frame(self)
+        return exported(self, "pandas")
 
     def to_hepdata(self) -> Any:
         """Return the numbers as tables of a HEPData record.
@@ -74,7 +75,7 @@ class Shown:
         MissingExtraError
             If hepdata-lib is not installed.
         """
-        return view_of(self).hepdata(self)
+        return exported(self, "hepdata")
 
     def plot(self) -> Any:
         """Draw the result.
@@ -94,9 +95,10 @@ def view_of(result: Shown) -> Any:
     return getattr(importlib.import_module(module), name)()
 
 
-def histogram_of(result: Shown, name: str | None = None, **options: bool) -> Any:
-    """Return one histogram of a result, or all as one with a category axis."""
-    return view_of(result).histogram(result, name, **options)
+def exported(result: Shown, form: str, **options: Any) -> Any:
+    """Return a result in another form, such as that of a library; a plugin that comes with trigemu makes
+    it."""
+    return providers("exports", None)[form].part("exports", form)(result, **options)
 
 
 class WithHistogram(Shown):
@@ -104,7 +106,7 @@ class WithHistogram(Shown):
 
     def to_hist(self) -> Any:
         """Return the result as a hist.Hist (UHI) with variances; it has no flow bins."""
-        return histogram_of(self)
+        return exported(self, "hist")
 
 
 class WithHistograms(Shown):
@@ -118,7 +120,7 @@ class WithHistograms(Shown):
         name : str, optional
             The name of one histogram; by default all are returned as one, with a category axis of names.
         """
-        return histogram_of(self, name)
+        return exported(self, "hist", name=name)
 
 
 class WithCorrection(Shown):
@@ -140,7 +142,7 @@ class WithCorrection(Shown):
         MissingExtraError
             If correctionlib is not installed.
         """
-        return view_of(self).correction(self, flow=flow)
+        return exported(self, "correction", flow=flow)
 
 
 class UnknownNameError(TrigemuError, KeyError):

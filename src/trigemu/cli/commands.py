@@ -11,7 +11,7 @@ import sys
 import traceback
 from contextlib import nullcontext, suppress
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -35,14 +35,6 @@ OTHERS = "Plugins"
 ALIASES = {"check": "check-decisions"}
 
 
-def by_group(names: list[str]) -> dict[str, list[str]]:
-    """Return commands by their headings."""
-    listed = {name for group in GROUPS.values() for name in group}
-    groups = {heading: [name for name in group if name in names] for heading, group in GROUPS.items()}
-    groups[OTHERS] = [name for name in names if name not in listed]
-    return {heading: group for heading, group in groups.items() if group}
-
-
 class PluginGroup(click.Group):
     """A group of the commands of plugins, including those of the core. Listing them loads no plugin: a plugin
     that fails must not hide the others. part: that of a `Plugin`, "commands" or "importers"."""
@@ -60,10 +52,17 @@ class PluginGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands with the first sentence of their help, by their headings."""
         candidates = self._candidates()
-        groups = by_group(list(candidates)) if self.part == "commands" else {"Commands": list(candidates)}
-        for heading, names in groups.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name, _help(self.part, name, candidates[name])) for name in names])
+        groups = {heading: [*filter(candidates.get, group)] for heading, group in GROUPS.items()}
+        listed = {name for group in GROUPS.values() for name in group}
+        groups[OTHERS] = [name for name in candidates if name not in listed]
+        for heading, names in groups.items() if self.part == "commands" else [("Commands", [*candidates])]:
+            if names:
+                with formatter.section(heading):
+                    formatter.write_dl([(name, self._summary(name, candidates[name])) for name in names])
+
+    def _summary(self, name: str, candidate: FoundPlugin) -> str:
+        """Return the first paragraph of a command's help, parsed from the source without loading it."""
+        return printable(summary(candidate, self.part, name)) or f"(plugin {candidate.name})"
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete commands and options."""
@@ -86,32 +85,20 @@ class PluginGroup(click.Group):
             raise
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        with suppress(TrigemuError) if ctx.resilient_parsing else nullcontext():  # a shell completes it
-            return self._loaded(name)
-        return None
-
-    def _loaded(self, name: str) -> click.Command | None:
         name = ALIASES.get(name, name) if self.part == "commands" else name
-        if name in getattr(CORE.declared(), self.part):
-            plugin = CORE
-        elif name in (candidates := self._candidates()):
-            plugin = find(candidates[name].name, search_path())
-        else:
-            return None
-        command = plugin.part(self.part, name)
+        command = None
+        with suppress(TrigemuError) if ctx.resilient_parsing else nullcontext():  # a shell completes it
+            if name in getattr(CORE.declared(), self.part):
+                command = CORE.part(self.part, name)
+            elif name in (candidates := self._candidates()):
+                command = (plugin := find(candidates[name].name, search_path())).part(self.part, name)
+                if not isinstance(command, click.Command):
+                    what = self.part.removesuffix("s")
+                    raise PluginError(f"{plugin.where}: its {what} {name!r} is no click command")
         if not gc.isenabled():  # the program is starting
             gc.freeze()
             gc.enable()
-        if not isinstance(command, click.Command):
-            raise PluginError(
-                f"{plugin.where}: its {self.part.removesuffix('s')} {name!r} is no click command"
-            )
         return command
-
-
-def _help(part: str, name: str, candidate: FoundPlugin) -> str:
-    """Return the first paragraph of a command's help, parsed from the source without loading it."""
-    return printable(summary(candidate, part, name)) or f"(plugin {candidate.name})"
 
 
 #: Exit status if nobody reads the output to its end, as for programs that SIGPIPE ends.
@@ -119,8 +106,19 @@ UNREAD = 141
 
 #: Errors of writing to a standard stream.
 _OF_STREAMS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-#: Lines of a message that are printed, and the longest line.
-MOST_LINES, LONGEST_LINE = 250, 4000
+#: The longest line of a message that is printed.
+LONGEST_LINE = 4000
+
+
+class _Failed(click.ClickException):
+    """The lines of a message, with status 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        with suppress(OSError):  # nobody reads it
+            for line in self.message.splitlines() or ["failed without a message"]:
+                say(f"trigemu: {excerpt(line, LONGEST_LINE)}", err=True)
 
 
 class _Commands(PluginGroup):
@@ -136,10 +134,15 @@ class _Commands(PluginGroup):
         except click.ClickException as error:
             raise _shown(error) from None
         except (TrigemuError, MemoryError, OSError) as error:
-            if (message := _message(error)) is None:
+            if _of_stream(error):
                 raise
-            _trace(ctx, error)
-            _end(ctx, message)
+            if ctx.params.get("traceback"):
+                remote = [error.remote] if isinstance(error, TrigemuError) else []
+                with suppress(OSError):
+                    say("".join([*remote, *traceback.format_exception(error)]).rstrip("\n"), err=True)
+            if isinstance(error, OSError) and error.filename:
+                raise _Failed(f"{error.filename}: {error.strerror}") from None
+            raise _Failed(str(own_cause(error) if isinstance(error, MemoryError) else error)) from None
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -153,37 +156,15 @@ class _Commands(PluginGroup):
             sys.exit(UNREAD)
 
 
-def _message(error: Exception) -> str | None:
-    """Return the message of a mistake, of a file, or of too little memory; None of an error of a stream."""
-    if isinstance(error, OSError):
-        text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return None if _of_stream(error) else text
-    return str(own_cause(error) if isinstance(error, MemoryError) else error)
-
-
-def _trace(ctx: click.Context, error: BaseException) -> None:
-    """Print the traceback of an error with --traceback, for authors of plugins."""
-    if ctx.params.get("traceback"):
-        lines = traceback.format_exception(error)
-        remote = [error.remote] if isinstance(error, TrigemuError) else []
-        with suppress(OSError):
-            say("".join((*remote, *lines)).rstrip("\n"), err=True)
-
-
 def _shown(error: click.ClickException) -> click.ClickException:
     """Return an error of click's with a message of bounded length, without control characters."""
     error.message = printable(excerpt(error.message, LONGEST_LINE))  # type: ignore[misc]
     return error
 
 
-def _end(ctx: click.Context, message: str) -> NoReturn:
-    """Print the lines of a message, and end with status 2."""
-    lines = message.splitlines() or ["failed without a message"]
-    more = [f"… and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
-    with suppress(OSError):  # nobody reads it
-        for line in (*lines[:MOST_LINES], *more):
-            say(f"trigemu: {excerpt(line, LONGEST_LINE)}", err=True)
-    ctx.exit(2)
+def _of_stream(error: Exception) -> bool:
+    """Return whether an error may come from writing to a stream: errors of files have a file name."""
+    return isinstance(error, OSError) and error.filename is None and error.errno in _OF_STREAMS
 
 
 @click.group("import", cls=PluginGroup, part="importers")
@@ -223,8 +204,3 @@ def run_command() -> None:
             sys.exit(UNREAD)
         say(f"trigemu: cannot write to the standard output: {error.strerror}", err=True)
         sys.exit(2)
-
-
-def _of_stream(error: OSError) -> bool:
-    """Return whether an error may come from writing to a stream: errors of files have a file name."""
-    return error.filename is None and error.errno in _OF_STREAMS

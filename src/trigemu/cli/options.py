@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
-from click.shell_completion import CompletionItem
 
 from trigemu.base.errors import TrigemuError, quoted, without_unit
 from trigemu.base.plugin_search import plugin_path_of
@@ -23,20 +22,14 @@ FIGURES = (".png", ".pdf", ".svg")
 WORKERS: click.IntRange = click.IntRange(1, 1024)
 
 
-class Location(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions
+class Location(click.Path):
     """A path or a URL; a path would lose one of the slashes after a scheme."""
 
-    name = "path"
+    def __init__(self) -> None:
+        super().__init__(readable=False, path_type=Path)
 
-    def convert(
-        self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | Path:
-        return value if isinstance(value, Path) or "://" in value else Path(value)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return [CompletionItem(incomplete, type="file")]
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if "://" in str(value) else super().convert(value, param, ctx)
 
 
 class _Positive(click.FloatRange):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def present_result(
     csv_file: Path | None = None,
     further: Iterable[Page | str] = (),
     lines: Iterable[object] = (),
-    page: Page | None = None,
+    view: Any = None,
 ) -> None:
     """Write the documents of a result; then print it, as `present` does.
 
@@ -63,12 +64,12 @@ def present_result(
         The pages to print below.
     lines : iterable of object
         Lines that are printed last.
-    page : Page, optional
-        What is printed of the result; by default the page of its view.
+    view : View, optional
+        What shows the result; by default its own view.
     """
-    view = view_of(result)
+    view = view or view_of(result)
     documents = [(json_file, lambda: view.json(result)), (csv_file, lambda: view.csv(result))]
-    present([page or view.page(result), *further], documents, lines)
+    present([view.page(result), *further], documents, lines)
 
 
 def present(
@@ -116,32 +117,15 @@ def overlaps(rates: Mapping[str, MenuRates], which: str | None) -> Iterator[Page
         yield overlap_page(menu_rates, which == "all")
 
 
-def drawn(variants: Sequence[MenuRates], folder: Path | None) -> list[Path]:
-    """Draw the rates of menus into a folder, if one is given; return the files."""
-    if folder is None:
-        return []
-    from trigemu.results.figures.rates import write_figures
-
-    return write_figures(variants, folder)
-
-
 def check_inputs(outputs: Iterable[Path | None], menus: Iterable[Menu], catalogue: Catalogue) -> None:
-    """Check that no output would replace an input file of menus or samples.
-
-    Input files include cards, models, plugins and event files.
-    """
+    """Check that no output would replace a file of menus or samples, or a card, a model, a plugin."""
     existing = [output for output in outputs if output and is_file(output)]
-    if existing:  # a file that does not exist is no input
-        check_outputs(existing, _inputs(menus, catalogue))
-
-
-def _inputs(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[Path | str]:
-    yield catalogue.path
-    for sample in catalogue.samples:
-        yield from (source.path for source in sample.sources)
+    if not existing:  # a file that does not exist is no input
+        return
+    inputs: list[Any] = [catalogue.path]
+    inputs += [source.path for sample in catalogue.samples for source in sample.sources]
     for menu in menus:
-        yield menu.path
-        yield from (plugin.file for plugin in menu.plugins)
         enabled = tuple(replace(trigger, enabled=True) for trigger in menu.triggers)
-        for models in make_plan([replace(menu, triggers=enabled)]).models:
-            yield from models
+        models = make_plan([replace(menu, triggers=enabled)]).models
+        inputs += [menu.path, *(plugin.file for plugin in menu.plugins), *chain(*models)]
+    check_outputs(existing, inputs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -30,16 +29,11 @@ from trigemu.samples.catalogue import Catalogue, Errors
 _NAMED = 5
 
 
-class _Pileup(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions
-    """A number, or the path of a file."""
-
-    name = "number|file"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | Path:
-        try:
-            return float(value)
-        except ValueError:
-            return Path(value)
+def _pileup(context: click.Context, option: click.Parameter, value: str | None) -> float | Path | None:
+    try:
+        return None if value is None else float(value)
+    except ValueError:
+        return Path(str(value))
 
 
 @dataclass(frozen=True)
@@ -141,7 +135,8 @@ OPTIONS = (
     ),
     click.option(
         "--pileup",
-        type=_Pileup(),
+        metavar="NUMBER|FILE",
+        callback=_pileup,
         help="Reweight crossings to this mean number of interactions, or a histogram of it (.root, .json, "
         ".csv); 0: as they are [default: that of the column].",
     ),

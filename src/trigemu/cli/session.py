@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,7 +18,7 @@ from trigemu.base.files import check_outputs
 from trigemu.base.mapping import Engine
 from trigemu.base.plugin_search import search_path
 from trigemu.base.processes import cores, own_pool
-from trigemu.base.shown import Shown
+from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.cli.outputs import check_inputs, on_disk, present_result
@@ -29,9 +29,13 @@ from trigemu.menus.menu import Menu, named_apart
 from trigemu.menus.prescales import ALL_COLUMNS
 from trigemu.menus.read import read_menu
 from trigemu.results.table import Page
+from trigemu.results.view import View
 from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.samples.opening import open_catalogue
 from trigemu.samples.sample import Sample
+
+if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
+    from trigemu.results.section import Picture
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,16 +43,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 LOCAL, DASK = "local", "dask"
 
 
-class _EngineName(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions
-    """`local`, `dask`, or `dask:` with an address or a file."""
-
-    name = "engine"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        kind, colon, where = str(value).partition(":")
-        if value == LOCAL or (kind == DASK and bool(colon) == bool(where)):
-            return str(value)
-        self.fail(f"{value!r}: expected local, dask, dask:tcp://HOST:PORT or dask:FILE", param, ctx)
+def _engine(context: click.Context, option: click.Parameter, value: str) -> str:
+    kind, colon, where = value.partition(":")
+    if value == LOCAL or (kind == DASK and bool(colon) == bool(where)):
+        return value
+    raise click.BadParameter(f"{value!r}: expected local, dask, dask:tcp://HOST:PORT or dask:FILE")
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,8 @@ _OPTIONS = (
     options.tree,
     click.option(
         "--engine",
-        type=_EngineName(),
+        metavar="ENGINE",
+        callback=_engine,
         default=LOCAL,
         show_default=True,
         help="Engine: this machine (local), or dask: processes on this machine (dask), or a cluster "
@@ -161,6 +161,8 @@ class Session(Processing):
     point: WorkingPoint
     json_file: Path | None = None
     csv_file: Path | None = None
+    figure: Path | None = None
+    figures: Path | None = None  # A folder
     files: tuple[Path, ...] = ()  # All files that the command writes
 
     def menus(self, *files: Path) -> list[Menu]:
@@ -209,10 +211,25 @@ class Session(Processing):
                 return without_bad_files(samples, at_point)
 
     def present(
-        self, result: Shown, *further: Page | str, page: Page | None = None, lines: Iterable[object] = ()
+        self,
+        result: Shown,
+        *further: Page | str,
+        view: View[Any] | None = None,
+        pictures: Iterable[Picture] = (),
+        lines: Iterable[object] = (),
     ) -> None:
-        """Write the documents of a result and print it, as `present_result` does."""
-        present_result(result, self.json_file, self.csv_file, further, lines, page)
+        """Draw a result and its pictures, write its documents, and print it, as a view or its own shows it;
+        below it further pages, and lines with the files."""
+        view, files = view or view_of(result), [*lines]
+        if self.figure:
+            from trigemu.results.figures.style import save
+
+            save(next(view.figures(result)), self.figure)
+        if self.figures:
+            from trigemu.results.figures.rates import write_pictures
+
+            files += write_pictures(pictures, self.figures)
+        present_result(result, self.json_file, self.csv_file, further, files, view)
 
 
 #: Names of options of commands: files that are written, and files that are read.

@@ -4,25 +4,23 @@ show."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from trigemu.base.arrays import FloatArray
 from trigemu.counting.quantities import MEANINGS
 from trigemu.menus.warnings import unit_of_observable
 from trigemu.rates.results import Rate
-from trigemu.results.documents import Histograms, record
+from trigemu.results.documents import record
 from trigemu.results.notes import notes, texts
 from trigemu.results.numbers import EVENTS, count, events_text, in_unit, with_unit
 from trigemu.results.rates import MenuRatesView
 from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.bins import Bin, BinnedRates, Spectrum
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 _RESCALED = "The rate if all crossings were like those in the bin."
 #: The rates of the menu, or of a trigger, in a bin.
@@ -42,19 +40,22 @@ COLUMNS = (
 )
 
 
+@dataclass(frozen=True)
 class BinnedRatesView(View[BinnedRates]):
+    triggers: tuple[str, ...] = ()  #: The triggers that are printed and drawn, with the menu; by default all
+
     def line(self, result: BinnedRates) -> str:
         menu, observable = name(result.whole.menu.name), name(result.observable)
         return f"of {menu} in {count(len(result.bins), 'bin')} of {observable}"
 
-    def page(self, result: BinnedRates, triggers: Sequence[str] = ()) -> Page:
-        """A line per bin, for the menu and some `triggers`, or all."""
+    def page(self, result: BinnedRates) -> Page:
+        """A line per bin."""
         # In a bin, a rate is no budget.
         below = [*texts(note for note in notes(result.whole) if note.about != "budget")]
         below.append("Rescaled to all crossings: the rate if all crossings were like those in the bin.")
         if result.outside.events:
             below.append(f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins.")
-        return Page([_printed(result, triggers)], below)
+        return Page([_printed(result, self.triggers)], below)
 
     def table(self, result: BinnedRates) -> Table:
         """The rates of the menu and of each trigger in each bin that has crossings."""
@@ -78,20 +79,16 @@ class BinnedRatesView(View[BinnedRates]):
         } | shared
 
     def figures(self, result: BinnedRates) -> Figures:
-        yield figure_of(result, [trigger.name for trigger in result.whole.triggers])
+        """Rates rescaled to all crossings."""
+        from trigemu.results.figures.curves import draw_scan
 
-    def histograms(self, result: BinnedRates, **options: bool) -> Histograms:
-        """A bin without crossings has a rate of 0; its rescaled rate is NaN."""
-        rescaled = options["rescaled"]
-        missing = (np.nan, np.nan) if rescaled else (0.0, 0.0)
-        values = {}
-        for key, pairs in _curves(result).items():
-            rates = [pair[1 if rescaled else 0] if pair else None for pair in pairs]
-            hz, error = np.array([(rate.hz, rate.error_hz) if rate else missing for rate in rates]).T
-            values[key] = (hz, error**2)
-        edges = np.array([result.bins[0].low, *(part.high for part in result.bins)])
-        unit = unit_of_observable(result.whole.menu, result.observable)
-        return Histograms(with_unit(result.observable, unit), edges, values)
+        (label, edges), every = axis_of(result), curves_of(result)
+        menu, *triggers = every
+        curves = {}
+        for key in (menu, *(self.triggers or triggers)):
+            rates = [(pair[1].hz, pair[1].error_hz) if pair else (np.nan, np.nan) for pair in every[key]]
+            curves[key] = np.array(rates).T
+        yield draw_scan(label, edges, curves, what="rate rescaled to all crossings [Hz]")
 
 
 #: A rate in a bin, and that rescaled to all crossings.
@@ -106,7 +103,13 @@ def _each(part: Bin) -> Iterator[tuple[str, _Pair]]:
             yield trigger.name, (trigger.total, if_all)
 
 
-def _curves(result: BinnedRates) -> dict[str, list[_Pair | None]]:
+def axis_of(result: BinnedRates) -> tuple[str, FloatArray]:
+    """Return the label of the axis of the bins, with its unit, and their edges."""
+    unit = unit_of_observable(result.whole.menu, result.observable)
+    return with_unit(result.observable, unit), np.array([result.bins[0].low, *(b.high for b in result.bins)])
+
+
+def curves_of(result: BinnedRates) -> dict[str, list[_Pair | None]]:
     """Return the rates in each bin by name: of the menu, then of each trigger. A bin without crossings has
     None."""
     names = (f"menu {result.whole.menu.name}", *(trigger.name for trigger in result.whole.triggers))
@@ -138,7 +141,7 @@ def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
     crossings = Column("crossings", "share", "crossings", gives_way=1)
     events = Column("events", "number", EVENTS, gives_way=2, text=events_text)
     table = Table((*names, crossings, *_RATES, events))
-    curves = _curves(result)
+    curves = curves_of(result)
     menu = next(iter(curves))
     for label in curves:
         style: RowStyle = "summary" if label == menu else "plain"
@@ -152,25 +155,16 @@ def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
     return table
 
 
-def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Figure:
-    """Draw the rates, rescaled to all crossings, of the menu and of some `triggers` in each bin."""
-    from trigemu.results.figures.curves import draw_scan
-
-    found = BinnedRatesView().histograms(result, rescaled=True)
-    menu, *_ = found.named
-    curves = {key: (found.named[key][0], np.sqrt(found.named[key][1])) for key in (menu, *triggers)}
-    return draw_scan(found.label, found.edges, curves, what="rate rescaled to all crossings [Hz]")
-
-
 class SpectrumView(View[Spectrum]):
     def line(self, result: Spectrum) -> str:
         bins = count(len(result.quantity.edges) - 1, "bin")
         return f"of {name(result.quantity.name)}: {bins}, {count(len(result.sum_w), 'sample')}"
 
     def page(self, result: Spectrum) -> Page:
-        head = Column("bin of the quantity", "key", self.histograms(result).label)
+        quantity = result.quantity
+        head = Column("bin of the quantity", "key", with_unit(quantity.label, quantity.unit))
         samples = (Column(sample, "number", sample, gives_way=1, text=_rate) for sample in result.sum_w)
-        table, edges = Table((head, *samples)), pairwise(result.quantity.edges.tolist())
+        table, edges = Table((head, *samples)), pairwise(quantity.edges.tolist())
         for (low, high), *rates in zip(edges, *result.sum_w.values(), strict=True):
             table.add(f"{low:.4g} to {high:.4g}", *rates)
         return Page([table], ["Rates in each bin; the last one includes all above it."])
@@ -207,11 +201,6 @@ class SpectrumView(View[Spectrum]):
 
         q = result.quantity
         yield draw_spectrum(q.label, q.unit, q.edges, result.sum_w, result.variance, result.signals)
-
-    def histograms(self, result: Spectrum, **options: bool) -> Histograms:
-        values = {sample: (sum_w, result.variance[sample]) for sample, sum_w in result.sum_w.items()}
-        quantity = result.quantity
-        return Histograms(with_unit(quantity.label, quantity.unit), quantity.edges, values)
 
 
 def _rate(hz: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
@@ -51,16 +51,19 @@ LESS = tuple(
 )
 
 
+@dataclass(frozen=True)
 class ComparisonView(View[Comparison]):
+    every: bool = False  #: Whether also the rates of triggers that do not differ are printed
+
     def line(self, result: Comparison) -> str:
         variants = [name(variant.menu.name) for variant in result.variants]
         return f"of {few_of(variants, _NAMED)}"
 
-    def page(self, result: Comparison, every: bool = False) -> Page:
-        """What changed, then the rates of what differs. every: also the rates of what does not."""
+    def page(self, result: Comparison) -> Page:
+        """What changed, then the rates of what differs."""
         names = dict.fromkeys(trigger.name for variant in result.variants for trigger in variant.triggers)
         differing = _differing(result)
-        shown = [name for name in names if every or name in differing]
+        shown = [name for name in names if self.every or name in differing]
         tables = [changes_table(result), _gains(result), _rates(result, shown), _common_table(result)]
         equal = len(names) - len(shown)
         left_out = [f"{count(equal, 'trigger')} with the same rates not shown: --all."] if equal else []

@@ -1,5 +1,4 @@
-"""Documents for other programs: JSON that every parser reads, CSV that a spreadsheet cannot run, data frames,
-histograms (UHI)."""
+"""Documents for other programs: JSON that every parser reads, and CSV that a spreadsheet cannot run."""
 
 from __future__ import annotations
 
@@ -8,27 +7,13 @@ import io
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray
-from trigemu.base.errors import module_of_extra, printable
-from trigemu.base.shown import part_of
+from trigemu.base.errors import printable
 from trigemu.results.table import Column, Table
 from trigemu.samples.catalogue import Catalogue
-
-
-@dataclass(frozen=True)
-class Histograms:
-    """Histograms over common bins."""
-
-    label: str  #: The label of the axis, with its unit
-    edges: FloatArray  #: float64[bins + 1]
-    #: Values and variances, float64[bins] each, by name; the name of a single one is empty
-    named: Mapping[str, tuple[FloatArray, FloatArray]]
-
 
 #: First characters of a text that a spreadsheet takes for a formula.
 _FORMULA = ("=", "+", "-", "@")
@@ -116,46 +101,3 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     return printable(f"'{value}" if value.startswith(_FORMULA) else value)
-
-
-def as_frame(table: Table) -> Any:
-    """Return a table as a pandas.DataFrame whose index are the keys. Names in a list are joined by
-    semicolons, absent numbers are NaN. After a column of samples that are unseen, another says whether the
-    error is too small."""
-    pandas = module_of_extra("pandas", "to_pandas()", "pandas", "pandas")
-    rows, texts = (
-        records(table),
-        {column.name for column in table.columns if column.role in ("label", "note")},
-    )
-    columns: dict[str, list[Any]] = {}
-    for name in file_columns(table):
-        values = [row.get(name) for row in rows]
-        joined = [";".join(value) if isinstance(value, list) else value for value in values]
-        are_numbers = all(value is None or isinstance(value, int | float) for value in joined)
-        if are_numbers and name not in texts:
-            joined = [math.nan if value is None else value for value in joined]
-        columns[name] = joined
-        if name.endswith("_unseen"):
-            columns[f"{name.removesuffix('_unseen')}_error_too_small"] = [*map(bool, values)]
-    index = [column.name for column in table.columns if column.role == "key" and column.in_files]
-    frame = pandas.DataFrame(columns)
-    return frame.set_index(index) if index else frame
-
-
-def as_histogram(histograms: Histograms, name: str | None) -> Any:
-    """Return a hist.Hist without flow bins: the histogram of a name, the only one, or all with a category
-    axis."""
-    import hist  # here, because the import takes a tenth of a second and is needed nowhere else
-
-    axis = hist.axis.Variable(histograms.edges, flow=False, name="observable", label=histograms.label)
-    single = "" if name is None and "" in histograms.named else name
-    if single is not None:
-        values, variances = part_of(single, "histogram", histograms.named)
-        made = hist.Hist(axis, storage="Weight")
-    else:
-        values, variances = (np.stack(part) for part in zip(*histograms.named.values(), strict=True))
-        names = hist.axis.StrCategory(list(histograms.named), flow=False, name="name")
-        made = hist.Hist(names, axis, storage="Weight")
-    view = made.view()
-    view.value, view.variance = values, variances
-    return made

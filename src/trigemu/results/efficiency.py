@@ -6,25 +6,26 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trigemu import __version__
+from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import bounded_stem
-from trigemu.results.documents import Histograms, left_out
-from trigemu.results.exports import Band, Described, as_set, correction
+from trigemu.results.documents import left_out
 from trigemu.results.notes import points
-from trigemu.results.numbers import count, with_unit
+from trigemu.results.numbers import count
 from trigemu.results.rates import working_point
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import Figures, View, name
-from trigemu.studies.efficiency import Efficiencies, Turnon, ratios_to
-from trigemu.studies.intervals import Curve, Profile
+from trigemu.studies.efficiency import Efficiencies, Turnon
+from trigemu.studies.intervals import Curve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from trigemu.results.section import Picture
 
 #: The edges of a bin, in files.
 EDGES = (
@@ -98,13 +99,8 @@ def printed_rows(curve: Curve) -> Iterator[dict[str, Any]]:
         yield texts
 
 
-def _histograms(profile: Profile, curves: dict[str, Curve]) -> Histograms:
-    """Return efficiencies; their variances are the squares of half their intervals."""
-    values = {key: (curve.value, ((curve.high - curve.low) / 2) ** 2) for key, curve in curves.items()}
-    return Histograms(with_unit(profile.name, profile.unit), np.array(profile.edges), values)
-
-
-def _band(curve: Curve) -> Band:
+def band(curve: Curve) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the values of a curve, and the lower and upper ends of their intervals."""
     return curve.value, curve.low, curve.high
 
 
@@ -129,15 +125,8 @@ class CurveView(View[Curve]):
     def figures(self, result: Curve) -> Figures:
         from trigemu.results.figures.curves import draw_efficiency
 
-        profile, curves = result.profile, {result.name: _band(result)}
+        profile, curves = result.profile, {result.name: band(result)}
         yield draw_efficiency(profile.name, profile.unit, np.array(profile.edges), curves, {})
-
-    def histograms(self, result: Curve, **options: bool) -> Histograms:
-        return _histograms(result.profile, {"": result})
-
-    def correction(self, result: Curve, **options: Any) -> Any:
-        about = Described(result.name, f"The efficiency of {result.name}.", result.profile)
-        return correction(about, _band(result), options["flow"])
 
 
 class TurnonView(View[Turnon]):
@@ -166,26 +155,6 @@ class TurnonView(View[Turnon]):
 
     def figures(self, result: Turnon) -> Figures:
         yield figure_of(result)
-
-    def histograms(self, result: Turnon, **options: bool) -> Histograms:
-        return _histograms(result.profile, {curve.name: curve for curve in result.curves})
-
-    def correction(self, result: Turnon, **options: Any) -> Any:
-        profile = result.profile
-        condition = [] if result.category == "all" else [result.category]
-        key = ", ".join([profile.observable, *condition, *([result.sample] if result.sample else [])])
-        what = f"{count(result.selected, 'event')} in {result.name}"
-        if (over := options["over"]) is None:
-            curves = {(c.menu, c.trigger): _band(c) for c in result.curves}
-            about = Described(key, f"Efficiencies of {what}.", profile)
-        else:
-            reference = result[over]
-            ratios = ratios_to(result, reference)
-            curves = {(c.menu, c.trigger): (ratio.value, ratio.low, ratio.high) for c, ratio in ratios}
-            meaning = f"The efficiency over that of {reference.name}; up and down are bounds of its error."
-            key = f"{key} / {reference.name}"
-            about = Described(key, f"Ratios of {what}.", profile, "scale factor", meaning)
-        return correction(about, curves, options["flow"])
 
 
 def table_of(turnons: Sequence[Turnon]) -> Table:
@@ -221,24 +190,22 @@ def has_gains(turnon: Turnon) -> bool:
 def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
     """Return the efficiencies in a category as a whole, and in the bins of its observable."""
     table = _printed_table(turnon.name, turnon.profile.name if with_bins else "", turnon)
-    for lines in _lines(turnon):
-        is_whole = lines[0]["bin"] == "all"
-        for row in lines if with_bins or is_whole else ():
+    for row, is_whole in _lines(turnon, "all"):
+        if with_bins or is_whole:
             table.add_record(row, "summary" if is_whole else "plain")
     return table
 
 
-def _lines(turnon: Turnon) -> Iterator[list[dict[str, Any]]]:
-    """Yield the lines of each bin, then those of the whole category: one of each curve, of which the first
+def _lines(turnon: Turnon, whole: str | None) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield the lines of each bin, then those of the `whole` category: one of each curve, of which the first
     has the bin and its events."""
     events = (*turnon.events.tolist(), turnon.selected)
     for number, *rows in zip(events, *map(printed_rows, turnon.curves), strict=True):
-        place = {"bin": rows[0]["bin"], "events": number}
-        lines = [
-            row | {"menu": curve.menu, "trigger": curve.trigger, "bin": ""}
-            for row, curve in zip(rows, turnon.curves, strict=True)
-        ]
-        yield [lines[0] | place, *lines[1:]]
+        is_whole = rows[0]["bin"] == "all"
+        place = {"bin": whole if is_whole else rows[0]["bin"], "events": number}
+        for row, curve in zip(rows, turnon.curves, strict=True):
+            yield row | {"menu": curve.menu, "trigger": curve.trigger, "bin": ""} | place, is_whole
+            place = {}
 
 
 def figure_of(turnon: Turnon) -> Figure:
@@ -247,7 +214,7 @@ def figure_of(turnon: Turnon) -> Figure:
     from trigemu.results.figures.style import shown
 
     labels = shown(c.name for c in turnon.curves)
-    curves = {labels[c.name]: _band(c) for c in turnon.curves}
+    curves = {labels[c.name]: band(c) for c in turnon.curves}
     gains = {
         labels[c.name]: (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
         for c in turnon.curves
@@ -302,21 +269,9 @@ class EfficienciesView(View[Efficiencies]):
             if turnon.events.any():
                 yield figure_of(turnon)
 
-    def hepdata(self, result: Efficiencies) -> list[Any]:
-        """The tables of each turn-on, which are numbered."""
-        tables = []
-        for number, turnon in enumerate(result.turnons, 1):
-            for table in TurnonView().hepdata(turnon):
-                table.name = table.name.replace("Turnon", f"Turnon {number}")
-                tables.append(table)
-        return tables
 
-    def correction(self, result: Efficiencies, **options: Any) -> Any:
-        corrections = (TurnonView().correction(turnon, **options) for turnon in result.turnons)
-        return as_set(f"{_events(result)}.", corrections)
-
-
-def _events(result: Efficiencies) -> str:
+def events_of(result: Efficiencies) -> str:
+    """Return the samples, and which of their events are measured."""
     required = f" with {result.require}" if result.require else ""
     return f"Events of {' + '.join(result.samples)}{required}"
 
@@ -325,16 +280,15 @@ def _by_category(turnons: Sequence[Turnon]) -> Iterator[Table]:
     """Yield a table for each category, with the samples that were measured apart."""
     for category in dict.fromkeys(turnon.name for turnon in turnons):
         table = _printed_table(category, "sample", turnons[0])
-        for turnon in turnons:
-            if turnon.name == category:
-                *_, (first, *others) = _lines(turnon)
-                for row in (first | {"bin": turnon.sample}, *others):
-                    table.add_record(row)
+        of_category = (turnon for turnon in turnons if turnon.name == category)
+        for row, is_whole in (line for turnon in of_category for line in _lines(turnon, turnon.sample)):
+            if is_whole:
+                table.add_record(row)
         yield table
 
 
 def _notes(result: Efficiencies, with_bins: bool) -> Iterator[str]:
-    yield f"{_events(result)}; intervals at 68 %."
+    yield f"{events_of(result)}; intervals at 68 %."
     if has_gains(result.turnons[0]):
         yield f"Gain: efficiency less that of {result.menus[0].name}, on the same events."
     if any(curve.overall.gain_threshold_error > 0 for t in result.turnons for curve in t.curves):
@@ -350,21 +304,17 @@ def _notes(result: Efficiencies, with_bins: bool) -> Iterator[str]:
     yield from (f"Warning: {warning}." for warning in result.warnings)
 
 
-def write_figures(result: Efficiencies, folder: Path) -> list[Path]:
-    """Write a turn-on of each observable in each category as PNG into a folder; with several menus, the gains
-    over the first are drawn below it. Return the files."""
-    from trigemu.results.figures.style import save
+def pictures_of(result: Efficiencies) -> Iterator[Picture]:
+    """Draw a turn-on of each observable in each category; with several menus, the gains over the first below
+    it."""
+    from trigemu.results.section import Picture
 
-    files: list[Path] = []
     taken: set[str] = set()
     for turnon in result.turnons:
-        if not turnon.events.any():
-            continue
-        stem = re.sub(r"[^\w.+-]+", "_", f"{turnon.profile.name}_{turnon.full_name}").strip("_.")
-        stem = bounded_stem(stem)
-        while stem.casefold() in taken:
-            stem += "_"
-        taken.add(stem.casefold())
-        files.append(folder / f"{stem}.png")
-        save(figure_of(turnon), files[-1])
-    return files
+        if turnon.events.any():
+            stem = re.sub(r"[^\w.+-]+", "_", f"{turnon.profile.name}_{turnon.full_name}").strip("_.")
+            stem = bounded_stem(stem)
+            while stem.casefold() in taken:
+                stem += "_"
+            taken.add(stem.casefold())
+            yield Picture(stem, "", figure_of(turnon), {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from trigemu.results.numbers import count, in_unit
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.exclusive import ExclusiveRates
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 COLUMNS = (
     Column("triggers", "note", None, "The triggers that accept, with no other."),
@@ -55,18 +52,14 @@ class ExclusiveRatesView(View[ExclusiveRates]):
         return asdict(result)
 
     def figures(self, result: ExclusiveRates) -> Figures:
-        yield figure_of(result)
+        from trigemu.results.figures.rates import draw_combinations
+        from trigemu.results.figures.style import shown
 
-
-def figure_of(result: ExclusiveRates) -> Figure:
-    """Draw the rates of combinations of triggers."""
-    from trigemu.results.figures.rates import draw_combinations
-    from trigemu.results.figures.style import shown
-
-    names = list(dict.fromkeys(name for rate in result.largest for name in rate.triggers))
-    members = np.array([[name in rate.triggers for name in names] for rate in result.largest], np.bool_)
-    rates, errors = (np.array([getattr(r, key) for r in result.largest]) for key in ("hz", "error_hz"))
-    return draw_combinations(list(shown(names).values()), members.reshape(-1, len(names)), rates, errors)
+        names = list(dict.fromkeys(name for rate in result.largest for name in rate.triggers))
+        members = np.array([[name in rate.triggers for name in names] for rate in result.largest], np.bool_)
+        rates, errors = (np.array([getattr(r, key) for r in result.largest]) for key in ("hz", "error_hz"))
+        labels = list(shown(names).values())
+        yield draw_combinations(labels, members.reshape(-1, len(names)), rates, errors)
 
 
 #: Pairs that are printed unless all are.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trigemu import __version__
 from trigemu.base.shown import view_of
@@ -23,10 +23,13 @@ from trigemu.results.numbers import (
     prescale_text,
     with_error,
 )
-from trigemu.results.table import Column, Page, RowStyle, Table, stacked
+from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import Figures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
+
+if TYPE_CHECKING:
+    from trigemu.results.section import Picture
 
 _FOUND = "Its uncertainty if it was found from a rate budget; else null."
 _THRESHOLD = "The threshold; null where there is none, or the trigger is a group."
@@ -104,18 +107,6 @@ def numbers_of(trigger: TriggerRates) -> dict[str, Any]:
     return record(columns(trigger.level is not None), row(trigger))
 
 
-def _lines(result: MenuRates) -> dict[tuple[str, RowStyle], dict[str, Any]]:
-    """Return the values of triggers, of groups, and of levels or the menu, by what they are printed as."""
-    wholes = [(f"level {level.name}", level.name, level.rate) for level in result.levels]
-    wholes = wholes or [(f"menu {result.menu.name}", "", result.rate)]
-    lines: dict[tuple[str, RowStyle], dict[str, Any]] = {(t.name, "plain"): row(t) for t in result.triggers}
-    lines |= {(f"group {g.name}", "group"): row(g) | {"group": None} for g in result.groups}
-    return lines | {
-        (label, "summary"): {"level": level or None, "total": rate, "events": rate}
-        for label, level, rate in wholes
-    }
-
-
 class TriggerRatesView(View[TriggerRates]):
     def line(self, result: TriggerRates) -> str:
         total, unique = format_rate(result.total), format_rate(result.unique)
@@ -188,7 +179,10 @@ class MenuRatesView(View[MenuRates]):
             ]
         if menu.left_out:
             of_menu["left_out"] = [asdict(trigger) for trigger in menu.left_out]
-        samples = catalogue.background
+        samples, half = catalogue.background, None
+        if used := result.half:
+            scales = {s.name: used.scales[s.number] for s in samples}
+            half = {"name": HALF_NAMES[used.number], "scales": scales, "triggers": list(used.triggers)}
         return {
             "menu": of_menu,
             "triggers": [*map(numbers_of, result.triggers)],
@@ -200,28 +194,28 @@ class MenuRatesView(View[MenuRates]):
             },
             "samples": [{"name": s.name, "events": s.events, "rate_hz": s.rate_hz} for s in samples],
             "left_out": left_out(catalogue),
-            "half": _half(result),
+            "half": half,
             "warnings": list(result.warnings),
             "engines": dict(result.engines),
             "provenance": provenance(menu, catalogue, result.models),
         } | ({"tables": [view_of(table).document(table) for table in result.tables]} if result.tables else {})
 
     def figures(self, result: MenuRates) -> Figures:
-        from trigemu.results.figures.rates import of_triggers  # which loads Matplotlib
+        from trigemu.results.figures.rates import of_triggers
 
         yield of_triggers([result]).figure
+
+
+def pictures_of(variants: Sequence[MenuRates]) -> Iterator[Picture]:
+    """Draw the rates of groups, if there are any, and of triggers, of several menus."""
+    from trigemu.results.figures.rates import of_groups, of_triggers  # which load Matplotlib
+
+    yield from filter(None, (of_groups(variants), of_triggers(variants)))
 
 
 def _numbers(rate: Rate) -> dict[str, Any]:
     numbers = {"rate_hz": rate.hz, "rate_error_hz": rate.error_hz, "events": rate.events}
     return numbers | {"effective_events": rate.effective_events, "unseen": list(rate.unseen)}
-
-
-def _half(result: MenuRates) -> dict[str, Any] | None:
-    if result.half is None:
-        return None
-    scales = {s.name: result.half.scales[s.number] for s in result.catalogue.background}
-    return {"name": HALF_NAMES[result.half.number], "scales": scales, "triggers": list(result.half.triggers)}
 
 
 def provenance(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
@@ -267,13 +261,18 @@ def _level_table(result: MenuRates, level: str | None) -> Table:
     """Return the triggers, groups and rate of a level, or of a menu without levels."""
     key, *others = columns(bool(level))
     table = Table([key.headed(f"{level} trigger") if level else key, *others])
-    before: RowStyle = "plain"
-    for (label, style), values in _lines(result).items():
-        if values["level"] == level:
-            if style != before:
-                table.add_gap()
-            before = style
-            table.add_record(values | {"name": label}, style)
+    rates = {part.name: part.rate for part in result.levels}
+    rate, label = (rates[level], f"level {level}") if level else (result.rate, f"menu {result.menu.name}")
+    for part in result.triggers:
+        if part.level == level:
+            table.add_record(row(part))
+    groups = [group for group in result.groups if group.level == level]
+    if groups:
+        table.add_gap()
+    for group in groups:
+        table.add_record(row(group) | {"name": f"group {group.name}", "group": None}, "group")
+    table.add_gap()
+    table.add_record({"name": label, "total": rate, "events": rate}, "summary")
     return table
 
 
@@ -299,30 +298,32 @@ class ColumnRatesView(View[ColumnRates]):
         places = {column: f"total {column}" for column in result}  # a column may be called "name"
         cells = (Column(place, "number", column, text=_prescaled) for column, place in places.items())
         table = Table((COLUMNS[0], *cells))
-
-        def add(label: str, values: Iterable[Any], style: RowStyle = "plain") -> None:
-            table.add_record({"name": label, **dict(zip(places.values(), values, strict=True))}, style)
-
-        def add_all(prefix: str, kind: str, names: Iterable[str], style: RowStyle = "plain") -> None:
-            each = [{part.name: part for part in getattr(rates, kind)} for rates in result.values()]
-            for key in names:
-                parts = [parts.get(key) for parts in each]
-                add(prefix + key, [(part.total, part.prescale) if part else "off" for part in parts], style)
-
         points = [working_point(rates.menu, rates.catalogue) for rates in result.values()]
         for part, heading in (("pileup", "µ"), ("luminosity_cm2s", "cm⁻² s⁻¹")):
             if len({point[part] for point in points}) > 1:
-                add(heading, [f"{point[part] or 0:.3g}" for point in points])
+                table.add(heading, *(f"{point[part] or 0:.3g}" for point in points))
         if table.rows:
             table.add_gap()
-        on = {trigger.name for rates in result.values() for trigger in rates.triggers}
-        add_all("", "triggers", [t.name for t in menu.triggers if t.prescales or t.name in on])
-        groups = dict.fromkeys(group.name for rates in result.values() for group in rates.groups)
-        add_all("group ", "groups", groups, "group")
+
+        def add_all(prefix: str, names: Iterable[str], of: Sequence[dict[str, TriggerRates]]) -> None:
+            for key in names:
+                parts = [of_column.get(key) for of_column in of]
+                totals = [(part.total, part.prescale) if part else "off" for part in parts]
+                table.add(f"{prefix}{key}", *totals, style="group" if prefix else "plain")
+
+        triggers, groups = (
+            [{part.name: part for part in getattr(rates, kind)} for rates in result.values()]
+            for kind in ("triggers", "groups")
+        )
+        on = {name for of_column in triggers for name in of_column}
+        add_all("", [t.name for t in menu.triggers if t.prescales or t.name in on], triggers)
+        add_all("group ", dict.fromkeys(name for of_column in groups for name in of_column), groups)
         table.add_gap()
         for number, level in enumerate(menu.levels):
-            add(f"level {level}", [(r.levels[number].rate, None) for r in result.values()], "summary")
-        add(f"menu {menu.name}", [(rates.rate, None) for rates in result.values()], "summary")
+            of_level = [(rates.levels[number].rate, None) for rates in result.values()]
+            table.add(f"level {level}", *of_level, style="summary")
+        of_menu = [(rates.rate, None) for rates in result.values()]
+        table.add(f"menu {menu.name}", *of_menu, style="summary")
         listed = {c: [n for n in notes(rates) if n.about not in _OTHER] for c, rates in result.items()}
         prescaled = any(t.prescale != 1 for rates in result.values() for t in rates.triggers)
         explained = ["/2: accepted with a prescale of 2."] if prescaled else []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,32 +17,31 @@ from trigemu.results.numbers import count, in_unit, rejection_text, threshold_la
 from trigemu.results.rates import MenuRatesView
 from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import Figures, View, name
-from trigemu.studies.scan import BudgetBracket, Scan
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from trigemu.studies.scan import BudgetBracket, Scan, budget_brackets
 
 #: The largest number of thresholds that a figure has axes for.
 _DRAWN = 2
 _NAMES = {"total_hz": "its total rate", "unique_hz": "its unique rate", "rate_hz": "the rate of the menu"}
 
 
+@dataclass(frozen=True)
 class ScanView(View[Scan]):
     """A row has the thresholds of a point, the rates of their triggers, and those of levels and menu."""
+
+    budgets: tuple[float, ...] = ()  #: Rates in Hz: the settings that bracket them are shown
 
     def line(self, result: Scan) -> str:
         steps = ", ".join(f"{name(step.name)} at {count(len(step.values), 'value')}" for step in result.steps)
         return f"of {name(result.points[0].menu.name)}: {steps}"
 
-    def page(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> Page:
-        """Over a plane, only the rates of the levels and of the menu are printed. brackets: the settings that
-        bracket a budget."""
+    def page(self, result: Scan) -> Page:
+        """Over a plane, only the rates of the levels and of the menu are printed."""
         scanned = [t for p in result.points for t in p.triggers if t.name in _scanned(result)]
         of_menus = [rate for point in result.points for rate in wholes(point)]
         marks = [*legend(scanned if len(result.steps) == 1 else (), of_menus, COMPARED)]
         every = (note for point in result.points for note in notes(point, marks))
         below = dict.fromkeys(note.text for note in every if note.about not in ("events", "rejection"))
-        return Page([_printed(result)], [*_lines(brackets), *below])
+        return Page([_printed(result)], [*_lines(self._brackets(result)), *below])
 
     def table(self, result: Scan) -> Table:
         keys = [step.name if step.vary else f"{step.trigger} threshold" for step in result.steps]
@@ -54,8 +53,8 @@ class ScanView(View[Scan]):
             table.add(*values, *_rates(result, point).values())
         return table
 
-    def document(self, result: Scan, brackets: Sequence[BudgetBracket] = ()) -> dict[str, Any]:
-        """Each point is as in `run`, without what all share. brackets: settings that bracket a budget."""
+    def document(self, result: Scan) -> dict[str, Any]:
+        """Each point is as in `run`, without what all share."""
         documents = [MenuRatesView().document(point) for point in result.points]
         keys = ("menu", "triggers", "groups", "warnings")
         points = [
@@ -65,11 +64,36 @@ class ScanView(View[Scan]):
         return {
             "scanned": [asdict(step) for step in result.steps],
             "points": points,
-            "met": [asdict(entry) | {"at": dict(entry.at)} for entry in brackets],
+            "met": [asdict(entry) | {"at": dict(entry.at)} for entry in self._brackets(result)],
         } | {key: documents[0][key] for key in ("samples", "left_out", "half", "provenance")}
 
     def figures(self, result: Scan) -> Figures:
-        yield figure_of(result, ())
+        """Draw the rates against one threshold, or over the plane of two, with lines at the budgets."""
+        from trigemu.results.figures.curves import draw_plane, draw_scan
+
+        if len(result.steps) > _DRAWN:
+            raise TrigemuError(f"{len(result.steps)} triggers are scanned: a figure can show {_DRAWN}")
+        menu = result.points[0].menu
+        labels = [
+            step.name if step.vary else threshold_label(menu, step.trigger, step.trigger)
+            for step in result.steps
+        ]
+        values = [np.array(step.values) for step in result.steps]
+        if len(result.steps) == 1:
+            names = {f"{level} rate": f"level {level}" for level in menu.levels}
+            names["menu rate"] = f"menu {menu.name}"
+            points = [_rates(result, point) for point in result.points]
+            curves = {names.get(key, key): [rates[key] for rates in points] for key in points[0]}
+            drawn = {key: np.array([(r.hz, r.error_hz) for r in curve]).T for key, curve in curves.items()}
+            yield draw_scan(labels[0], values[0], drawn, self.budgets)
+            return
+        plane = np.array([point.rate.hz for point in result.points]).reshape([len(v) for v in values])
+        yield draw_plane(
+            (labels[0], labels[1]), (values[0], values[1]), plane, self.budgets, f"menu {menu.name}"
+        )
+
+    def _brackets(self, result: Scan) -> Iterator[BudgetBracket]:
+        return (entry for budget in self.budgets for entry in budget_brackets(result, budget))
 
 
 def _points(scan: Scan) -> Iterator[tuple[tuple[float, ...], MenuRates]]:
@@ -116,7 +140,7 @@ def _short(value: float) -> str:
     return f"{value:.10g}"
 
 
-def _lines(brackets: Sequence[BudgetBracket]) -> Iterator[str]:
+def _lines(brackets: Iterable[BudgetBracket]) -> Iterator[str]:
     for entry in brackets:
         low = f"{entry.vary} = {_short(entry.low)}" if entry.vary else _short(entry.low)
         where = f"at {low}"
@@ -126,25 +150,3 @@ def _lines(brackets: Sequence[BudgetBracket]) -> Iterator[str]:
         others = "".join(f" with {name} at {_short(value)}" for name, value in entry.at)
         what = _NAMES[entry.quantity]
         yield f"{entry.trigger}: {what} is {in_unit(entry.budget_hz, 0.0)} {where}{others}."
-
-
-def figure_of(scan: Scan, budgets: Sequence[float]) -> Figure:
-    """Draw the rates against one threshold, or over the plane of two, with lines at `budgets` in Hz."""
-    from trigemu.results.figures.curves import draw_plane, draw_scan
-
-    if len(scan.steps) > _DRAWN:
-        raise TrigemuError(f"{len(scan.steps)} triggers are scanned: a figure can show {_DRAWN}")
-    menu = scan.points[0].menu
-    labels = [
-        step.name if step.vary else threshold_label(menu, step.trigger, step.trigger) for step in scan.steps
-    ]
-    values = [np.array(step.values) for step in scan.steps]
-    if len(scan.steps) == 1:
-        names = {f"{level} rate": f"level {level}" for level in menu.levels}
-        names["menu rate"] = f"menu {menu.name}"
-        points = [_rates(scan, point) for point in scan.points]
-        curves = {names.get(key, key): [rates[key] for rates in points] for key in points[0]}
-        drawn = {key: np.array([(r.hz, r.error_hz) for r in curve]).T for key, curve in curves.items()}
-        return draw_scan(labels[0], values[0], drawn, budgets)
-    plane = np.array([point.rate.hz for point in scan.points]).reshape([len(v) for v in values])
-    return draw_plane((labels[0], labels[1]), (values[0], values[1]), plane, budgets, f"menu {menu.name}")

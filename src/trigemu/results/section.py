@@ -6,14 +6,13 @@ once if a menu of the report names the plugin.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from trigemu.base.errors import file_stem
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import MenuRates
 from trigemu.results.table import Table
@@ -23,9 +22,6 @@ from trigemu.studies.efficiency import Efficiencies
 from trigemu.studies.efficiency_profiles import Observable, ProfileSet
 from trigemu.studies.exclusive import ExclusiveRates
 from trigemu.studies.scan import Scan
-
-#: Widths in inches: on a wide screen, figures narrower than SMALL are three in a row, wider than LARGE alone.
-SMALL, LARGE = 5.7, 8.5
 
 #: Columns by name, with a number or a text in each row; all of one length.
 Numbers = Mapping[str, Sequence[object] | npt.NDArray[np.generic]]
@@ -68,11 +64,6 @@ class Picture:
     numbers: Numbers  #: The values that it shows
     dense: bool = False  #: Whether it has too many elements for a vector graphic
 
-    @property
-    def wide(self) -> bool:
-        """Whether the figure takes a row of its own."""
-        return bool(self.figure.get_figwidth() > LARGE)
-
 
 @dataclass(frozen=True)
 class Section:
@@ -86,24 +77,3 @@ class Section:
     menu: str = ""  #: Name of the menu that the section is about, if any
     #: By trigger (None: the menu) and quantity, the value and its error, to compare with published numbers
     measured: Mapping[tuple[str | None, str], tuple[float, float | None]] | None = None
-
-    def all_pictures(self) -> Iterable[Picture]:
-        """Yield the pictures of the section and of its parts."""
-        yield from self.pictures
-        for part in self.parts:
-            yield from part.all_pictures()
-
-    @property
-    def large(self) -> bool:
-        """Whether some figure is too wide for three in a row, but does not take a row of its own."""
-        return any(SMALL < picture.figure.get_figwidth() <= LARGE for picture in self.pictures)
-
-    @property
-    def anchor(self) -> str:
-        """The name of the section in links."""
-        return slug(self.title)
-
-
-def slug(text: str) -> str:
-    """Return a name for files and links."""
-    return file_stem(text)

@@ -30,9 +30,6 @@ RATE_PARTS = {
     ),
 }
 
-#: Units that names of columns end with.
-UNITS = {"hz": "Hz", "hz2": "Hz^2", "ns": "ns", "us": "us", "ms": "ms", "gev": "GeV"}
-
 
 @dataclass(frozen=True)
 class Column:
@@ -50,12 +47,6 @@ class Column:
     gives_way: int = 0  #: Narrow terminals leave out columns with the highest number first, with 0 never
     errors: tuple[str, ...] = ()  #: The columns of its uncertainty: one, or the ends of its interval
     upper: str = ""  #: The column of the upper edge of a bin, if this one has the lower edge
-
-    @property
-    def unit(self) -> str:
-        """The unit of its numbers: of a rate Hz, else that which its name ends with."""
-        ending = self.name.rpartition("_")[2].lower()
-        return "Hz" if self.role in ("rate", "difference") else UNITS.get(ending, "")
 
     @property
     def identifies(self) -> bool:

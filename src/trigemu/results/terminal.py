@@ -103,24 +103,23 @@ def _wrapped(text: str, width: int, style: str = "") -> Iterator[Text]:
 
 
 class _Printed:
-    """A column as texts, and the width that it needs."""
+    """A column as texts, and the width that it needs: of notes that of their longest word, at least."""
 
     def __init__(self, column: Column, table: Table) -> None:
-        self.gives_way, self.is_key, self.role = column.gives_way, column.identifies, column.role
+        self.column, self.is_note = column, column.role == "note"
         self.head = printable(column.heading or "")
         self.cells = [printable(text_of(column, row.values.get(column.name))) for row in table.rows]
         self.width = self.widest = max(map(cell_len, (self.head, *self.cells)))
-        if column.role == "note":
-            words = (word for cell in self.cells for word in cell.split())
-            self.width = max(min(self.widest, _NOTE), max(map(cell_len, words), default=0))
+        if self.is_note:
+            words = (cell_len(word) for cell in self.cells for word in cell.split())
+            self.width = max(min(self.widest, _NOTE), *words, 0)
 
-    def lines(self, cell: str) -> Sequence[str]:
-        """Return the lines of a cell: only notes have more than one, and names that are too long."""
-        return [cell] if cell_len(cell) <= self.width else [*map(str, _wrapped(cell, self.width))]
-
-    def padded(self, text: str) -> str:
-        space = " " * (self.width - cell_len(text))
-        return text + space if self.role in LEFT else space + text
+    def lines(self, cell: str) -> Iterator[str]:
+        """Yield the lines of a cell as wide as the column: only notes, and names that are too long, have more
+        than one."""
+        for text in [cell] if cell_len(cell) <= self.width else map(str, _wrapped(cell, self.width)):
+            space = " " * (self.width - cell_len(text))
+            yield text + space if self.column.role in LEFT else space + text
 
 
 def _total(columns: Sequence[_Printed], gap: int = 1) -> int:
@@ -131,48 +130,45 @@ def _of_table(table: Table, width: int, left_out: dict[str, int]) -> Iterator[Te
     """Yield the lines of a table; add the columns that give way to those `left_out`, with the width at which
     none has to."""
     printed = [_Printed(c, table) for c in table.columns if c.heading is not None and not c.wide]
-    filled = [column for column in printed if column.is_key or any(column.cells) or not table.rows]
+    filled = [p for p in printed if p.column.identifies or any(p.cells) or not table.rows]
     needed = _total(filled)
-    below = [column for column in filled if column.role == "note" and needed > width]
+    below = [column for column in filled if column.is_note and needed > width]
     columns = offered = [column for column in filled if column not in below]
-    while _total(columns) > width and (first := max(column.gives_way for column in columns)):
-        columns = [column for column in columns if column.gives_way != first]
+    while _total(columns) > width and (first := max(p.column.gives_way for p in columns)):
+        columns = [p for p in columns if p.column.gives_way != first]
     left_out |= {column.head: needed for column in offered if column not in columns}
-    keys, rest = ([c for c in columns if c.is_key is is_key] for is_key in (True, False))
+    keys, rest = ([p for p in columns if p.column.identifies is is_key] for is_key in (True, False))
     room = width - sum(column.width + 1 for column in rest)
     if room < _NAME:  # then in blocks
         room = width - max((column.width + 1 for column in rest), default=0)
     while keys and _total(keys) > room and (longest := max(keys, key=lambda key: key.width)).width > _LEAST:
         longest.width -= 1
-    blocks: list[list[_Printed]] = [[]]
-    for column in rest:
-        if blocks[-1] and _total([*keys, *blocks[-1], column]) > width:
-            blocks.append([])
-        blocks[-1].append(column)
-    most = -(-len(rest) // len(blocks)) or 1
-    even = [rest[i : i + most] for i in range(0, len(rest), most)]
-    if all(_total([*keys, *block]) <= width for block in even):
-        blocks = even or [[]]
-    for number, block in enumerate(blocks):
+    for number in range(1, len(rest) + 1):
+        most = -(-len(rest) // number)
+        blocks = [rest[i : i + most] for i in range(0, len(rest), most)]
+        if all(_total([*keys, *block]) <= width for block in blocks):
+            break
+    for number, block in enumerate(blocks if rest else [[]]):
         if number:
             yield Text()
         beside = [*keys, *block]
         gap = 1 if _total(beside, 2) > width else 2
         for column in block:
-            if column.role == "note":
+            if column.is_note:
                 column.width = min(column.widest, column.width + max(width - _total(beside, gap), 0))
         if any(column.head for column in beside):
             yield from _row(beside, [column.head for column in beside], gap, "bold")
         for i, row in enumerate(table.rows):
             style = _STYLES[row.style]
             yield from _row(beside, [column.cells[i] for column in beside], gap, style)
-            for column in below if block is blocks[0] else ():
+            for column in below if not number else ():
                 for line in _wrapped(column.cells[i], width - _INDENT, style) if column.cells[i] else ():
                     yield Text(" " * _INDENT, style) + line
 
 
 def _row(columns: Sequence[_Printed], cells: Sequence[str], gap: int, style: str) -> Iterator[Text]:
     broken = (column.lines(cell) for column, cell in zip(columns, cells, strict=True))
-    for texts in zip_longest(*broken, fillvalue=""):
-        line = (column.padded(text) for column, text in zip(columns, texts, strict=True))
+    empty = [" " * column.width for column in columns]
+    for texts in zip_longest(*broken):
+        line = (text or space for text, space in zip(texts, empty, strict=True))
         yield Text((" " * gap).join(line).rstrip(), style)

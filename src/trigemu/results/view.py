@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from trigemu.base.errors import TrigemuError, excerpt
-from trigemu.base.shown import WithHistogram, WithHistograms
-from trigemu.results.documents import Histograms, as_frame, as_histogram, csv_of, in_json, records
+from trigemu.results.documents import csv_of, in_json, records
 from trigemu.results.table import Page, Table
 
 if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
@@ -60,14 +59,6 @@ class View(ABC, Generic[R]):
         """Draw the figures of the `result`; by default TrigemuError is raised."""
         raise TrigemuError(f"{type(result).__name__} has no figure")
 
-    def histograms(self, result: R, **options: bool) -> Histograms:
-        """Return the histograms of a `result` that is `WithHistogram`, in a variant that `options` choose."""
-        raise TrigemuError(f"{type(result).__name__} is no histogram")
-
-    def correction(self, result: R, **options: Any) -> Any:
-        """Return a correction of a `result` that is `WithCorrection`, in a variant that `options` choose."""
-        raise TrigemuError(f"{type(result).__name__} is no efficiency")
-
     # What follows from these: the methods of `Shown`, and the documents of commands.
 
     def json(self, result: R) -> str:
@@ -97,25 +88,6 @@ class View(ABC, Generic[R]):
         text = stream.getvalue().removesuffix("\n")
         return text.encode(encoding, errors="replace").decode(encoding)
 
-    def html(self, result: R) -> str:
-        """Return the page of the `result` as HTML, in the style of the report."""
-        from trigemu.results.html import as_html
-
-        return as_html(self.page(result))
-
-    def frame(self, result: R) -> Any:
-        """Return the table of the `result` as a pandas.DataFrame."""
-        return as_frame(self.table(result))
-
-    def hepdata(self, result: R) -> list[Any]:
-        """Return the table of the `result` as tables of hepdata-lib."""
-        from trigemu.results.exports import as_tables
-
-        is_binned = isinstance(result, WithHistogram | WithHistograms)
-        axis = self.histograms(result, rescaled=False).label if is_binned else ""
-        kind = type(result).__name__
-        return as_tables(self.table(result), kind, f"{kind} {self.line(result)}", axis)
-
     def axes(self, result: R) -> Any:
         """Draw the figures of the `result` with pyplot; return the axes of each, or of the only one."""
         from trigemu.results.figures.style import managed
@@ -123,10 +95,6 @@ class View(ABC, Generic[R]):
         with managed():
             axes = tuple(figure.axes[0] for figure in self.figures(result))
         return axes[0] if len(axes) == 1 else axes
-
-    def histogram(self, result: R, name: str | None, **options: bool) -> Any:
-        """Return a hist.Hist of the `result`: that of a `name`, or all, in a variant of `options`."""
-        return as_histogram(self.histograms(result, **options), name)
 
 
 def name(text: str) -> str:

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError
-from trigemu.base.shown import Named, WithHistograms, histogram_of
+from trigemu.base.shown import Named, WithHistograms, exported
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import complete_table, empty_table
 from trigemu.counting.quantities import MENU, Label, fractions
@@ -80,7 +80,7 @@ class BinnedRates(WithHistograms, Named[tuple[TriggerRates | None, ...]]):
             Whether to rescale rates to all crossings, as the figure does; by default they are the rates in
             the bin.
         """
-        return histogram_of(self, name, rescaled=rescaled)
+        return exported(self, "hist", name=name, rescaled=rescaled)
 
     def _named(self) -> tuple[str, Mapping[str, tuple[TriggerRates | None, ...]]]:
         rates = {name: tuple(b.rates[name] if b.rates else None for b in self.bins) for name in self.whole}

@@ -11,7 +11,7 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, wrong_type
-from trigemu.base.shown import Named, WithCorrection, WithHistograms, view_of
+from trigemu.base.shown import Named, WithCorrection, WithHistograms, exported
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
@@ -80,7 +80,7 @@ class _WithScaleFactors(WithCorrection):
         σ(ε₀)/ε₀² with the gain g and its error, which includes the correlation; otherwise the relative errors
         of both efficiencies are added.
         """
-        return view_of(self).correction(self, over=over, flow=flow)
+        return exported(self, "correction", over=over, flow=flow)
 
 
 @dataclass(frozen=True, repr=False)

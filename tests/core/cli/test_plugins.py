@@ -112,7 +112,7 @@ menu = {str(ROOT / "menus" / "primary.toml")!r}
 trigemu.read_menu(menu)
 check("read_menu")
 from trigemu.cli.commands import cli
-for command in (["--help"], ["import", "--help"], ["samples"], ["run", menu, "--samples", "all.root"]):
+for command in (["--help"], ["import", "--help"], ["run", menu, "--samples", "all.root"]):
     assert CliRunner().invoke(cli, command).exit_code == 0, command
     check(command)
 """

@@ -8,11 +8,12 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 from printing import text_of
+from trigemu_exports.frames import as_frame
+from trigemu_pages.html import table_html
 from view_checks import Checked
 
 from trigemu.api import Column, Page, Rate, Table
-from trigemu.results.documents import as_frame, csv_of, records
-from trigemu.results.html import table_html
+from trigemu.results.documents import csv_of, records
 from trigemu.results.table import RATE_PARTS
 
 COLUMNS = (

@@ -329,7 +329,7 @@ def test_a_budget_is_met_between_values_of_a_leg(tmp_path: Path) -> None:
         assert (entry.trigger, entry.vary, entry.low, entry.high) == ("D", "legs[0].pt.min", 8.0, 16.0)
     rows = list(csv.DictReader(io.StringIO(ScanView().csv(found))))
     assert [float(row["D legs[0].pt.min"]) for row in rows] == list(values)
-    assert "total rate is" in str(ScanView().page(found, budget_brackets(found, budget)).notes)
+    assert "total rate is" in str(ScanView((budget,)).page(found).notes)
 
 
 # ---- where a budget is met

@@ -53,7 +53,7 @@ def test_the_result_shows_itself(hostile: Bench, tmp_path: Path) -> None:
 
 
 def rendered(result: Bench, details: bool = True) -> list[str]:
-    return text_of(BenchView().page(result, details), 120).splitlines()
+    return text_of(BenchView(details).page(result), 120).splitlines()
 
 
 def test_the_answer_comes_first(measured: Bench) -> None:
@@ -130,7 +130,7 @@ def test_the_tables_of_all_details(measured: Bench) -> None:
 @pytest.mark.parametrize("details", [False, True])
 def test_tables_fit(measured: Bench, details: bool) -> None:
     for width, encoding in ((80, "utf-8"), (80, "ascii"), (120, "utf-8")):
-        lines_of([BenchView().page(measured, details)], width, encoding)
+        lines_of([BenchView(details).page(measured)], width, encoding)
 
 
 def test_digits() -> None:

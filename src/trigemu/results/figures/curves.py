@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 
 from trigemu.base.arrays import FloatArray
 from trigemu.results.figures.style import COLOURS, axis_label, figure, literal, log_axis, rate_axis
-from trigemu.results.numbers import HZ, unit_of
+from trigemu.results.numbers import in_hz
 
 #: Line styles, so that lines differ not only in colour.
 DASHES = ("-", "--", "-.", ":")
@@ -258,9 +258,3 @@ def _round(low: float, high: float) -> list[float]:
     levels = [step * 10.0**power for power in range(first, last + 1) for step in steps]
     inside = [level for level in levels if low < level < high]
     return inside or np.linspace(low, high, 7)[1:-1].tolist()
-
-
-def in_hz(rate: float) -> str:
-    """Format a rate as `20 kHz`, for a contour or a tick."""
-    unit, scale = unit_of(rate * (1 + 1e-9), HZ)
-    return f"{rate / scale:.4g} {unit}"

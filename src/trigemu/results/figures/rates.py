@@ -115,11 +115,6 @@ def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]
     return Picture(name, caption, draw_rates([*shown(names).values()], **drawn), numbers)
 
 
-def write_figures(variants: Sequence[MenuRates], folder: Path) -> list[Path]:
-    """Write the rates of triggers, and of groups if there are any, as PNG into a folder."""
-    return write_pictures(filter(None, (of_groups(variants), of_triggers(variants))), folder)
-
-
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
     """Write pictures as PNG into a folder."""
     files = []

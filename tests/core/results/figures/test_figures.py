@@ -18,7 +18,6 @@ from trigemu.results.figures.curves import (
     draw_plane,
     draw_scan,
     draw_spectrum,
-    in_hz,
 )
 from trigemu.results.figures.rates import (
     draw_combinations,
@@ -26,6 +25,7 @@ from trigemu.results.figures.rates import (
     draw_samples,
 )
 from trigemu.results.figures.style import save
+from trigemu.results.numbers import in_hz
 
 # ---- rates of triggers and groups
 

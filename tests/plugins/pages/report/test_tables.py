@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 from toys import memory_catalogue, toy_events
 from trigemu_pages import collect_contents, sections
+from trigemu_pages.html import table_html
 from trigemu_pages.report import pictures, tables
 from trigemu_pages.report.tables import beside_references
 from trigemu_pages.report_contents import parse_scan, profiles_beside
@@ -17,7 +18,6 @@ from trigemu_pages.report_contents import parse_scan, profiles_beside
 from trigemu import Steps, TrigemuError, read_menu
 from trigemu.api import Contents, Table, numbers, style
 from trigemu.results.comparison import changes_table
-from trigemu.results.html import table_html
 from trigemu.results.overlap import overlap_page
 from trigemu.results.terminal import text_of
 from trigemu.studies.efficiency_profiles import ProfileSet, Reference

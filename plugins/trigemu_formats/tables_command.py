@@ -1,4 +1,4 @@
-"""`trigemu scores`"""
+"""`trigemu scores` and `trigemu events`: tables of events as files"""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.session import Session, session
+from trigemu.emulation.event_table import EventTable, event_table, passes
 from trigemu.emulation.score_table import passes_to_score, score_table
 from trigemu.emulation.scores import Scores
-from trigemu.emulation.table_files import write_scores
+from trigemu.emulation.table_files import check_event_file, write_events, write_scores
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_threshold
 from trigemu.results.notes import points, solutions, texts
@@ -85,3 +86,42 @@ def _thresholds(scores: Scores) -> Table:
                 low, high = scores.threshold_ranges[trigger.name]
                 table.add(trigger.name, low, kind.threshold, high, unit_of_threshold(menu, trigger))
     return table
+
+
+#: Largest number of samples in the message of the command.
+FEW = 3
+
+
+@click.command()
+@options.menu
+@options.output("The file: .parquet or .root.")
+@click.option("--fired", help="Only events that pass this expression: triggers joined by and, or, not.")
+@click.option(
+    "--sample", "names", multiple=True, help="Events of this sample; repeatable. [default: the background]"
+)
+@session
+def events(menu: Path, output: Path, fired: str | None, names: tuple[str, ...], session: Session) -> None:
+    """Write the events that pass a MENU: decisions, scores, and the probabilities that triggers accept them.
+
+    The columns are sample, id, parent, half, weight (Hz) and acceptance (of the menu); for each trigger its
+    decision before prescales (fired_NAME), its score if it has one (score_NAME), and the probability that it
+    accepts the event (acceptance_NAME). The sum of weight times acceptance_NAME is its total rate.
+    """
+    check_event_file(output)
+    (read,) = session.menus(menu)
+
+    def written(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[EventTable, int]:
+        table = event_table(menus[0], good, samples=names, fired=fired, **how)
+        return table, write_events(output, table, __version__, how["progress"])
+
+    def read_events(good: Catalogue) -> list[Sample]:
+        samples = [good.sample(name) for name in names] or good.background
+        return [*good.background * passes(read, good), *samples]
+
+    table, number = session.run([read], written, read_events)
+    condition = f" that pass {table.fired.text}" if table.fired else ""
+    named = ", ".join(sample.name for sample in table.samples)
+    from_ = named if len(table.samples) <= FEW else f"{len(table.samples)} samples"
+    say(f"{output}: {number} events of {from_}{condition}, {len(table.columns)} columns")
+    for line in points([table.menu], table.catalogue):
+        say(line)

@@ -1,108 +1,21 @@
-"""Efficiencies and scale factors as corrections of correctionlib (schema 2), and tables of a HEPData
-record."""
+"""Tables of results as tables of a HEPData record."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from trigemu import __version__
-from trigemu.base.arrays import FloatArray
-from trigemu.base.errors import TrigemuError, module_of_extra
-from trigemu.results.numbers import with_unit
+from trigemu.base.errors import module_of_extra
+from trigemu.base.shown import Shown, WithHistogram, WithHistograms, view_of
 from trigemu.results.table import Column, Table
-from trigemu.studies.intervals import Profile
+from trigemu.studies.efficiency import Efficiencies
 
-#: What correctionlib does with values outside of the bins.
-FLOWS = ("error", "clamp")
-#: The inputs that select a curve, and its value or an end of its interval.
-_INPUTS = {
-    "menu": "The menu.",
-    "trigger": "The trigger; empty for the whole menu.",
-    "variation": "nominal, or the ends of its interval, up and down.",
-}
-#: The values of a curve in bins, and the lower and upper ends of their intervals; NaN is allowed.
-Band = tuple[FloatArray, FloatArray, FloatArray]
+from .histograms import histograms_of
 
-
-class Described(NamedTuple):
-    """The name of a correction, what it is, the name and the meaning of its value, and its observable."""
-
-    name: str
-    description: str
-    profile: Profile
-    output: str = "efficiency"
-    meaning: str = "The efficiency; up and down are the ends of its interval at 68 %."
-
-
-def schema() -> Any:
-    """Return the module of correctionlib that has its models, or raise MissingExtraError."""
-    return module_of_extra("correctionlib.schemav2", "to_correction()", "correction", "correctionlib")
-
-
-def correction(about: Described, curves: Band | Mapping[tuple[str, str | None], Band], flow: str) -> Any:
-    """Return a Correction of one curve, or of curves by menu and trigger, which are further inputs."""
-    if flow not in FLOWS:
-        raise TrigemuError(f"flow = {flow!r}: expected one of {', '.join(map(repr, FLOWS))}")
-    models, profile = schema(), about.profile
-    edges = [edge if math.isfinite(edge) else str(edge) for edge in profile.edges]  # "inf" or "-inf"
-    # JSON has no NaN; this is evaluated to it.
-    nan = {"nodetype": "formula", "expression": "0/0", "parser": "TFormula", "variables": []}
-
-    def category(name: str, contents: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-        items = [{"key": key, "value": value} for key, value in contents]
-        return {"nodetype": "category", "input": name, "content": items}
-
-    def binned(values: FloatArray) -> dict[str, Any]:
-        content = [nan if math.isnan(value) else value for value in values.tolist()]
-        bins = {"input": profile.observable, "edges": edges, "content": content, "flow": flow}
-        return {"nodetype": "binning"} | bins
-
-    def varied(band: Band) -> dict[str, Any]:
-        return category("variation", zip(("nominal", "down", "up"), map(binned, band), strict=True))
-
-    if isinstance(curves, tuple):
-        inputs, data = {"variation": _INPUTS["variation"]}, varied(curves)
-    else:
-        by_menu: dict[str, list[tuple[str, Any]]] = {}
-        for (menu, trigger), band in curves.items():
-            by_menu.setdefault(menu, []).append((trigger or "", varied(band)))
-        inputs = _INPUTS
-        data = category("menu", ((menu, category("trigger", part)) for menu, part in by_menu.items()))
-    label = with_unit(profile.name, profile.unit)
-    strings = [{"name": name, "type": "string", "description": text} for name, text in inputs.items()]
-    made = {
-        "name": about.name,
-        "description": _signed(about.description),
-        "version": 1,
-        "inputs": [{"name": profile.observable, "type": "real", "description": label}, *strings],
-        "output": {"name": about.output, "type": "real", "description": about.meaning},
-        "data": data,
-    }
-    return models.Correction.model_validate(made)
-
-
-def as_set(description: str, corrections: Iterable[Any]) -> Any:
-    """Return a CorrectionSet; raise TrigemuError if two corrections have the same name."""
-    made = list(corrections)
-    name, times = Counter(correction.name for correction in made).most_common(1)[0]
-    if times > 1:
-        raise TrigemuError(
-            f"to_correction(): {times} efficiencies are called {name!r}, and names in a set differ: measure "
-            f"each observable, in each category, once"
-        )
-    return schema().CorrectionSet(
-        schema_version=schema().VERSION, description=_signed(description), corrections=made
-    )
-
-
-def _signed(description: str) -> str:
-    return f"{description} Made by trigemu {__version__}."
-
-
+#: Units that names of columns end with.
+UNITS = {"hz": "Hz", "hz2": "Hz^2", "ns": "ns", "us": "us", "ms": "ms", "gev": "GeV"}
 #: A label of an axis with a unit.
 _LABEL = re.compile(r"(?P<name>.*) \[(?P<unit>[^][]*)\]")
 #: A number that is missing.
@@ -112,6 +25,19 @@ _DIGITS = 15
 
 #: The values of a row of a table.
 _Values = Mapping[str, Any]
+
+
+def tables(result: Shown) -> list[Any]:
+    """Return the table of a result as tables of hepdata-lib; those of each turn-on, which are numbered."""
+    if isinstance(result, Efficiencies):
+        numbered = [(n, table) for n, turnon in enumerate(result.turnons, 1) for table in tables(turnon)]
+        for number, table in numbered:
+            table.name = table.name.replace("Turnon", f"Turnon {number}")
+        return [table for _, table in numbered]
+    is_binned = isinstance(result, WithHistogram | WithHistograms)
+    axis = histograms_of(result).label if is_binned else ""
+    view, kind = view_of(result), type(result).__name__
+    return as_tables(view.table(result), kind, f"{kind} {view.line(result)}", axis)
 
 
 def as_tables(table: Table, name: str, description: str, axis: str = "") -> list[Any]:
@@ -190,7 +116,8 @@ def _dependent(column: Column, rows: Sequence[_Values], qualifiers: Mapping[str,
     values, minus, plus = zip(*(_number(column, row) for row in rows), strict=True) if rows else ((), (), ())
     if all(value == _MISSING for value in values):
         return
-    name, unit = column.heading or column.name, column.unit
+    name, ending = column.heading or column.name, column.name.rpartition("_")[2].lower()
+    unit = "Hz" if column.role in ("rate", "difference") else UNITS.get(ending, "")
     if labelled := _LABEL.fullmatch(column.heading or ""):
         name, unit = labelled["name"], labelled["unit"]
     elif unit and not column.heading and column.role not in ("rate", "difference"):

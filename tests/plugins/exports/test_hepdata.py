@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from result_toys import HOSTILE
+from trigemu_exports.hepdata import as_tables
 from view_checks import submitted
 
 from trigemu.api import Column, Rate, Table
-from trigemu.results.exports import as_tables
 
 pytest.importorskip("hepdata_lib")
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import uproot
 from real_data import real_file
+from trigemu_formats.columns import file_columns
+from trigemu_formats.samples_command import columns_page
 
 import trigemu
-from trigemu.results.samples import columns_page
 from trigemu.results.table import Table
 from trigemu.samples.sample import Sample
-from trigemu.studies.columns_in_files import file_columns
 
 N = 500
 

@@ -9,20 +9,21 @@ from typing import Any
 
 import click
 
-import trigemu
 from trigemu.base import toml_text
-from trigemu.base.errors import excerpt, few_of, listed
+from trigemu.base.errors import SampleError, TrigemuError, excerpt, few_of, listed
 from trigemu.base.plugin_search import available, search_path
 from trigemu.base.toml import Document, load_toml
 from trigemu.base.toml_schema import kind_of
 from trigemu.cli import options
 from trigemu.cli.console import say
-from trigemu.emulation.plan import Plan, numbers_of
+from trigemu.emulation.plan import Plan, make_plan, numbers_of
 from trigemu.emulation.sample_warnings import warnings_of_first
 from trigemu.menus.menu import Menu
+from trigemu.menus.read import read_menu
 from trigemu.menus.schema import menu_schema
 from trigemu.observables.selections import STANDARD, ObjectSelection, selections_in
 from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.opening import open_catalogue
 from trigemu.studies.efficiency_profiles import read_profiles
 
 #: The number of objects that a line names, and the longest definition that it quotes, in characters.
@@ -48,8 +49,8 @@ def check_menu(
     mistakes: list[str] = []
     samples: Catalogue | None = None
     try:
-        samples = trigemu.open_catalogue(catalogue, tree=tree)
-    except trigemu.TrigemuError as error:
+        samples = open_catalogue(catalogue, tree=tree)
+    except TrigemuError as error:
         mistakes.append(str(error))
     for file in menus:
         try:
@@ -58,10 +59,10 @@ def check_menu(
                 say(f"{file}: {content}, no mistakes")
                 for line in more:
                     say(line)
-        except trigemu.TrigemuError as error:
+        except TrigemuError as error:
             mistakes.append(str(error))
     if mistakes:
-        raise trigemu.TrigemuError("\n".join(mistakes))
+        raise TrigemuError("\n".join(mistakes))
 
 
 def _checked(file: Path, samples: Catalogue | None, folders: Iterable[Path]) -> list[str]:
@@ -75,10 +76,10 @@ def _checked(file: Path, samples: Catalogue | None, folders: Iterable[Path]) -> 
             "menus": profiles.menus,
         }
         return [f"efficiency profiles ({', '.join(f'{name}: {len(part)}' for name, part in parts.items())})"]
-    menu = trigemu.read_menu(file, folders)
-    plan = trigemu.make_plan([menu])
+    menu = read_menu(file, folders)
+    plan = make_plan([menu])
     if samples and (lacking := list(plan.problems(samples.samples))):
-        raise trigemu.api.SampleError(listed(lacking))
+        raise SampleError(listed(lacking))
     numbers_of([menu], samples.background if samples else ())
     on_samples: tuple[str, ...] = ()
     if samples and len(menu.used) <= _MOST_TRIGGERS:

@@ -12,6 +12,7 @@ from jinja2 import Environment, Template
 from markupsafe import Markup
 
 from trigemu.base.errors import printable
+from trigemu.base.shown import Shown, view_of
 from trigemu.results.table import LEFT, Column, Page, RowStyle, Table
 from trigemu.results.terminal import text_of
 
@@ -19,6 +20,11 @@ from trigemu.results.terminal import text_of
 _SELECTORS = re.compile(r"^([^{}\n]+) \{", re.MULTILINE)
 _ERROR = re.compile(r" ?± ?")
 _KINDS: Mapping[RowStyle, str] = {"plain": "plain", "group": "group", "summary": "strong", "wrong": "wrong"}
+
+
+def of_result(result: Shown) -> str:
+    """Return the page of a result as HTML, in the style of the report."""
+    return as_html(view_of(result).page(result))
 
 
 def as_html(page: Page) -> str:
@@ -34,12 +40,12 @@ def table_html(table: Table, label: str = "") -> Markup:
 
 def table_css() -> str:
     """Return the style sheet of tables."""
-    return resources.files("trigemu.results").joinpath("tables.css").read_text(encoding="utf-8")
+    return resources.files("trigemu_pages").joinpath("tables.css").read_text(encoding="utf-8")
 
 
 @cache
 def _template() -> Template:
-    source = resources.files("trigemu.results").joinpath("page.html.j2").read_text(encoding="utf-8")
+    source = resources.files("trigemu_pages").joinpath("table.html.j2").read_text(encoding="utf-8")
     return Environment(autoescape=True).from_string(source)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from trigemu_pages.html import as_html
 from view_checks import Checked
 
 from trigemu.api import Column, Page, Table
-from trigemu.results.html import as_html
 
 
 def test_names_warnings_and_numbers_are_those_of_the_text(

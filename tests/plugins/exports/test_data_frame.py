@@ -6,10 +6,10 @@ import sys
 from typing import Any
 
 import pytest
+from trigemu_exports.frames import as_frame
 
 from trigemu.api import Column, Rate, Table
 from trigemu.base.errors import MissingExtraError
-from trigemu.results.documents import as_frame
 
 COLUMNS = (
     Column("name", "key"),

@@ -1,0 +1,94 @@
+"""`trigemu run`, `compare` and `calibrate`"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from trigemu.base.errors import TrigemuError
+from trigemu.cli import options
+from trigemu.cli.console import console, say
+from trigemu.cli.outputs import overlaps
+from trigemu.cli.session import Session, session
+from trigemu.emulation.budgets import solve_budgets, ties
+from trigemu.emulation.table_files import read_scores
+from trigemu.menus.menu import Menu
+from trigemu.menus.write import write_calibrated
+from trigemu.rates.menu_rates import emulation_of, rates_of, rates_of_columns
+from trigemu.results.comparison import ComparisonView
+from trigemu.results.notes import points, solutions, texts
+from trigemu.results.rates import pictures_of
+from trigemu.samples.catalogue import Catalogue
+from trigemu.studies.comparison import compare as compare_menus
+
+
+@click.command()
+@options.menu
+@session
+@options.overlap
+@options.figures
+@options.json_file
+@options.csv_file
+def run(menu: Path, session: Session, overlap: str | None) -> None:
+    """Run a MENU over samples and print each trigger's rates."""
+    menus = session.columns(menu)
+    if not menus[0].columns.chosen:
+        result = session.run(menus, lambda menus, good, **how: rates_of(emulation_of(menus, good, **how)))
+        session.present(result, *overlaps({"": result}, overlap), pictures=pictures_of([result]))
+        return
+    columns = session.run(menus, rates_of_columns, lambda good: good.background * passes(menus))
+    pages = overlaps({f"Column {name}": rates for name, rates in columns.items()}, overlap)
+    session.present(columns, *pages, pictures=pictures_of([*columns.values()]))
+
+
+def passes(menus: Sequence[Menu]) -> int:
+    """Return the number of passes over the background: columns of equal conditions share one."""
+    conditions = {menu.columns.conditions for menu in menus}
+    return len(conditions) * (1 + any(menu.budgeted for menu in menus))
+
+
+@click.command()
+@options.menus
+@session
+@click.option("--all", "every", is_flag=True, help="Also print the rates of triggers that do not differ.")
+@options.overlap
+@options.figures
+@options.json_file
+@options.csv_file
+def compare(menus: tuple[Path, ...], session: Session, every: bool, overlap: str | None) -> None:
+    """Compare MENUs, variants of each other, on the same events."""
+    if len(menus) < 2:
+        raise TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
+    result = session.run(session.menus(*menus), compare_menus)
+    pages = overlaps({variant.menu.name: variant for variant in result.variants}, overlap)
+    session.present(result, *pages, view=ComparisonView(every), pictures=pictures_of(result.variants))
+
+
+@click.command()
+@options.menu
+@session
+@options.scores_file
+@options.output("The new menu (TOML).")
+def calibrate(menu: Path, session: Session, scores: Path | None, output: Path) -> None:
+    """Write MENU with thresholds in place of rate budgets."""
+    (read,) = session.menus(menu)
+    if not read.budgeted:
+        raise TrigemuError(
+            f"{menu}: no enabled trigger has a budget: set unique_rate_hz or total_rate_hz in place of above"
+        )
+
+    def solved_on(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[Menu, Catalogue]:
+        samples = read_scores(scores, menus, good) if scores else good
+        (solved,) = solve_budgets(menus, samples, **how)
+        return solved, good
+
+    solved, catalogue = session.run([read], solved_on, lambda good: () if scores else good.background)
+    write_calibrated(solved, output, catalogue.table.name)
+    for line in (*texts(solutions(solved)), *(f"Warning: {tie}." for tie in ties(solved))):
+        console().print(line)
+    for line in points([solved], catalogue):
+        say(line)
+    say(output)
