@@ -22,7 +22,7 @@ import numpy as np
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, excerpt, wrong_type
 from trigemu.samples.events import EVENT_COLUMNS, STANDARD, Collection, Events, Need, make_events
-from trigemu.samples.formats.ragged import collection_of
+from trigemu.samples.formats.source import collection_of
 from trigemu.samples.normalisation import CROSSING_RATE_HZ
 
 #: Names of columns → names in menus.

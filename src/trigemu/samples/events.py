@@ -96,18 +96,10 @@ class _Taken(Mapping[str, T]):
 
 @dataclass(frozen=True)
 class Collection:
-    """The objects of one kind, ragged over n events.
+    """The objects of one kind, ragged over n events; those of an event are in descending pT."""
 
-    Attributes
-    ----------
-    offsets : int64[n + 1]
-        Event i has the rows offsets[i]:offsets[i + 1] of every column.
-    columns : mapping of str to array
-        `pt` (GeV), `eta`, `phi` (radians) and any others, each float32, float64, int32, int64 or uint64. The
-        objects of an event are in descending pT.
-    """
-
-    offsets: IntArray
+    offsets: IntArray  #: int64[n + 1]: event i has the rows offsets[i]:offsets[i + 1] of every column
+    #: `pt` (GeV), `eta`, `phi` (radians) and others, each float32, float64, int32, int64 or uint64
     columns: Mapping[str, Array]
 
     def __len__(self) -> int:
@@ -123,71 +115,36 @@ class Collection:
         first, last = self.offsets[[0, -1]].tolist()
         return Collection(self.offsets - first, {n: c[first:last] for n, c in self.columns.items()})
 
-    def take(self, rows: IntArray) -> Collection:
-        """Copy the objects of the events `rows`, int64[m], in this order."""
-        taken = self.part(rows)
-        return replace(taken, columns=dict(taken.columns))
-
     def part(self, rows: IntArray) -> Collection:
-        """Lazy variant of `take`: a column of the events `rows` is copied when it is first used."""
+        """Return the objects of the events `rows`, int64[m], whose columns are copied when first used."""
         offsets, objects = objects_of(self.offsets, rows)
         return Collection(offsets, _Taken(self.columns, lambda column: column[objects]))
 
 
 @dataclass(frozen=True)
 class ReadEvents:
-    """Columns from a file, as in `Events`, but with generator weights.
+    """Columns from a file, as in `Events`, but with generator weights."""
 
-    Attributes
-    ----------
-    weight : array[n]
-        Generator weights; 1 if the file has none.
-    id : array[n]
-        Event numbers, integers.
-    parent : array[n]
-        Numbers of the generated interactions; those of the events if the file has none.
-    collections : mapping of str to Collection
-        Objects, by singular name; pT in descending order within an event.
-    scalars : mapping of str to array[n]
-        Numbers per event.
-    """
-
-    weight: Array
-    id: Array
-    parent: Array
-    collections: Mapping[str, Collection]
-    scalars: Mapping[str, Array]
+    weight: Array  #: array[n]: generator weights; 1 if the file has none
+    id: Array  #: array[n]: event numbers, integers
+    parent: Array  #: array[n]: generated interactions; the numbers of the events if the file has none
+    collections: Mapping[str, Collection]  #: Objects, by singular name
+    scalars: Mapping[str, Array]  #: array[n] each: numbers per event
 
 
 @dataclass(frozen=True)
 class Events:
-    """A range of n events of one sample.
+    """A range of n events of one sample."""
 
-    Attributes
-    ----------
-    sample : str
-        Name of the sample.
-    weight : float64[n]
-        Weights in Hz.
-    id : uint64[n]
-        Event numbers.
-    parent : uint64[n]
-        Identifies the generated interaction of an event; every split of a sample hashes it.
-    collections : mapping of str to Collection
-        Objects, by singular name (`jet`, `photon`, …).
-    scalars : mapping of str to array[n]
-        Numbers per event (`met` in GeV, `met_phi` in radians, …), float or integer.
-    core : slice
-        The rows that count; the others are neighbouring crossings, which triggers can read but which never
-        count.
-    """
-
-    sample: str
-    weight: FloatArray
-    id: npt.NDArray[np.uint64]
-    parent: npt.NDArray[np.uint64]
+    sample: str  #: Name of the sample
+    weight: FloatArray  #: float64[n]: weights in Hz
+    id: npt.NDArray[np.uint64]  #: uint64[n]: event numbers
+    parent: npt.NDArray[np.uint64]  #: uint64[n]: generated interactions, which every split hashes
+    #: Objects, by singular name (`jet`, `photon`, …)
     collections: Mapping[str, Collection] = field(default_factory=dict)
+    #: array[n] each, float or integer: numbers per event (`met` in GeV, `met_phi` in radians, …)
     scalars: Mapping[str, Array] = field(default_factory=dict)
+    #: The rows that count; the others are neighbouring crossings, which triggers can read
     core: slice = field(default_factory=lambda: slice(None))
 
     def __len__(self) -> int:
@@ -195,14 +152,13 @@ class Events:
 
     def __getitem__(self, rows: slice) -> Events:
         """Return a view of some rows, all of which count."""
-        return replace(
-            self,
-            weight=self.weight[rows],
-            id=self.id[rows],
-            parent=self.parent[rows],
-            collections={name: c[rows] for name, c in self.collections.items()},
-            scalars={name: column[rows] for name, column in self.scalars.items()},
-            core=slice(None),
+        return Events(
+            self.sample,
+            self.weight[rows],
+            self.id[rows],
+            self.parent[rows],
+            {name: c[rows] for name, c in self.collections.items()},
+            {name: column[rows] for name, column in self.scalars.items()},
         )
 
     def around(self, start: int, stop: int, margin: int) -> Events:
@@ -217,20 +173,12 @@ class Events:
         return replace(self, collections={name: c.trimmed() for name, c in self.collections.items()})
 
     def to_awkward(self) -> ak.Array:
-        """Return a view of the events as an awkward array, without copies: for notebooks and plugins.
+        """Return a view of the events as an awkward array, without copies; `events_from_awkward` is the
+        inverse.
 
-        Returns
-        -------
-        ak.Array
-            One record for each event, with `weight` (Hz), `id`, `parent`, a number for each scalar, and a
-            list of records for each collection: `array.jet.pt`. Collections are those of the sample, before
-            selections of a menu; for a kind in a plugin, with the columns that it requests. Rows outside of
-            `core` are included. `events_from_awkward` is the inverse.
-
-        Raises
-        ------
-        SampleError
-            If a collection and a scalar have the same name.
+        There is one record for each event, also outside of `core`, with `weight` (Hz), `id`, `parent`, a
+        number for each scalar, and a list of records for each collection, before selections of a menu:
+        `array.jet.pt`. Raises SampleError if a collection and a scalar have the same name.
 
         Examples
         --------
@@ -244,43 +192,38 @@ class Events:
         from awkward.index import Index64
 
         def numbers(columns: Mapping[str, Array]) -> dict[str, Any]:
-            return {name: contents.NumpyArray(columns[name]) for name in sorted(columns, key=_place)}
+            names = sorted(columns, key=lambda name: ((*STANDARD, name).index(name), name))
+            return {name: contents.NumpyArray(columns[name]) for name in names}
 
         fields = {name: contents.NumpyArray(getattr(self, name)) for name in EVENT_COLUMNS}
         fields |= {name: array for name, array in numbers(self.scalars).items() if name not in EVENT_COLUMNS}
-        for name in sorted(self.collections, key=_place):
+        for name, collection in sorted(self.collections.items()):
             if name in fields:
                 where = f"sample {self.sample!r}"
                 raise SampleError(f"{where}: {name!r} is the name of a collection and a scalar")
-            offsets, columns = self.collections[name].offsets, numbers(self.collections[name].columns)
-            length = None if columns else int(offsets[-1])
+            columns = numbers(collection.columns)
+            length = None if columns else int(collection.offsets[-1])
             objects = contents.RecordArray(list(columns.values()), list(columns), length=length)
-            fields[name] = contents.ListOffsetArray(Index64(offsets), objects)
+            fields[name] = contents.ListOffsetArray(Index64(collection.offsets), objects)
         return AwkwardArray(contents.RecordArray(list(fields.values()), list(fields), length=len(self)))
 
     def take(self, rows: IntArray) -> Events:
         """Copy the events `rows`, int64[m], in this order; all of them count."""
-        collections = {name: collection.take(rows) for name, collection in self.collections.items()}
         taken = self.part(rows)
-        return replace(taken, collections=collections, scalars=dict(taken.scalars))
+        copied = {name: replace(c, columns=dict(c.columns)) for name, c in taken.collections.items()}
+        return replace(taken, collections=copied, scalars=dict(taken.scalars))
 
     def part(self, rows: IntArray) -> Events:
         """Lazy variant of `take`: columns of the events `rows` are copied when first used; until then all
         events stay in memory."""
-        return replace(
-            self,
-            weight=self.weight[rows],
-            id=self.id[rows],
-            parent=self.parent[rows],
-            collections=_Taken(self.collections, lambda collection: collection.part(rows)),
-            scalars=_Taken(self.scalars, lambda column: column[rows]),
-            core=slice(None),
+        return Events(
+            self.sample,
+            self.weight[rows],
+            self.id[rows],
+            self.parent[rows],
+            _Taken(self.collections, lambda collection: collection.part(rows)),
+            _Taken(self.scalars, lambda column: column[rows]),
         )
-
-
-def _place(name: str) -> tuple[int, str]:
-    """Return the place of a column, which does not depend on the file."""
-    return (*STANDARD, name).index(name), name
 
 
 def make_events(

@@ -27,8 +27,7 @@ from uproot.source.futures import TrivialFuture
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, few_of
 from trigemu.samples.events import Need, ReadEvents
-from trigemu.samples.formats.ragged import events_of, flat, schema_of
-from trigemu.samples.formats.source import Schema, Source
+from trigemu.samples.formats.source import Schema, Source, events_of, flat, schema_of
 from trigemu.samples.locations import located, regular, timeouts
 
 #: A name or type in C++. Without quotes, call brackets, backslashes and line ends, it cannot end a text in
