@@ -14,23 +14,22 @@ from typing import Any, Literal
 
 import fsspec
 import numpy as np
+import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray
+from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, quoted
 from trigemu.base.files import is_folder
 from trigemu.base.mapping import Engine
-from trigemu.samples.events import Need, ReadEvents
+from trigemu.base.splitmix import splitmix64
+from trigemu.samples.events import Need
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root
 from trigemu.samples.formats.source import Beginning, Schema, Source
 from trigemu.samples.locations import digest_of, located, naming, opened, parts, timeouts
 from trigemu.samples.normalisation import SampleTable
-from trigemu.samples.numbers import Numbers, numbers_of
 
 #: Bytes from the beginning of a file that identify its format, and characters of them in messages.
 _START, _SHOWN = 512, 60
-
-
 #: The format of ROOT files whose tree has a name of its own.
 _PLAIN = "nanoaod"
 
@@ -80,6 +79,48 @@ def _beginning(path: str) -> Beginning:
 
 #: Files that a process keeps open, and opens without workers.
 OPEN_FILES = 32
+#: Hashes that are kept of all files together, and at least of each; the largest hash.
+MOST_HASHES, LEAST_HASHES, ALL = 2**23, 2**10, 2**64 - 1
+#: Events whose numbers are read at a time.
+STEP = 2**21
+#: The columns of run, section and number of an event.
+_NUMBERING = (
+    ("run", "luminosityBlock", "event"),
+    ("run", "luminosityBlock", "id"),
+    ("runNumber", "lumiBlock", "eventNumber"),
+)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of the events of a file."""
+
+    hashes: npt.NDArray[np.uint64]  # uint64[k]: Hashes of run, section and number of events, up to `limit`
+    entries: IntArray  # int64[k]: These events
+    limit: int  # The largest hash that is kept
+    simulated: bool  # Whether other events may have the same numbers
+
+
+def numbering(schema: Schema) -> list[Need]:
+    """Return the columns of run, section and number of the events; none if a file lacks one of them."""
+    return [("", n) for n in next((names for names in _NUMBERING if {*names} <= schema.scalars), ())]
+
+
+def numbers_of(source: Source, most: int) -> Numbers | None:
+    """Return the numbers of the events of a file; None if it has none. most: how many are kept, about."""
+    if not (columns := numbering(source.schema)):
+        return None
+    limit = min(ALL, ALL * most // max(source.entries, 1))
+    kept, entries, simulated = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], bool(source.weight_column)
+    for start in range(0, source.entries, STEP):
+        scalars = source.columns(start, min(start + STEP, source.entries), columns).scalars
+        simulated |= bool(np.less_equal(scalars[columns[0][1]], 1).any())
+        run, section, number = (scalars[name].astype(np.uint64) for _, name in columns)
+        hashes = splitmix64(splitmix64(splitmix64(run) ^ section) ^ number)
+        rows = np.flatnonzero(hashes <= np.uint64(limit))
+        kept.append(hashes[rows])
+        entries.append(start + rows)
+    return Numbers(np.concatenate(kept), np.concatenate(entries), limit, simulated)
 
 
 @dataclass(frozen=True)
@@ -120,17 +161,6 @@ class File:
             )
         return source
 
-    @property
-    def types(self) -> Mapping[Need, str]:
-        return self.opened.types
-
-    @property
-    def weight_column(self) -> str:
-        return self.opened.weight_column
-
-    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        return self.opened.columns(start, stop, needs)
-
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
         return self.opened.read_stored(start, stop, names)
 
@@ -162,7 +192,6 @@ class ToOpen:
     weighted: bool = True  # Whether the sum of its weights is needed
     identified: bool = False  # Whether its identity is needed, which for a remote file is one more request
     opening: str = ""  # As in `File`
-    hashes: int = 0  # How many are kept of the numbers of its events
 
     @property
     def is_remote(self) -> bool:
@@ -188,13 +217,12 @@ _FACTS = (
 def open_files(files: Sequence[ToOpen], engine: Engine) -> list[File | Problem]:
     """Open files, on the workers of an engine if there are many. A problem is a result, so that all are
     reported at once."""
-    here = partial(_tried, engine.retries)
+    known = partial(_known, engine.retries, max(LEAST_HASHES, MOST_HASHES // max(len(files), 1)))
+    elsewhere: Sequence[Any] = [None] * len(files)
+    if engine.executor is not None and len(files) > OPEN_FILES:
+        elsewhere = [engine.executor.submit(known, file) for file in files]
     with ThreadPoolExecutor(_THREADS) as threads:
-        if engine.executor is None or len(files) <= OPEN_FILES:
-            opened = [*threads.map(here, files)]
-        else:
-            futures = [engine.executor.submit(_tried, engine.retries, file) for file in files]
-            opened = [*threads.map(here, files, futures)]
+        opened = [*threads.map(known, files, elsewhere)]
     schemas: dict[object, Schema] = {}  # those of one sample are equal: keep one
     result: list[File | Problem] = []
     for facts in opened:
@@ -207,8 +235,8 @@ def open_files(files: Sequence[ToOpen], engine: Engine) -> list[File | Problem]:
     return result
 
 
-def _tried(
-    retries: int, file: ToOpen, elsewhere: Future[dict[str, Any] | Problem] | None = None
+def _known(
+    retries: int, hashes: int, file: ToOpen, elsewhere: Future[dict[str, Any] | Problem] | None = None
 ) -> dict[str, Any] | Problem:
     """Return the fields of a `File`, which leaves some out when it is sent. A remote file is opened several
     times: its server may answer later. elsewhere: the future of a worker, which may be lost, or may not see
@@ -217,7 +245,7 @@ def _tried(
         if elsewhere is not None and not isinstance(facts := elsewhere.result(), Problem):
             return facts
     for attempt in range(retries + 1):
-        facts = facts_of(file)
+        facts = _facts_of(file, hashes)
         if not (isinstance(facts, Problem) and facts.unreadable and not facts.settled and file.is_remote):
             break
         if attempt < retries:
@@ -225,8 +253,8 @@ def _tried(
     return facts
 
 
-def facts_of(file: ToOpen) -> dict[str, Any] | Problem:
-    """Return the fields of a `File`, or the reason why it cannot be used."""
+def _facts_of(file: ToOpen, hashes: int) -> dict[str, Any] | Problem:
+    """Return the fields of a `File`, or the reason why it cannot be used. hashes: as in `numbers_of`."""
     table = file.table
     if file.missing:
         return Problem(f"sample {table.name!r}: {file.missing}", True, True)
@@ -250,7 +278,7 @@ def facts_of(file: ToOpen) -> dict[str, Any] | Problem:
                 "opening": file.opening,
                 "sum_of_weights": total,
                 "no_sum": no_sum,
-                "numbers": numbers_of(source, file.hashes) if file.hashes else None,
+                "numbers": numbers_of(source, hashes),
             }
     except SampleError as error:
         settled = file.is_remote and isinstance(error.__cause__, FileNotFoundError)

@@ -3,10 +3,9 @@ events."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -16,10 +15,11 @@ import numpy as np
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, excerpt, wrong_type
 from trigemu.base.files import is_there
+from trigemu.base.fingerprint import fingerprint
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.awkward import advice_on, events_from_awkward, is_awkward
 from trigemu.samples.catalogue import Catalogue, normalised
-from trigemu.samples.events import Events, Need, ReadEvents
+from trigemu.samples.events import Collection, Events, Need, ReadEvents
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import has_wildcards, located
 from trigemu.samples.normalisation import CROSSING_RATE_HZ, CatalogueTable, SampleTable
@@ -39,9 +39,6 @@ class Memory(Source):
 
     physical = False  # the values were checked when the events were made
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "events": self.events, "shared": self.shared}
-
     @property
     def entries(self) -> int:
         return len(self.events)
@@ -52,13 +49,14 @@ class Memory(Source):
         return Schema(collections, frozenset(self.events.scalars))
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        part, columns = self.events[start:stop], frozenset(needs)
-        collections = {}
-        for name in {collection for collection, _ in columns} & set(part.collections):
-            whole = part.collections[name]
-            needed = {c: values for c, values in whole.columns.items() if c == "pt" or (name, c) in columns}
-            collections[name] = replace(whole, columns=needed)
-        scalars = {name: column for name, column in part.scalars.items() if ("", name) in columns}
+        part, wanted = self.events[start:stop], {*needs}
+        wanted |= {(name, "pt") for name, _ in wanted if name}
+        collections = {
+            name: Collection(c.offsets, {n: values for n, values in c.columns.items() if (name, n) in wanted})
+            for name, c in part.collections.items()
+            if (name, "pt") in wanted
+        }
+        scalars = {name: column for name, column in part.scalars.items() if ("", name) in wanted}
         return ReadEvents(part.weight, part.id, part.parent, collections, scalars)
 
     @property
@@ -79,7 +77,7 @@ class Memory(Source):
 
     @cached_property
     def identity(self) -> str:
-        return digest_of_events(self.events)
+        return fingerprint(self.events, without=("core",))
 
 
 def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
@@ -94,7 +92,7 @@ def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
         )
     head = CatalogueTable(name=events.sample, convention="crossing")
     sample = normalised(head, sample_in_memory(events, None if equal else total))
-    return Catalogue(head, (sample,), Path(events.sample), "")
+    return Catalogue(head, (sample,), Path(events.sample))
 
 
 def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
@@ -120,20 +118,6 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
         rows = "" if len(part) == len(events) else f"[{start}:{start + len(part)}]"
         sources.append(Memory(f"{events.sample}{rows}", events=part, shared=shared))
     return Sample(0, table, tuple(sources), 1.0, rate, weighted=not equal)
-
-
-def digest_of_events(events: Events) -> str:
-    """Return the SHA-256 of all columns."""
-    digest = hashlib.sha256()
-    columns: dict[str, Any] = {"weight": events.weight, "id": events.id, "parent": events.parent}
-    columns |= {f".{name}": column for name, column in events.scalars.items()}
-    for name, collection in events.collections.items():
-        cut = collection.trimmed()
-        columns |= {f"{name}": cut.offsets} | {f"{name}.{c}": v for c, v in cut.columns.items()}
-    for name, column in sorted(columns.items()):
-        digest.update(f"{len(name)} {name} {column.dtype} {column.nbytes} ".encode())
-        digest.update(np.ascontiguousarray(column).data)
-    return digest.hexdigest()
 
 
 #: A catalogue, or anything that `samples_of` converts to one. An awkward array is Any: awkward is not

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
@@ -26,24 +26,17 @@ from trigemu.base.errors import (
     printable,
     wrong_type,
 )
-from trigemu.base.files import is_folder, is_there
+from trigemu.base.files import is_there
 from trigemu.base.mapping import Engine, engine_of
 from trigemu.base.plugin_search import find, providers, search_path
 from trigemu.base.toml import load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.duplicates import check_files, repeated_events
-from trigemu.samples.files import (
-    File,
-    Problem,
-    ToOpen,
-    format_of,
-    open_files,
-)
+from trigemu.samples.files import File, Problem, ToOpen, format_of, open_files
 from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
 from trigemu.samples.normalisation import ORBIT_HZ, CatalogueTable, SampleTable
-from trigemu.samples.numbers import LEAST_HASHES, MOST_HASHES
 from trigemu.samples.sample import Sample, Weighting
 
 #: Key in the catalogue → field in atlasopenmagic.
@@ -113,10 +106,8 @@ def open_catalogue(
 
     Raises
     ------
-    TableError
-        If the catalogue has mistakes.
-    SampleError
-        If a file cannot be used, or its location is not allowed (see `samples/locations.py`).
+    TableError, SampleError
+        If the catalogue has mistakes, or a file cannot be used.
 
     Examples
     --------
@@ -128,7 +119,8 @@ def open_catalogue(
         raise wrong_type(
             "the catalogue", path, "the path of a catalogue (TOML) or of an event file, or a URL"
         )
-    path = in_folder(path)
+    if path and "://" not in os.fspath(path) and is_there(inside := Path(path) / "catalogue.toml"):
+        path = inside
     where = located(embedded_catalogue() if path is None else path)
     if isinstance(where, str) and where.endswith(".toml"):
         raise SampleError(f"{where}: catalogues are read from this machine only: download it")
@@ -191,14 +183,6 @@ def _weighting_from(name: str, folders: tuple[Path, ...]) -> Any:
     return find(plugin.name, folders).part("weightings", name)
 
 
-def in_folder(path: Path | str | None) -> Path | str | None:
-    """Return the catalogue.toml of a folder that has one; any other path unchanged."""
-    if path is None or "://" in (text := os.fspath(path)) or not is_folder(text):
-        return path
-    inside = Path(path) / "catalogue.toml"
-    return inside if is_there(inside) else path
-
-
 def catalogue_of(
     path: Path | str | Sequence[Path | str],
     format: str | None = None,
@@ -225,11 +209,6 @@ def catalogue_of(
     -------
     Catalogue
         A catalogue with this one sample, in the convention `crossing`, with R0 = 40 MHz.
-
-    Raises
-    ------
-    SampleError
-        If a file cannot be read, or its location is not allowed (see `samples/locations.py`).
     """
     paths = [path] if isinstance(path, str | os.PathLike) else path
     if not isinstance(paths, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in paths):
@@ -282,21 +261,17 @@ def _opened(
     name of their sample."""
     requests: list[ToOpen] = []
     problems: list[Problem] = []
+    opening, identified = secrets.token_hex(8), engine.checkpoint is not None
     for table in tables:
+        sent = msgspec.structs.replace(table, files=(), sha256=())
+        how = weighted and table.name not in weightings, identified, opening
         try:
-            requests += _files(table, path.parent)
+            requests += (ToOpen(sent, *file, *how) for file in _files(table, path.parent))
         except SampleError as error:
-            problems.append(Problem(str(error), False))
-    options: dict[str, Any] = {
-        "identified": engine.checkpoint is not None,
-        "opening": secrets.token_hex(8),
-        "hashes": max(LEAST_HASHES, MOST_HASHES // max(len(requests), 1)),
-    }
+            problems.append(Problem(f"sample {table.name!r}: {error}", False))
     files: dict[str, list[File]] = {table.name: [] for table in tables}
     left_out: list[LeftOut] = []
-    sums = {table.name: weighted and table.name not in weightings for table in tables}
-    opened = open_files([replace(r, **options, weighted=sums[r.table.name]) for r in requests], engine)
-    for request, result in zip(requests, opened, strict=True):
+    for request, result in zip(requests, open_files(requests, engine), strict=True):
         if isinstance(result, Problem):
             problems.append(result)
             left_out.append(LeftOut(request.table.name, request.path, result.message, None))
@@ -308,12 +283,12 @@ def _opened(
         raise kind(listed([problem.message for problem in problems]))
     samples = []
     lacking = {file.sample for file in left_out}
-    for number, (table, group) in enumerate(zip(tables, files.values(), strict=True)):
-        if group:
-            _check_files(table, group)
-        kept = tuple(replace(file, numbers=None) for file in group)
+    for number, table in enumerate(tables):
+        kept = tuple(replace(file, numbers=None) for file in files[table.name])
         sample = Sample(number, table, kept, 1.0, 1.0, weighted)
-        if group and (weighting := weightings.get(table.name)):
+        if kept:
+            _check_files(table, kept)
+        if kept and (weighting := weightings.get(table.name)):
             apart = tuple(replace(file, neighbours="none") for file in kept)  # some of them do not count
             with naming(table.name, kept[0].path):
                 needs = tuple(weighting.needs(sample.schema, sample.stored))
@@ -321,31 +296,23 @@ def _opened(
         samples.append(normalised(head, sample, table.name in lacking))
     check_files(samples)
     repeated = tuple(repeated_events(samples, [*files.values()]))
-    return Catalogue(
-        head, tuple(samples), path, "", skips_bad_files=skip, left_out=tuple(left_out), repeated=repeated
-    )
+    catalogue = Catalogue(head, tuple(samples), path, skips_bad_files=skip)
+    return replace(catalogue, left_out=tuple(left_out), repeated=repeated)
 
 
-def _files(table: SampleTable, folder: Path) -> list[ToOpen]:
-    """Return the files of a sample, in their order."""
+def _files(table: SampleTable, folder: Path) -> Iterator[tuple[str, str | None, str]]:
+    """Yield the files of a sample, in their order, each with its digest and the reason if there is none."""
     paths: list[tuple[str, str]] = []
     for pattern in table.files:
         try:
             paths += [(path, "") for path in matching_files(pattern, folder)]
         except UnreadableError as error:
             paths.append((str(located(pattern, folder)), str(error)))
-        except SampleError as error:
-            raise SampleError(f"sample {table.name!r}: {error}") from None
     if table.sha256 and len(table.sha256) != len(paths):
-        raise SampleError(
-            f"sample {table.name!r}: {len(table.sha256)} sha256 for {len(paths)} files; give one for each, "
-            f"in their order"
-        )
-    digests = tuple(digest.lower() for digest in table.sha256) or (None,) * len(paths)
-    head = msgspec.structs.replace(table, files=(), sha256=())  # sent with each file
-    return [
-        ToOpen(head, path, sha256, missing) for (path, missing), sha256 in zip(paths, digests, strict=True)
-    ]
+        given = f"{len(table.sha256)} sha256 for {len(paths)} files"
+        raise SampleError(f"{given}; give one for each, in their order")
+    for number, (path, missing) in enumerate(paths):
+        yield path, table.sha256[number].lower() if table.sha256 else None, missing
 
 
 def _check_files(table: SampleTable, files: Sequence[File]) -> None:

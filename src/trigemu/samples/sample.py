@@ -112,52 +112,24 @@ _LONG = 50
 
 @dataclass(frozen=True, repr=False)
 class Sample:
-    """Event files of one process.
+    """Event files of one process."""
 
-    Attributes
-    ----------
-    number : int
-        Position in the catalogue, which identifies the sample in pattern tables.
-    table : SampleTable
-        Entry of the catalogue.
-    sources : tuple of File or Source
-        The files, or events in memory.
-    hz_per_weight : float
-        Rate of a generator weight of 1, in Hz.
-    rate_hz : float
-        Rate of all generated events, including those that a skim dropped.
-    weighted : bool
-        Whether generator weights are used; otherwise every event has weight 1.
-    per_interactions : tuple of float
-        Factors on the weight of a crossing, by its number of interactions; empty: no reweighting.
-    unnormalised : str
-        Why a signal with a cross-section has no rate (`rate_hz` is NaN, weights are relative); empty if it
-        has one.
-    weighting : Weighting or None
-        Says which events count, and with which factor on their weights; None: all as they are.
-    weighting_needs : tuple of Need
-        The columns that it reads.
-    counted : int or None
-        The number of events that count; None: all.
-    rate_is_known : bool
-        Whether the rate of all events is given; False: it follows from their number, and fluctuates.
-    warnings : tuple of str
-        Sentences about these.
-    """
-
-    number: int
-    table: SampleTable
-    sources: tuple[File | Source, ...]
-    hz_per_weight: float
-    rate_hz: float
-    weighted: bool = True
+    number: int  #: Position in the catalogue, which identifies the sample in pattern tables
+    table: SampleTable  #: Entry of the catalogue
+    sources: tuple[File | Source, ...]  #: The files, or events in memory
+    hz_per_weight: float  #: Rate of a generator weight of 1, in Hz
+    rate_hz: float  #: Rate of all generated events, including those that a skim dropped
+    weighted: bool = True  #: Whether generator weights are used; otherwise every event has weight 1
+    #: Factors on the weight of a crossing, by its number of interactions; empty: no reweighting
     per_interactions: tuple[float, ...] = ()
+    #: Why a signal with a cross-section has no rate (`rate_hz` is NaN, weights are relative)
     unnormalised: str = ""
+    #: Says which events count, and with which factor on their weights; None: all as they are
     weighting: Weighting | None = None
-    weighting_needs: tuple[Need, ...] = ()
-    counted: int | None = None
-    rate_is_known: bool = True
-    warnings: tuple[str, ...] = ()
+    weighting_needs: tuple[Need, ...] = ()  #: The columns that it reads
+    counted: int | None = None  #: The number of events that count; None: all
+    rate_is_known: bool = True  #: False: the rate of all events follows from their number, and fluctuates
+    warnings: tuple[str, ...] = ()  #: Sentences about these
 
     def __repr__(self) -> str:
         return in_brackets(self, f"{quoted(self.name)}: {self.entries} events in {len(self.sources)} files")
@@ -225,29 +197,12 @@ class Sample:
         return any(source.has_parents for source in self.sources)
 
     def read(self, source: int, start: int, stop: int, needs: Iterable[Need], margin: int = 0) -> Events:
-        """Read a range of events of one file; of a sample with a weighting, those that count.
+        """Read the columns `needs` of the entries from `start` to `stop` − 1 of the file with the number
+        `source`, with weights in Hz; of a sample with a weighting, those events that count.
 
-        Parameters
-        ----------
-        source : int
-            Index of the file.
-        start, stop : int
-            Range of entries.
-        needs : iterable of Need
-            Columns to read.
-        margin : int
-            Number of neighbouring crossings to add before and after, if the file has them; they are outside
-            of `Events.core`.
-
-        Returns
-        -------
-        Events
-            The events, with weights in Hz.
-
-        Raises
-        ------
-        SampleError
-            If the file cannot be read, or there is no such file or entry; the message names sample and file.
+        Up to `margin` neighbouring crossings before and after are added, outside of `Events.core`, if the
+        file has them. Raises SampleError, with the names of sample and file, if the file cannot be read, or
+        has no such entries.
         """
         if not (isinstance(source, Integral) and 0 <= source < len(self.sources)):
             raise SampleError(f"sample {self.name!r} has files 0 to {len(self.sources) - 1}, not {source!r}")
@@ -256,24 +211,8 @@ class Sample:
     def read_file(
         self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file of this sample, as `read` does, before `weigh`.
-
-        Parameters
-        ----------
-        file : File or Source
-            The file.
-        start, stop, needs, margin
-            As in `read`.
-
-        Returns
-        -------
-        Events
-
-        Raises
-        ------
-        SampleError
-            If the file has no such entries.
-        """
+        """Read events of a `file` of this sample, before `weigh`; `start`, `stop`, `needs` and `margin` as in
+        `read`."""
         whole = isinstance(start, Integral) and isinstance(stop, Integral)
         if not (whole and 0 <= start <= stop <= file.entries):
             raise SampleError(
@@ -301,7 +240,7 @@ class Sample:
     def _read(self, file: File | Source, start: int, stop: int, needs: Set[Need]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}
         with naming(self.name, file.path):
-            columns = file.columns(start, stop, needs - {*stored.values()})
+            columns = file.opened.columns(start, stop, needs - {*stored.values()})
             decisions = file.read_stored(start, stop, stored) if stored else {}
         weight = np.full(stop - start, self.hz_per_weight)
         if self.weighted:

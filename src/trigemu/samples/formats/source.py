@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
 import awkward as ak
@@ -62,8 +62,13 @@ class Source(ABC):
     trees: ClassVar[tuple[str, ...]] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state that is sent to workers, which open the file themselves."""
-        return {"path": self.path, "tree": self.tree}
+        """Return the fields, which are sent to workers: these open the file themselves."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def opened(self) -> Source:
+        """The source itself; that of a `File`, whose properties are known, is opened."""
+        return self
 
     def _stream(self, part: str | None = None, compression: str | None = None) -> AbstractContextManager[Any]:
         """Open the file, or one file of a folder, for reading bytes."""
