@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar, get_args
 
-from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, few_of, listed, nearest
+from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, few_of, listed
 from trigemu.base.shown import Named, Shown
 from trigemu.samples.files import File
 from trigemu.samples.normalisation import (
@@ -153,12 +153,8 @@ class Catalogue(Shown, Named[Sample]):
         return self.table.crossing_rate_hz
 
     def sample(self, name: str) -> Sample:
-        """Return the sample with a `name`; raise SampleError, with the closest known name, if there is
-        none."""
-        for sample in self.samples:
-            if sample.name == name:
-                return sample
-        raise SampleError(f"unknown sample {name!r}{nearest(name, (s.name for s in self.samples))}")
+        """Return the sample with a `name`; raise `UnknownNameError` if there is none."""
+        return self[name]
 
 
 def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool = False) -> Sample:

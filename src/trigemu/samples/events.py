@@ -241,14 +241,8 @@ def make_events(
 
     Parameters
     ----------
-    sample : str
-        Name of the sample.
-    weight : array[n]
-        Weights in Hz.
-    collections : mapping of str to Collection
-        Objects, by singular name; pT in descending order within an event.
-    scalars : mapping of str to array[n], optional
-        Numbers per event.
+    sample, weight, collections, scalars
+        As in `Events`; pT in descending order within an event.
     id, parent : array[n], optional
         Event numbers and numbers of the generated interactions; by default first, first + 1, …
     first : int
@@ -265,25 +259,27 @@ def make_events(
     Raises
     ------
     SampleError
-        For NaN, impossible values, infinite or too large weights, different lengths, decreasing offsets, and
-        objects that are not in descending pT; the message names the sample, the column and the first such
-        event.
+        For NaN, impossible values, infinite or too large weights, different lengths, damaged offsets, and
+        objects that are not in descending pT; the message names sample, column and first event.
     """
-    n = len(weight)
+    n, where = len(weight), f"sample {sample!r}"
     numbers = np.arange(first, first + n, dtype=np.uint64)
     if (row := outside(weight, -MAX_WEIGHT_HZ, MAX_WEIGHT_HZ)) >= 0:
         what = f"the weight {weight[row]:g} Hz is above {MAX_WEIGHT_HZ:g} Hz"
         if not math.isfinite(weight[row]):
             what = f"weight is {'not a number (NaN)' if math.isnan(weight[row]) else 'infinite'}"
-        where = f"sample {sample!r}, event {first + row}"
-        raise SampleError(f"{where}: {what}; weights are rates in Hz, check the normalisation")
+        what += "; weights are rates in Hz, check the normalisation"
+        raise SampleError(f"{where}, event {first + row}: {what}")
+    columns = {name: native(column) for name, column in (scalars or {}).items()}
+    lengths = [(name, len(c)) for name, c in collections.items()]
+    for name, length in [*lengths, *((name, len(column)) for name, column in columns.items())]:
+        if length != n:
+            raise SampleError(f"{where}: {name} has {length} events, the weights have {n}")
     checked = {
-        name: _checked_collection(sample, name, c, n, first, physical and name in OBJECTS)
+        name: _checked_collection(sample, name, c, first, physical and name in OBJECTS)
         for name, c in collections.items()
     }
-    columns = {name: native(column) for name, column in (scalars or {}).items()}
     for name, column in columns.items():
-        _check_length(sample, name, len(column), n)
         limits = SCALAR_LIMITS.get(name, ANY) if physical else ANY
         if (row := outside(column, *limits)) >= 0:
             raise impossible(sample, first + row, name, column[row], *limits)
@@ -306,10 +302,7 @@ def native(column: Array) -> Array:
     return np.require(column, next(held, np.float64), ["C", "W"])
 
 
-def _checked_collection(
-    sample: str, name: str, c: Collection, n: int, first: int, physical: bool
-) -> Collection:
-    _check_length(sample, name, len(c), n)
+def _checked_collection(sample: str, name: str, c: Collection, first: int, physical: bool) -> Collection:
     offsets = np.ascontiguousarray(c.offsets, np.int64)
     if (event := first_falling(offsets)) >= 0:
         counts = f"its objects go from row {offsets[event]} to {offsets[event + 1]}"
@@ -325,17 +318,10 @@ def _checked_collection(
             row += int(offsets[0])
             event = first + int(np.searchsorted(offsets, row, side="right")) - 1
             raise impossible(sample, event, f"{name}.{key}", column[row], *limits)
-    if "pt" in columns:
-        event = first_unordered(offsets, columns["pt"])
-        if event >= 0:
-            where = f"sample {sample!r}, event {first + event}"
-            raise SampleError(f"{where}: {name}.pt objects are not in descending pT")
+    if "pt" in columns and (event := first_unordered(offsets, columns["pt"])) >= 0:
+        where = f"sample {sample!r}, event {first + event}"
+        raise SampleError(f"{where}: {name}.pt objects are not in descending pT")
     return Collection(offsets, columns)
-
-
-def _check_length(sample: str, name: str, length: int, n: int) -> None:
-    if length != n:
-        raise SampleError(f"sample {sample!r}: {name} has {length} events, the weights have {n}")
 
 
 @kernel
@@ -353,8 +339,8 @@ def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
 
 def event_starts(offsets: IntArray) -> IntArray:
     """Return the event that begins at each object, int64[m + 1], 0 if none does; offsets begin at 0. The
-    running maximum is the event of each object. A single loop over all objects can then replace nested loops
-    over events and objects, whose inner end is an unpredictable branch."""
+    running maximum is the event of each object: one loop over objects replaces nested ones, whose inner end
+    is an unpredictable branch."""
     starts = np.zeros(offsets[-1] + 1, np.int64)
     starts[offsets[:-1]] = np.arange(len(offsets) - 1)  # of events that begin there, the last one stays
     return starts
@@ -379,8 +365,6 @@ def first_unordered(offsets: IntArray, pt: Array) -> int:
 
 #: A column to read: (collection, column) of the sample, or ("", scalar).
 Need = tuple[str, str]
-
-
 _STORED = "stored "
 
 

@@ -21,6 +21,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import has_magic
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -33,19 +34,13 @@ from trigemu.base.files import is_file, is_folder, is_there
 
 REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
-#: Characters of a value shown in messages: data in a URL may be long.
-_SHOWN = 100
-_WILDCARDS = frozenset("*?[")
 #: Seconds to wait for a connection to a server, for further data, and for a complete answer.
 CONNECT_S, SILENT_S, ANSWER_S = 30.0, 60.0, 300.0
 
 
 def located(location: Path | str, folder: Path | None = None) -> Path | str:
-    """Return an absolute path, or a URL with one of the schemes in `REMOTE`. Raises SampleError for other
-    locations.
-
-    folder: base of relative paths; None: the current folder.
-    """
+    """Return an absolute path, or a URL with one of the schemes in `REMOTE`; raise SampleError for others.
+    folder: base of relative paths; None: the current folder."""
     text = os.fspath(location)
     if "::" in text:
         raise _refused(text, ":: would chain URLs", "rename the file, or write %3A%3A in a URL")
@@ -84,7 +79,7 @@ def matching_files(pattern: str, folder: Path) -> list[str]:
 
 def has_wildcards(where: Path | str) -> bool:
     """Return whether a location is a path with wildcards, and not the path of an existing file."""
-    return isinstance(where, Path) and bool(_WILDCARDS & set(str(where))) and not is_there(where)
+    return isinstance(where, Path) and has_magic(str(where)) and not is_there(where)
 
 
 def opened(location: Path | str, compression: str | None = None) -> Any:
@@ -171,4 +166,4 @@ def _refused(value: str, reason: str, advice: str) -> SampleError:
 
 
 def _quoted(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+    return repr(text if len(text) <= 100 else f"{text[:100]}…")  # data in a URL may be long

@@ -98,16 +98,9 @@ def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
 def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
     """Return events as a sample, in pieces that contain only their own objects and can be sent to workers.
     rate_hz: their total rate; None: the rate of all crossings, with equal weights."""
-    equal = rate_hz is None
-    rate = CROSSING_RATE_HZ if rate_hz is None else rate_hz
-    table = SampleTable(
-        name=events.sample,
-        role="background",
-        files=(IN_MEMORY,),
-        format=IN_MEMORY,
-        rate_hz=rate,
-        sum_of_weights=rate_hz,
-    )
+    name, rate = events.sample, CROSSING_RATE_HZ if rate_hz is None else rate_hz
+    kind: dict[str, Any] = {"role": "background", "format": IN_MEMORY, "files": (IN_MEMORY,)}
+    table = SampleTable(name=name, **kind, rate_hz=rate, sum_of_weights=rate_hz)
     parent = events.parent
     if not (parent[1:] > parent[:-1]).all():
         parent = np.sort(parent)  # np.unique takes 20 times as long where all are different
@@ -116,8 +109,8 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
     for start in range(0, len(events), CHUNK_EVENTS):
         part = events[start : start + CHUNK_EVENTS].trimmed()
         rows = "" if len(part) == len(events) else f"[{start}:{start + len(part)}]"
-        sources.append(Memory(f"{events.sample}{rows}", events=part, shared=shared))
-    return Sample(0, table, tuple(sources), 1.0, rate, weighted=not equal)
+        sources.append(Memory(f"{name}{rows}", events=part, shared=shared))
+    return Sample(0, table, tuple(sources), 1.0, rate, weighted=rate_hz is not None)
 
 
 #: A catalogue, or anything that `samples_of` converts to one. An awkward array is Any: awkward is not
@@ -130,7 +123,7 @@ _ADVICE = {
     "Scores": "emulate, solve_budgets and scan take it in place of samples",
     "MenuRates": "its samples are .catalogue",
 }
-EXPECTED = "a Catalogue, its path or folder, the paths of event files, Events, or an awkward array of events"
+_EXPECTED = "a Catalogue, its path or folder, the paths of event files, Events, or an awkward array of events"
 
 
 def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
@@ -150,13 +143,6 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     -------
     Catalogue
         The samples.
-
-    Raises
-    ------
-    WrongTypeError
-        For anything else.
-    SampleError
-        If a file does not exist or cannot be used.
     """
     if isinstance(samples, Catalogue):
         return samples
@@ -170,7 +156,7 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     given = [*given] if isinstance(given, list | tuple | Iterator) else []
     if not given or not all(isinstance(file, str | os.PathLike) for file in given):
         advice = _ADVICE.get(type(samples).__name__, "") or advice_on(samples)
-        raise wrong_type("the samples", samples, EXPECTED, advice)
+        raise wrong_type("the samples", samples, _EXPECTED, advice)
     files = [file if isinstance(file, str) else Path(file) for file in given]
     for file in files:
         where = located(file)

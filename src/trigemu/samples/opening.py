@@ -64,11 +64,9 @@ def completed(entry: dict[str, Any]) -> dict[str, Any]:
             f"{', '.join(missing)} in the entry"
         ) from error
     additions = {key: values[key] for key in missing if values[key] is not None}
-    lacking = [key for key in missing if key not in additions]
+    lacking = ", ".join(key for key in missing if key not in additions)
     if lacking and "cross_section_pb" in additions | entry:
-        raise SampleError(
-            f"{where}: atlasopenmagic does not have {', '.join(lacking)}; write it in the entry"
-        )
+        raise SampleError(f"{where}: atlasopenmagic does not have {lacking}; write it in the entry")
     return {"format": "physlite", **additions, **entry}
 
 
@@ -116,9 +114,8 @@ def open_catalogue(
     ['soft', 'soft_muons', 'medium_muons']
     """
     if not (path is None or isinstance(path, str | os.PathLike)):
-        raise wrong_type(
-            "the catalogue", path, "the path of a catalogue (TOML) or of an event file, or a URL"
-        )
+        expected = "the path of a catalogue (TOML) or of an event file, or a URL"
+        raise wrong_type("the catalogue", path, expected)
     if path and "://" not in os.fspath(path) and is_there(inside := Path(path) / "catalogue.toml"):
         path = inside
     where = located(embedded_catalogue() if path is None else path)
@@ -147,14 +144,17 @@ def open_catalogue(
         document.problem(("sample",), "", "a catalogue needs at least one [[sample]]")
         entries = []
     for i, entry in enumerate(entries):
-        name = entry.get("name", f"number {i + 1}") if isinstance(entry, dict) else i
+        if not isinstance(entry, dict):
+            read_table(document, entry, SampleTable, ("sample", i), f"sample {i}")
+            continue
+        name = entry.get("name", f"number {i + 1}")
         where = f"sample {name!r}"
         try:
-            entry = completed(entry) if isinstance(entry, dict) else entry
+            entry = completed(entry)
         except TrigemuError as error:
             document.problem(("sample", i, "dataset"), where, str(error))
             entry = {"files": [], **entry}
-        for key in {*entry} - {*SampleTable.__struct_fields__} if isinstance(entry, dict) else ():
+        for key in {*entry} - {*SampleTable.__struct_fields__}:
             if read := _weighting_from(key, search_path()):
                 if weighting := read(document, entry[key], ("sample", i, key), where):
                     weightings[str(name)] = weighting
@@ -212,14 +212,12 @@ def catalogue_of(
     """
     paths = [path] if isinstance(path, str | os.PathLike) else path
     if not isinstance(paths, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in paths):
-        raise wrong_type(
-            "the event files", path, "the path of one, or a list of these", "run accepts events too"
-        )
+        expected = "the path of one, or a list of these"
+        raise wrong_type("the event files", path, expected, "run accepts events too")
     if not paths:
         raise SampleError("there is no event file: name at least one")
     files: list[str] = []
-    for one in paths:
-        where = located(one)
+    for where in map(located, paths):
         files += matching_files(str(where), Path()) if has_wildcards(where) else [str(where)]
     name = printable(Path(files[0]).name.split(".")[0])
     if format is not None and not is_format(format):
@@ -229,16 +227,9 @@ def catalogue_of(
         if tree and (mistake := _tree_mistake(known_format)):
             raise SampleError(f"--tree {tree}: {mistake}")
     head = CatalogueTable(name=name, convention="crossing")
-    table = SampleTable(
-        name=name,
-        role="background",
-        files=tuple(files),
-        format=known_format,
-        tree=tree,
-        rate_hz=head.crossing_rate_hz,
-    )
-    first = files[0] if has_wildcards(located(paths[0])) else paths[0]
-    return _opened(head, [table], Path(first), engine_of(executor), weighted=False)
+    kind: dict[str, Any] = {"role": "background", "format": known_format, "rate_hz": head.crossing_rate_hz}
+    table = SampleTable(name=name, files=tuple(files), tree=tree, **kind)
+    return _opened(head, [table], Path(files[0]), engine_of(executor), weighted=False)
 
 
 def _tree_mistake(format: str) -> str:

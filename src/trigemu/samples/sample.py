@@ -26,8 +26,7 @@ from trigemu.samples.normalisation import CatalogueTable, SampleTable
 def around(
     neighbours: Literal["none", "line", "orbit"], entries: int, start: int, stop: int, margin: int
 ) -> tuple[list[tuple[int, int]], slice]:
-    """Return the ranges of entries to read in sequence, and the slice of their rows that are `start` to
-    `stop`. In an orbit, the first crossing follows the last."""
+    """Return the ranges of entries to read in sequence, and which of their rows are `start` to `stop`."""
     if neighbours == "none" or not margin:
         return [(start, stop)], slice(None)
     if neighbours == "line":
@@ -40,14 +39,6 @@ def around(
         ranges.append((row, row + length))
         entry += length
     return ranges, slice(margin, margin + stop - start)
-
-
-def entries_with_neighbours(
-    neighbours: Literal["none", "line", "orbit"], entries: int, margin: int
-) -> tuple[int, int]:
-    """Return the range of entries of a file that have all neighbouring crossings."""
-    first = min(margin, entries) if neighbours == "line" else 0
-    return first, max(first, entries - first)
 
 
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
@@ -83,31 +74,25 @@ INTERACTIONS: Need = ("", "n_interaction")
 
 
 class Weighting(ABC):
-    """Selects the events of a sample, and weights them.
+    """Selects the events of a sample, and weights them: a frozen dataclass that has a fingerprint.
 
-    Write a frozen dataclass that has a fingerprint: it is sent to workers, and is part of the identity of the
-    sample. `Plugin.weightings` places, by the name of its table, a function with the arguments of
-    `read_table` but the struct, which returns it, or None after it recorded a mistake.
+    `Plugin.weightings` places, by the name of its table, a function with the arguments of `read_table` but
+    the struct, which returns it, or None after it recorded a mistake.
     """
 
     @abstractmethod
     def needs(self, schema: Schema, stored: AnyOf[str]) -> Iterable[Need]:
-        """Return the columns that it reads of a file with these columns and stored decisions: numbers per
-        event, ("", name), and `stored_need(decision)`. Raises SampleError if the file lacks one."""
+        """Return the numbers per event, and `stored_need(decision)`, that it reads of files; raise
+        SampleError if they lack one."""
 
     @abstractmethod
     def weigh(self, columns: Mapping[str, Array]) -> tuple[BoolArray, FloatArray | None]:
-        """Return which of n events count, bool[n], and factors on their weights, float64[n]; None: 1.
-        columns: `Events.scalars`."""
+        """Return which of n events count, bool[n], and factors on their weights, float64[n], or None."""
 
     @abstractmethod
     def normalise(self, head: CatalogueTable, sample: Sample) -> Sample:
-        """Return a sample, whose weights are generator weights times factors, with `hz_per_weight`,
-        `rate_hz`, `counted`, `rate_is_known` and `warnings`. Raises SampleError if it has no rate."""
-
-
-#: Events that are next to each other are copied together, if there are as many on average.
-_LONG = 50
+        """Return a sample with `hz_per_weight`, `rate_hz`, `counted`, `rate_is_known` and `warnings`; raise
+        SampleError if it has no rate."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,8 +141,7 @@ class Sample:
 
     @property
     def digests(self) -> tuple[str | None, ...]:
-        """The sha256 of each file, computed when it is asked for; None for events that are elsewhere or in
-        memory, and whose catalogue has none."""
+        """The sha256 of each file, computed when it is asked for; None for events elsewhere or in memory."""
 
         def digest(source: File | Source) -> str | None:
             if source.sha256 or self.in_memory or isinstance(located(source.path), str):
@@ -224,7 +208,7 @@ class Sample:
         return join_events([self._read(file, *rows, columns) for rows in ranges], core)
 
     def weigh(self, events: Events) -> Events:
-        """Return those of some `events` of this sample that count, with the weights of its weighting."""
+        """Return those of some `events` that count, with the weights of its weighting."""
         if not self.weighting:
             return events
         kept, factor = self.weighting.weigh(events.scalars)
@@ -232,10 +216,7 @@ class Sample:
             events = replace(events, weight=events.weight * factor)
         if kept.all():
             return events
-        ends = np.flatnonzero(np.diff(kept, prepend=False, append=False)).tolist() or [0, 0]
-        if len(ends) * _LONG > len(kept):
-            return events.take(np.flatnonzero(kept))
-        return join_events([events[start:stop] for start, stop in zip(ends[::2], ends[1::2], strict=True)])
+        return events.take(np.flatnonzero(kept))
 
     def _read(self, file: File | Source, start: int, stop: int, needs: Set[Need]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}
