@@ -173,10 +173,8 @@ def opened_source(format: str, path: str, opening: str, tree: str) -> Source:
 
 #: Properties of a file on a server that change with it.
 _TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
-#: Files that a process opens at a time.
-_THREADS = 8
-#: Events whose weights are read at a time.
-_SUMMED = 2**20
+#: Files that a process opens at a time, and events whose weights are read at a time.
+_THREADS, _SUMMED = 8, 2**20
 #: Seconds before a remote file is tried again.
 PAUSE_S = 1.0
 
@@ -198,24 +196,12 @@ class ToOpen:
         return isinstance(located(self.path), str)
 
 
-@dataclass(frozen=True)
-class Problem:
-    """The reason why a file cannot be used."""
-
-    message: str
-    unreadable: bool  # Whether it may be left out
-    settled: bool = False  # Whether its server reports that it does not exist
-
-
 #: Members of `Source` that are fields of `File`.
-_FACTS = (
-    *("tree_name", "entries", "boundaries", "schema"),
-    *("neighbours", "has_parents", "stored", "physical"),
-)
+_FACTS = "tree_name", "entries", "boundaries", "schema", "neighbours", "has_parents", "stored", "physical"
 
 
-def open_files(files: Sequence[ToOpen], engine: Engine) -> list[File | Problem]:
-    """Open files, on the workers of an engine if there are many. A problem is a result, so that all are
+def open_files(files: Sequence[ToOpen], engine: Engine) -> list[File | SampleError]:
+    """Open files, on the workers of an engine if there are many. An error is a result, so that all are
     reported at once."""
     known = partial(_known, engine.retries, max(LEAST_HASHES, MOST_HASHES // max(len(files), 1)))
     elsewhere: Sequence[Any] = [None] * len(files)
@@ -224,40 +210,37 @@ def open_files(files: Sequence[ToOpen], engine: Engine) -> list[File | Problem]:
     with ThreadPoolExecutor(_THREADS) as threads:
         opened = [*threads.map(known, files, elsewhere)]
     schemas: dict[object, Schema] = {}  # those of one sample are equal: keep one
-    result: list[File | Problem] = []
     for facts in opened:
-        if isinstance(facts, Problem):
-            result.append(facts)
-        else:
+        if not isinstance(facts, SampleError):
             schema = facts["schema"]
             content = frozenset(schema.collections.items()), schema.scalars
-            result.append(File(**facts | {"schema": schemas.setdefault(content, schema)}))
-    return result
+            facts["schema"] = schemas.setdefault(content, schema)
+    return [facts if isinstance(facts, SampleError) else File(**facts) for facts in opened]
 
 
 def _known(
-    retries: int, hashes: int, file: ToOpen, elsewhere: Future[dict[str, Any] | Problem] | None = None
-) -> dict[str, Any] | Problem:
+    retries: int, hashes: int, file: ToOpen, elsewhere: Future[dict[str, Any] | SampleError] | None = None
+) -> dict[str, Any] | SampleError:
     """Return the fields of a `File`, which leaves some out when it is sent. A remote file is opened several
     times: its server may answer later. elsewhere: the future of a worker, which may be lost, or may not see
     the file."""
     with suppress(Exception):
-        if elsewhere is not None and not isinstance(facts := elsewhere.result(), Problem):
+        if elsewhere is not None and not isinstance(facts := elsewhere.result(), SampleError):
             return facts
     for attempt in range(retries + 1):
         facts = _facts_of(file, hashes)
-        if not (isinstance(facts, Problem) and facts.unreadable and not facts.settled and file.is_remote):
+        settled = not isinstance(facts, UnreadableError) or isinstance(facts.__cause__, FileNotFoundError)
+        if settled or attempt == retries or not file.is_remote:
             break
-        if attempt < retries:
-            time.sleep(PAUSE_S * 2**attempt)
+        time.sleep(PAUSE_S * 2**attempt)
     return facts
 
 
-def _facts_of(file: ToOpen, hashes: int) -> dict[str, Any] | Problem:
+def _facts_of(file: ToOpen, hashes: int) -> dict[str, Any] | SampleError:
     """Return the fields of a `File`, or the reason why it cannot be used. hashes: as in `numbers_of`."""
     table = file.table
     if file.missing:
-        return Problem(f"sample {table.name!r}: {file.missing}", True, True)
+        return UnreadableError(f"sample {table.name!r}: {file.missing}")
     try:
         with naming(table.name, file.path):
             if file.sha256 and file.sha256 != (digest := digest_of(file.path)):
@@ -281,8 +264,7 @@ def _facts_of(file: ToOpen, hashes: int) -> dict[str, Any] | Problem:
                 "numbers": numbers_of(source, hashes),
             }
     except SampleError as error:
-        settled = file.is_remote and isinstance(error.__cause__, FileNotFoundError)
-        return Problem(str(error), isinstance(error, UnreadableError), settled)
+        return error
 
 
 def _check_format(source: Source, format: str) -> None:

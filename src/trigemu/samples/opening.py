@@ -33,7 +33,7 @@ from trigemu.base.toml import load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.duplicates import check_files, repeated_events
-from trigemu.samples.files import File, Problem, ToOpen, format_of, open_files
+from trigemu.samples.files import File, ToOpen, format_of, open_files
 from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
 from trigemu.samples.normalisation import ORBIT_HZ, CatalogueTable, SampleTable
@@ -63,11 +63,12 @@ def completed(entry: dict[str, Any]) -> dict[str, Any]:
             f"{where}: atlasopenmagic returned nothing ({type(error).__name__}: {reason}); without it write "
             f"{', '.join(missing)} in the entry"
         ) from error
-    additions = {key: values[key] for key in missing if values[key] is not None}
-    lacking = ", ".join(key for key in missing if key not in additions)
-    if lacking and "cross_section_pb" in additions | entry:
+    known = {key: value for key, value in values.items() if value is not None}
+    completed = {"format": "physlite"} | known | entry
+    lacking = ", ".join(key for key in missing if key not in completed)
+    if lacking and "cross_section_pb" in completed:
         raise SampleError(f"{where}: atlasopenmagic does not have {lacking}; write it in the entry")
-    return {"format": "physlite", **additions, **entry}
+    return completed
 
 
 def embedded_catalogue() -> Path:
@@ -251,7 +252,7 @@ def _opened(
     """Open the files of all samples, and report all problems at once. path: the catalogue. weightings: by the
     name of their sample."""
     requests: list[ToOpen] = []
-    problems: list[Problem] = []
+    problems: list[SampleError] = []
     opening, identified = secrets.token_hex(8), engine.checkpoint is not None
     for table in tables:
         sent = msgspec.structs.replace(table, files=(), sha256=())
@@ -259,19 +260,18 @@ def _opened(
         try:
             requests += (ToOpen(sent, *file, *how) for file in _files(table, path.parent))
         except SampleError as error:
-            problems.append(Problem(f"sample {table.name!r}: {error}", False))
+            problems.append(SampleError(f"sample {table.name!r}: {error}"))
     files: dict[str, list[File]] = {table.name: [] for table in tables}
     left_out: list[LeftOut] = []
     for request, result in zip(requests, open_files(requests, engine), strict=True):
-        if isinstance(result, Problem):
+        if isinstance(result, SampleError):
             problems.append(result)
-            left_out.append(LeftOut(request.table.name, request.path, result.message, None))
+            left_out.append(LeftOut(request.table.name, request.path, str(result), None))
         else:
             files[request.table.name].append(result)
-    unreadable = all(problem.unreadable for problem in problems)
+    unreadable = all(isinstance(problem, UnreadableError) for problem in problems)
     if problems and not (skip and unreadable):
-        kind = UnreadableError if unreadable else SampleError
-        raise kind(listed([problem.message for problem in problems]))
+        raise (UnreadableError if unreadable else SampleError)(listed(problems))
     samples = []
     lacking = {file.sample for file in left_out}
     for number, table in enumerate(tables):
