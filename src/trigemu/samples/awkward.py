@@ -7,8 +7,6 @@ Jet_pt, Jet_eta, …: lists of numbers     → the same (the part before the fir
 met, met_phi; MET_…; MET: {pt, phi}      → met, met_phi
 n_interaction, nInteraction              → n_interaction
 any number or boolean per event          → a scalar of that name ({…}: names joined by _)
-
-Parquet files have the same names, but their weights are generator weights.
 """
 
 from __future__ import annotations
@@ -41,16 +39,15 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     array : ak.Array
         One record for each event. Lists of records are collections (`jet`, with `pt`, `eta`, `phi` and any
         others), numbers are scalars (`met`); the columns of objects may also be lists of numbers with names
-        like `Jet_pt`, as in NanoAOD. `weight` is the rate of an event in Hz; without it, events count as
-        crossings of equal weight that add up to 40 MHz. `id` and `parent` are as in `Events`.
+        like `Jet_pt`. `weight` is the rate of an event in Hz; without it, events are crossings of equal
+        weight that add up to 40 MHz. `id` and `parent` are as in `Events`.
     sample : str
         The name of the sample.
 
     Returns
     -------
     Events
-        The events, with columns that are views of the array if their types allow it. Objects are sorted in
-        descending pT.
+        The events, with views of the array if types allow it; objects are sorted in descending pT.
 
     Raises
     ------

@@ -1,8 +1,7 @@
 """The allowed locations of events: paths on this machine, and URLs of a few schemes.
 
-Catalogues come from other people. fsspec, which opens the files, also supports chains of schemes, and schemes
-that read other files named in a file or run instructions in it (reference, zip, data, …). Therefore only
-these locations are opened:
+Catalogues come from other people, and fsspec supports schemes that read other files or run instructions in a
+file (reference, zip, data, …), and chains of them. Therefore only these locations are opened:
 
 a path               → absolute; ~ and $NAME are not expanded
 file:///path         → the same; %20 etc. are decoded, the host is empty or localhost
@@ -10,9 +9,8 @@ http, https, root    → the URL, its scheme in lower case
 anything with ::     → refused, also within a path: libraries interpret it as a chain
 any other scheme     → refused, also a colon before the first / of a path: write ./ before it
 
-Redirects do not extend this list: aiohttp follows http and https only to http and https. uproot does not
-extend it either; it reads URLs of some servers through a cached copy (simplecache::) of the location checked
-here.
+Redirects do not extend this list: aiohttp follows http and https only to http and https. Nor does uproot,
+which reads URLs of some servers through a cached copy (simplecache::) of the location checked here.
 """
 
 from __future__ import annotations
@@ -62,8 +60,8 @@ def located(location: Path | str, folder: Path | None = None) -> Path | str:
 
 
 def matching_files(pattern: str, folder: Path) -> list[str]:
-    """Return a URL unchanged, or the files that match a path with wildcards, ordered by name. Raises
-    UnreadableError if no file matches."""
+    """Return a URL unchanged, or the files that match a path with wildcards, ordered by name; raise
+    UnreadableError if there is none."""
     where = located(pattern, folder)
     if isinstance(where, str) or is_there(where):
         return [str(where)]
@@ -142,8 +140,7 @@ def naming(sample: str, path: str) -> Iterator[None]:
 
 
 def digest_of(location: str) -> str:
-    """Return the sha256 of a file; for a folder, of its files *.parquet concatenated in order of their
-    names."""
+    """Return the sha256 of a file; for a folder, of its files *.parquet in order of their names."""
     digest = hashlib.sha256()
     for file in parts(location):
         with opened(file) as stream:

@@ -1,5 +1,4 @@
-"""Open catalogues, TOML files that list the samples, their files, and their normalisation; and single files
-of events."""
+"""Open catalogues, TOML files that list samples, their files and normalisation; and single event files."""
 
 from __future__ import annotations
 
@@ -41,11 +40,11 @@ from trigemu.samples.sample import Sample, Weighting
 
 #: Key in the catalogue → field in atlasopenmagic.
 FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}
+_NO_TREES = "files of the format {!r} have no trees, ROOT files do"
 
 
 def completed(entry: dict[str, Any]) -> dict[str, Any]:
-    """Complete a catalogue entry that has a `dataset`; return other entries unchanged. Raises
-    MissingExtraError, or a SampleError with the keys to write instead."""
+    """Complete a catalogue entry that has a `dataset`; return other entries unchanged."""
     dataset = entry.get("dataset")
     missing = [key for key in ("files", *FIELDS) if key not in entry]
     if dataset is None or not missing:
@@ -64,11 +63,11 @@ def completed(entry: dict[str, Any]) -> dict[str, Any]:
             f"{', '.join(missing)} in the entry"
         ) from error
     known = {key: value for key, value in values.items() if value is not None}
-    completed = {"format": "physlite"} | known | entry
-    lacking = ", ".join(key for key in missing if key not in completed)
-    if lacking and "cross_section_pb" in completed:
+    entry = {"format": "physlite"} | known | entry
+    lacking = ", ".join(key for key in missing if key not in entry)
+    if lacking and "cross_section_pb" in entry:
         raise SampleError(f"{where}: atlasopenmagic does not have {lacking}; write it in the entry")
-    return completed
+    return entry
 
 
 def embedded_catalogue() -> Path:
@@ -102,11 +101,6 @@ def open_catalogue(
     -------
     Catalogue
         The opened samples. Files with a sha256 in the catalogue are verified now.
-
-    Raises
-    ------
-    TableError, SampleError
-        If the catalogue has mistakes, or a file cannot be used.
 
     Examples
     --------
@@ -165,8 +159,9 @@ def open_catalogue(
         if not is_format(table.format):
             message = f"unknown format {table.format!r}{nearest(table.format, format_names())}"
             document.problem(("sample", i, "format"), where, message)
-        elif table.tree and (mistake := _tree_mistake(table.format)):
-            document.problem(("sample", i, "tree"), where, f"tree = {table.tree!r}: {mistake}")
+        elif table.tree and not format_named(table.format).trees:
+            message = f"tree = {table.tree!r}: {_NO_TREES.format(table.format)}"
+            document.problem(("sample", i, "tree"), where, message)
         if table.name in {other.name for other in tables}:
             document.problem(("sample", i, "name"), where, "another sample has this name")
         tables.append(table)
@@ -196,13 +191,12 @@ def catalogue_of(
     Parameters
     ----------
     path : Path, str, or sequence of these
-        A local file, which may have wildcards, or a URL; or several with the same branches. Generator weights
-        are ignored.
+        Local files, which may have wildcards, or URLs, with the same branches. Generator weights are ignored.
     format : str or None
         Name of its format; None: recognised from the content of the first file.
     tree : str or None
-        Name of the tree with the events in a ROOT file, such as "ntuple/events"; None: the one that a format
-        knows, or else the only one with numbers.
+        Name of the tree in a ROOT file, such as "ntuple/events"; None: that of the format, or else the only
+        one with numbers.
     executor
         As in `open_catalogue`.
 
@@ -225,19 +219,12 @@ def catalogue_of(
         raise SampleError(f"{paths[0]}: unknown format {format!r}{nearest(format, format_names())}")
     with naming(name, files[0]):
         known_format = format or format_of(files[0], tree)
-        if tree and (mistake := _tree_mistake(known_format)):
-            raise SampleError(f"--tree {tree}: {mistake}")
+        if tree and not format_named(known_format).trees:
+            raise SampleError(f"--tree {tree}: {_NO_TREES.format(known_format)}")
     head = CatalogueTable(name=name, convention="crossing")
     kind: dict[str, Any] = {"role": "background", "format": known_format, "rate_hz": head.crossing_rate_hz}
     table = SampleTable(name=name, files=tuple(files), tree=tree, **kind)
     return _opened(head, [table], Path(files[0]), engine_of(executor), weighted=False)
-
-
-def _tree_mistake(format: str) -> str:
-    """Return why files of a format have no tree; empty if they have."""
-    if format_named(format).trees:
-        return ""
-    return f"files of the format {format!r} have no trees, ROOT files do"
 
 
 def _opened(
@@ -249,8 +236,7 @@ def _opened(
     weighted: bool = True,
     weightings: Mapping[str, Weighting] = MappingProxyType({}),
 ) -> Catalogue:
-    """Open the files of all samples, and report all problems at once. path: the catalogue. weightings: by the
-    name of their sample."""
+    """Open the files of all samples, and report all problems at once. weightings: by names of samples."""
     requests: list[ToOpen] = []
     problems: list[SampleError] = []
     opening, identified = secrets.token_hex(8), engine.checkpoint is not None

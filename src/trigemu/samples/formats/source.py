@@ -1,5 +1,4 @@
-"""The contract of a file format: a class with a path that reads columns of ranges of entries; and columns
-from files as collections."""
+"""The contract of a file format, which reads columns of ranges of entries; and collections from columns."""
 
 from __future__ import annotations
 
@@ -130,8 +129,7 @@ class Source(ABC):
 
     @property
     def identity(self) -> str:
-        """A text that changes when the content does, as far as is known: stored results are looked up by
-        it."""
+        """A text that changes when the content does: stored results are looked up by it."""
         return fingerprint(self.path)
 
     @property
@@ -149,8 +147,7 @@ class Source(ABC):
     @property
     def neighbours(self) -> Literal["none", "line", "orbit"]:
         """Whether the entries are consecutive crossings ("line"), those of complete orbits, in which the
-        first follows the last ("orbit"), or unrelated ("none"). Triggers can read crossings before and
-        after."""
+        first follows the last ("orbit"), or unrelated ("none")."""
         return "none"
 
     @property
@@ -193,20 +190,13 @@ def collection_of(
     ----------
     columns : mapping of str to (int64[n + 1], array)
         Offsets and numbers of each column, as from `flat`.
-    name : str
-        The name of the collection, for messages.
-    first : int
-        The number of the first event, for messages.
+    name, first : str, int
+        The name of the collection and the number of the first event, for messages.
 
     Returns
     -------
     Collection
-        The objects.
-
-    Raises
-    ------
-    SampleError
-        If columns have different numbers of objects, or these are damaged.
+        The objects. Columns with different numbers of objects are a SampleError.
     """
     (leading, (offsets, _)), *others = columns.items()
     prefix = name and f"{name}."
@@ -220,18 +210,18 @@ def collection_of(
     if first_falling(offsets) >= 0 or any(len(values) < offsets[-1] for _, values in columns.values()):
         raise SampleError(f"the numbers of objects of {prefix}{leading} are damaged")
     offsets = np.asarray(offsets, np.int64)
-    values = {name: column for name, (_, column) in columns.items()}
+    values = {column: numbers for column, (_, numbers) in columns.items()}
     pt = values.get("pt")
     if pt is not None and first_unordered(offsets, pt) >= 0:
         order = _falling(offsets, np.require(pt, requirements="W"))
-        values = {name: column[order] for name, column in values.items()}
+        values = {column: numbers[order] for column, numbers in values.items()}
     return Collection(offsets, values)
 
 
 @kernel
 def _falling(offsets: IntArray, pt: Array) -> IntArray:
-    """Return the order int64[m] of each event's objects in descending pT, stable for equal pT. Events have
-    few objects, mostly in order already, so insertion sort is fastest."""
+    """Return the order int64[m] of each event's objects in descending pT, stable for equal pT. Insertion sort
+    is fastest: events have few objects, mostly in order."""
     order = np.arange(offsets[-1])
     for event in range(len(offsets) - 1):
         for i in range(offsets[event] + 1, offsets[event + 1]):
