@@ -1,5 +1,4 @@
-"""Events: columns of objects and weights in Hz, validated once on construction; the same as arrays of
-awkward.
+"""Events: columns of objects and weights in Hz, validated once on construction.
 
 All columns are flat: a collection has one array per column and the offsets at which its events begin. Kernels
 therefore process arrays and a range of rows, and `events[a:b]` is a view without copies.
@@ -30,7 +29,7 @@ OBJECTS = frozenset({"jet", "photon", "electron", "muon", "tau"})
 #: begin at −π or at 0.
 LIMITS = {"pt": (1.4e-45, math.inf), "eta": (-20.0, 20.0), "phi": (-2 * math.pi, 2 * math.pi)}
 SCALAR_LIMITS = {"met": (0.0, math.inf), "met_phi": LIMITS["phi"]}
-ANY = (-math.inf, math.inf)
+_ANY = (-math.inf, math.inf)
 #: Upper limit of a weight: far above any rate at a 40 MHz crossing rate.
 MAX_WEIGHT_HZ = 2.0**40
 
@@ -47,16 +46,14 @@ def impossible(sample: str, event: int, name: str, value: float, low: float, hig
     )
 
 
-def outside(column: Array, low: float, high: float) -> int:
+def outside(column: Array, low: float = -math.inf, high: float = math.inf) -> int:
     """Return the first row that is NaN or outside of low to high, or −1. If one limit is finite, infinite
     values are outside."""
     values: Any = column
-    if not len(column):
+    if not len(column) or (column.dtype.kind != "f" and math.isinf(low) and math.isinf(high)):
         return -1
-    if column.dtype.kind == "f":
-        high = min(high, float(np.finfo(values.dtype).max)) if math.isfinite(low) else high
-    elif math.isinf(low) and math.isinf(high):
-        return -1
+    if column.dtype.kind == "f" and math.isfinite(low):
+        high = min(high, float(np.finfo(values.dtype).max))
     if values.min() >= low and values.max() <= high:  # NaN if any is
         return -1
     return int(np.argmin((values >= low) & (values <= high)))
@@ -69,11 +66,8 @@ def first_falling(offsets: IntArray) -> int:
 
 
 T = TypeVar("T")
-
-#: The columns of an event that are neither an object nor a scalar.
-EVENT_COLUMNS = ("weight", "id", "parent")
-#: The columns that all objects have.
-STANDARD = ("pt", "eta", "phi")
+#: The columns of an event that are neither an object nor a scalar, and those that all objects have.
+EVENT_COLUMNS, STANDARD = ("weight", "id", "parent"), ("pt", "eta", "phi")
 
 
 class _Taken(Mapping[str, T]):
@@ -162,8 +156,7 @@ class Events:
         )
 
     def around(self, start: int, stop: int, margin: int) -> Events:
-        """Return a view of the rows `start` to `stop`, which count, with up to `margin` rows before and after
-        them."""
+        """Return a view of the rows from `start` to `stop` − 1, which count, and `margin` rows around them."""
         first = max(0, start - margin)
         view = self[first : stop + margin]
         return replace(view, core=slice(start - first, stop - first)) if margin else view
@@ -214,8 +207,7 @@ class Events:
         return replace(taken, collections=copied, scalars=dict(taken.scalars))
 
     def part(self, rows: IntArray) -> Events:
-        """Lazy variant of `take`: columns of the events `rows` are copied when first used; until then all
-        events stay in memory."""
+        """Lazy variant of `take`: columns of the events `rows` are copied when first used."""
         return Events(
             self.sample,
             self.weight[rows],
@@ -280,7 +272,7 @@ def make_events(
         for name, c in collections.items()
     }
     for name, column in columns.items():
-        limits = SCALAR_LIMITS.get(name, ANY) if physical else ANY
+        limits = SCALAR_LIMITS.get(name, _ANY) if physical else _ANY
         if (row := outside(column, *limits)) >= 0:
             raise impossible(sample, first + row, name, column[row], *limits)
     return Events(
@@ -313,7 +305,7 @@ def _checked_collection(sample: str, name: str, c: Collection, first: int, physi
             raise SampleError(
                 f"sample {sample!r}: {name}.{key} has {len(column)} objects, its events {offsets[-1]}"
             )
-        limits = LIMITS.get(key, ANY) if physical else ANY
+        limits = LIMITS.get(key, _ANY) if physical else _ANY
         if (row := outside(column[offsets[0] : offsets[-1]], *limits)) >= 0:
             row += int(offsets[0])
             event = first + int(np.searchsorted(offsets, row, side="right")) - 1
@@ -344,12 +336,6 @@ def event_starts(offsets: IntArray) -> IntArray:
     starts = np.zeros(offsets[-1] + 1, np.int64)
     starts[offsets[:-1]] = np.arange(len(offsets) - 1)  # of events that begin there, the last one stays
     return starts
-
-
-def first_nan(column: Array) -> int:
-    """Return the first row that is NaN, or −1."""
-    is_nan = np.isnan(column)
-    return int(is_nan.argmax()) if is_nan.any() else -1
 
 
 def first_unordered(offsets: IntArray, pt: Array) -> int:

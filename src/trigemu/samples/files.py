@@ -1,5 +1,4 @@
-"""Files of events: their format from their content, and their properties, found once for many files in
-parallel."""
+"""Files of events: their format, from their content, and their properties, of many files in parallel."""
 
 from __future__ import annotations
 
@@ -35,8 +34,8 @@ _PLAIN = "nanoaod"
 
 
 def format_of(path: str, tree: str | None = None) -> str:
-    """Return the name of the format of a file or folder. Raises SampleError if no format recognises it;
-    errors on opening the file are passed on. tree: the name of the tree with the events in a ROOT file."""
+    """Return the name of the format of a file or folder; raise SampleError if no format recognises it.
+    tree: the name of the tree with the events in a ROOT file."""
     beginning = _beginning(path)
     if tree and beginning.trees:
         beginning = replace(beginning, trees=(tree.rpartition("/")[2].partition(";")[0],))
@@ -156,9 +155,8 @@ class File:
     def opened(self) -> Source:
         source = opened_source(self.format, self.path, self.opening, self.tree)
         if source.entries != self.entries:
-            raise UnreadableError(
-                f"has {source.entries} events, and had {self.entries} when its catalogue was opened"
-            )
+            before = f"had {self.entries} when its catalogue was opened"
+            raise UnreadableError(f"has {source.entries} events, and {before}")
         return source
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
@@ -244,10 +242,8 @@ def _facts_of(file: ToOpen, hashes: int) -> dict[str, Any] | SampleError:
     try:
         with naming(table.name, file.path):
             if file.sha256 and file.sha256 != (digest := digest_of(file.path)):
-                raise UnreadableError(
-                    f"has sha256 {digest}, its catalogue says {file.sha256}: the file is damaged or a "
-                    f"different one"
-                )
+                differ = f"has sha256 {digest}, its catalogue says {file.sha256}"
+                raise UnreadableError(f"{differ}: the file is damaged or a different one")
             tree = table.tree or ""
             source = opened_source(table.format, file.path, file.opening, tree)
             _check_format(source, table.format)
@@ -272,10 +268,8 @@ def _check_format(source: Source, format: str) -> None:
     tree = source.tree_name.rpartition("/")[2]
     for name, other in each_format() if source.trees and tree not in source.trees else ():
         if tree in other.trees:
-            raise SampleError(
-                f'its tree {tree!r} has the format {name!r}, not {format!r}: give format = "{name}" in its '
-                f"catalogue entry"
-            )
+            advice = f'give format = "{name}" in its catalogue entry'
+            raise SampleError(f"its tree {tree!r} has the format {name!r}, not {format!r}: {advice}")
 
 
 def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
@@ -285,27 +279,21 @@ def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
         return None, ""
     try:
         return source.sum_of_weights, ""
-    except UnreadableError:
-        raise
     except SampleError as error:
-        if file.table.sum_of_weights is not None:
-            return _sum_over_events(source), ""
-        if file.table.role != "signal":
+        if isinstance(error, UnreadableError):
             raise
-        return None, str(error)
-
-
-def _sum_over_events(source: Source) -> float | None:
-    """Return the sum of the weights of the events of a file; None if some are negative: a part of them may
-    then add up to more than all."""
+        if file.table.sum_of_weights is None and file.table.role == "signal":
+            return None, str(error)
+        if file.table.sum_of_weights is None:
+            raise
     total = 0.0
     for start in range(0, source.entries, _SUMMED):
         read = source.columns(start, min(start + _SUMMED, source.entries), ())
         weight = np.asarray(read.weight, np.float64)
-        if (weight < 0).any():
-            return None
+        if (weight < 0).any():  # a part of them may then add up to more than all
+            return None, ""
         total += float(weight.sum())
-    return total
+    return total, ""
 
 
 def _tag(file: ToOpen) -> str:

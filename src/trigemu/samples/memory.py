@@ -1,5 +1,4 @@
-"""Events in memory as a source, and samples as arguments of calls: a catalogue, its path, files, or
-events."""
+"""Events in memory as a source, and samples as arguments of calls: a catalogue, its path, files, events."""
 
 from __future__ import annotations
 
@@ -29,13 +28,10 @@ from trigemu.samples.sample import IN_MEMORY, Sample
 
 @dataclass
 class Memory(Source):
-    """A range of events in memory, with weights in Hz. It is sent to workers with its events.
-
-    shared: whether events of the sample may have a parent in common.
-    """
+    """A range of events in memory, with weights in Hz. It is sent to workers with its events."""
 
     events: Events = None  # type: ignore[assignment]  # a dataclass with a base that has defaults
-    shared: bool = False
+    shared: bool = False  # Whether events of the sample may have a parent in common
 
     physical = False  # the values were checked when the events were made
 
@@ -87,9 +83,8 @@ def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
         raise SampleError(f"sample {events.sample!r} has no events")
     total = float(events.weight.sum())
     if not total > 0:
-        raise SampleError(
-            f"sample {events.sample!r}: its weights add up to {total:g} Hz, expected a rate above 0"
-        )
+        wrong = f"its weights add up to {total:g} Hz, expected a rate above 0"
+        raise SampleError(f"sample {events.sample!r}: {wrong}")
     head = CatalogueTable(name=events.sample, convention="crossing")
     sample = normalised(head, sample_in_memory(events, None if equal else total))
     return Catalogue(head, (sample,), Path(events.sample))
