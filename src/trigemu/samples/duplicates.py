@@ -25,8 +25,8 @@ from trigemu.samples.files import ALL, STEP, File, Numbers, numbering
 from trigemu.samples.locations import located, naming, parts
 from trigemu.samples.sample import Sample
 
-#: Columns of two events that are compared, of each kind; pairs of events; files that a message names.
-_COMPARED, _PAIRS, _NAMED = 30, 8, 10
+#: Columns of two events that are compared; pairs of events; files that a message names.
+_COMPARED, _PAIRS, _NAMED = 60, 8, 10
 
 
 def check_files(samples: Sequence[Sample]) -> None:
@@ -77,7 +77,8 @@ def repeated_events(samples: Sequence[Sample], files_of: Sequence[Sequence[File]
             again, pairs = _repeated(group, limit, True)
         for (n, entry), (m, other_entry) in pairs:
             (one, file, numbers), (other, other_file, _) = group[n], group[m]
-            common = _common(file, other_file) if numbers.simulated else []
+            common = sorted(_compared(file) & _compared(other_file), reverse=True)[:_COMPARED]
+            common = common if numbers.simulated else []
             event = _values(one, file, entry, common)
             if all(map(np.array_equal, event, _values(other, other_file, other_entry, common))):
                 total = f"{'about ' * (limit < ALL)}{again * (ALL / limit):.0f}"
@@ -118,14 +119,10 @@ def _counts(sample: Sample, file: File, numbers: Numbers) -> Array:
     return np.concatenate([sample.weighting.weigh(scalars)[0] for scalars in columns])[numbers.entries]
 
 
-def _common(one: File, other: File) -> list[Need]:
-    """Return some columns that both files have: pT of objects, and numbers."""
-    with_pt = [{n for n, columns in f.schema.collections.items() if "pt" in columns} for f in (one, other)]
-    numbers = one.schema.numbers & other.schema.numbers
-    return [
-        *((name, "pt") for name in sorted(with_pt[0] & with_pt[1])[:_COMPARED]),
-        *(("", name) for name in sorted(numbers)[:_COMPARED]),
-    ]
+def _compared(file: File) -> set[Need]:
+    """Return the columns by which simulated events are compared: pT of objects, and numbers."""
+    with_pt = {(name, "pt") for name, columns in file.schema.collections.items() if "pt" in columns}
+    return with_pt | {("", name) for name in file.schema.numbers}
 
 
 def _values(sample: Sample, file: File, entry: int, common: Sequence[Need]) -> list[Array]:

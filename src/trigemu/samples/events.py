@@ -156,7 +156,7 @@ class Events:
         )
 
     def around(self, start: int, stop: int, margin: int) -> Events:
-        """Return a view of the rows from `start` to `stop` − 1, which count, and `margin` rows around them."""
+        """Return a view of the rows `start` to `stop` − 1, which count, and up to `margin` around them."""
         first = max(0, start - margin)
         view = self[first : stop + margin]
         return replace(view, core=slice(start - first, stop - first)) if margin else view

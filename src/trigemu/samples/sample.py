@@ -1,5 +1,4 @@
-"""A sample of events: files of one process, which are read in ranges, with crossings before and after, and
-weights in Hz."""
+"""A sample of events: files of one process, which are read in ranges, with weights in Hz."""
 
 from __future__ import annotations
 
@@ -199,10 +198,8 @@ class Sample:
         `read`."""
         whole = isinstance(start, Integral) and isinstance(stop, Integral)
         if not (whole and 0 <= start <= stop <= file.entries):
-            raise SampleError(
-                f"sample {self.name!r}: {file.path} has entries from 0 to {file.entries}, "
-                f"not {start!r} to {stop!r}"
-            )
+            entries = f"{file.path} has entries from 0 to {file.entries}, not {start!r} to {stop!r}"
+            raise SampleError(f"sample {self.name!r}: {entries}")
         columns = {*needs, *self.weighting_needs, *((INTERACTIONS,) if self.per_interactions else ())}
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)
         return join_events([self._read(file, *rows, columns) for rows in ranges], core)
@@ -214,9 +211,7 @@ class Sample:
         kept, factor = self.weighting.weigh(events.scalars)
         if factor is not None:
             events = replace(events, weight=events.weight * factor)
-        if kept.all():
-            return events
-        return events.take(np.flatnonzero(kept))
+        return events if kept.all() else events.take(np.flatnonzero(kept))
 
     def _read(self, file: File | Source, start: int, stop: int, needs: Set[Need]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}
