@@ -56,7 +56,7 @@ class FileColumns:
 
 def file_columns(sample: Sample) -> FileColumns:
     """Return the columns of a sample that menus can use."""
-    schema, file = sample.schema, sample.sources[0]
+    schema, file = sample.schema, sample.sources[0].opened
     objects = {
         name: tuple(_described(name, schema.collections[name], file.types))
         for name in _names(schema.collections, STANDARD)

@@ -34,9 +34,8 @@ from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.awkward import SCALARS as NAMES
 from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.nanoaod import DECISIONS
-from trigemu.samples.formats.ragged import events_of, schema_of
 from trigemu.samples.formats.root import keep_memory
-from trigemu.samples.formats.source import Beginning, Schema, Source
+from trigemu.samples.formats.source import Beginning, Schema, Source, events_of, schema_of
 from trigemu.samples.locations import parts
 
 SCALARS = NAMES | {"genWeight": "weight"}

@@ -37,8 +37,8 @@ import numpy as np
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError
 from trigemu.samples.events import Need
-from trigemu.samples.formats.ragged import flat
 from trigemu.samples.formats.root import RootFile
+from trigemu.samples.formats.source import flat
 
 COLLECTIONS = {
     "jet": "AnalysisJetsAuxDyn",

@@ -20,7 +20,6 @@ from trigemu.emulation.plan import Plan, decide
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need
-from trigemu.samples.sample import entries_with_neighbours
 
 #: Accepted and rejected events of a trigger that establishes a distance, and the number of such triggers.
 CLEAR, SHIFTED = 3, 3
@@ -157,7 +156,8 @@ class Range:
 
     def comparable(self, margin: int) -> tuple[int, int]:
         """Return the range of its entries that have `margin` known crossings before and after them."""
-        return entries_with_neighbours(self.neighbours, self.entries, margin)
+        first = min(margin, self.entries) if self.neighbours == "line" else 0
+        return first, max(first, self.entries - first)
 
 
 def ranges_of(catalogue: Catalogue) -> tuple[Range, ...]:

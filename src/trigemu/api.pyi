@@ -25,11 +25,11 @@ from .base.kernels import kernel as kernel
 from .samples.catalogue import Catalogue as Catalogue
 from .samples.events import Collection as Collection, Events as Events, ReadEvents as ReadEvents
 from .samples.formats.root import RootFile as RootFile
-from .samples.formats.ragged import collection_of as collection_of
 from .samples.formats.source import (
     Beginning as Beginning,
     Schema as Schema,
     Source as Source,
+    collection_of as collection_of,
 )
 from .samples.memory import samples_of as samples_of
 from .samples.sample import Sample as Sample

@@ -34,7 +34,7 @@ from trigemu.menus.warnings import lost_prescales, signed_differences
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need, decision_in, first_nan
+from trigemu.samples.events import Events, Need, decision_in, outside
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
 
@@ -343,7 +343,7 @@ def _decisions(plan: Plan, work: Workspace) -> Iterator[tuple[int, BoolArray]]:
         result = _evaluate(group, work)
         scored = len(group.thresholds) > 0
         if scored and np.isnan(result).any():
-            trigger, event = group.slot.trigger, first_nan(result)
+            trigger, event = group.slot.trigger, outside(result)
             raise PluginError(
                 f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
                 f"{events.sample!r}, event {events.id[event]}; a score without a value is -inf"

@@ -7,8 +7,6 @@ Jet_pt, Jet_eta, …: lists of numbers     → the same (the part before the fir
 met, met_phi; MET_…; MET: {pt, phi}      → met, met_phi
 n_interaction, nInteraction              → n_interaction
 any number or boolean per event          → a scalar of that name ({…}: names joined by _)
-
-Parquet files have the same names, but their weights are generator weights.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ import numpy as np
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, excerpt, wrong_type
 from trigemu.samples.events import EVENT_COLUMNS, STANDARD, Collection, Events, Need, make_events
-from trigemu.samples.formats.ragged import collection_of
+from trigemu.samples.formats.source import collection_of
 from trigemu.samples.normalisation import CROSSING_RATE_HZ
 
 #: Names of columns → names in menus.
@@ -41,25 +39,21 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     array : ak.Array
         One record for each event. Lists of records are collections (`jet`, with `pt`, `eta`, `phi` and any
         others), numbers are scalars (`met`); the columns of objects may also be lists of numbers with names
-        like `Jet_pt`, as in NanoAOD. `weight` is the rate of an event in Hz; without it, events count as
-        crossings of equal weight that add up to 40 MHz. `id` and `parent` are as in `Events`.
+        like `Jet_pt`. `weight` is the rate of an event in Hz; without it, events are crossings of equal
+        weight that add up to 40 MHz. `id` and `parent` are as in `Events`.
     sample : str
         The name of the sample.
 
     Returns
     -------
     Events
-        The events, with columns that are views of the array if their types allow it. Objects are sorted in
-        descending pT.
+        The events, with views of the array if types allow it; objects are sorted in descending pT.
 
     Raises
     ------
     SampleError
-        If a field contains neither numbers nor lists of objects, has missing or impossible values or NaN, or
-        if the fields of a collection have different numbers of objects; the message names the field and the
-        first such event.
-    WrongTypeError
-        If it is not an awkward array.
+        If a field has another type, missing or impossible values or NaN, or if the fields of a collection
+        have different numbers of objects; the message names the field and the first such event.
 
     Examples
     --------
@@ -73,22 +67,27 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     """
     if not is_awkward(array):
         raise wrong_type("the events", array, "an awkward array of records", advice_on(array))
-    where = f"sample {sample!r}"
-    layout = array.layout
-    if layout.is_unknown or (layout.is_record and layout.is_tuple) or not _unwrapped(layout).is_record:
+    where, layout = f"sample {sample!r}", array.layout
+    inner = layout
+    while inner.is_option or inner.is_indexed:
+        inner = inner.content
+    if layout.is_unknown or not inner.is_record or inner.is_tuple:
         kind = excerpt(str(array.type))
         raise SampleError(f"{where}: the array is of type {kind}: expected records, with fields such as jet")
-    ragged, scalars = _columns(layout, where)
+    try:
+        ragged, scalars = _columns(layout)
+        collections = {name: _collection(name, columns) for name, columns in ragged.items()}
+    except SampleError as error:
+        raise SampleError(f"{where}{error}") from None
     n = len(array)
     given = {name: scalars.pop(name, None) for name in EVENT_COLUMNS}
     for name in ("id", "parent"):
         if (column := given[name]) is not None and column.dtype.kind not in "iu":
             raise SampleError(f"{where}: {name} is of type {column.dtype}: expected integers")
-    weight = np.full(n, CROSSING_RATE_HZ / max(n, 1))
     return make_events(
         sample,
-        weight if given["weight"] is None else given["weight"],
-        {name: _collection(name, columns, where) for name, columns in ragged.items()},
+        np.full(n, CROSSING_RATE_HZ / max(n, 1)) if given["weight"] is None else given["weight"],
+        collections,
         scalars,
         id=given["id"],
         parent=given["parent"] if given["parent"] is not None else given["id"],
@@ -112,99 +111,82 @@ def advice_on(value: object) -> str:
     return ""
 
 
+#: The columns of a collection, each with the offsets of its lists; a collection without columns has "".
 _Ragged = dict[str, tuple[IntArray, Array]]
 
 
-def _columns(layout: Any, where: str) -> tuple[dict[str, _Ragged], dict[str, Array]]:
-    """Return the columns of each collection with their offsets, and the scalars."""
+def _columns(layout: Any) -> tuple[dict[str, _Ragged], dict[str, Array]]:
+    """Return the columns of each collection, and the scalars."""
     ragged: dict[str, _Ragged] = {}
     scalars: dict[str, Array] = {}
     written: dict[Need, str] = {}
-    record = _present(layout, where, "the array", None)
-    for field in record.fields:
-        for (name, column), path, offsets, values in _of_field(field, record.content(field), where):
-            if before := written.get((name, column)):
-                what = f"{name}.{column}" if name else column
-                raise SampleError(f"{where}: {what} is given twice, as {before!r} and as {path!r}")
-            written[name, column] = path
-            if not name:
-                scalars[column] = values
-                continue
-            assert offsets is not None
-            ragged.setdefault(name, {})[column] = offsets, values
+    for path, offsets, values in _leaves(_present(layout, "the array", None), (), None):
+        first, *others = path
+        prefix, _, column = first.partition("_")
+        name, column = (prefix, column) if others == [] and column else (first, "_".join(others))
+        if offsets is None:
+            name, column = "", SCALARS.get("_".join(path), "_".join(path))
+        need = name.lower(), column
+        if before := written.get(need):
+            what = ".".join(filter(None, need))
+            raise SampleError(f": {what} is given twice, as {before!r} and as {'.'.join(path)!r}")
+        written[need] = ".".join(path)
+        if offsets is None:
+            scalars[column] = values
+        else:
+            ragged.setdefault(need[0], {})[column] = offsets, values
     return ragged, scalars
 
 
-def _of_field(field: str, layout: Any, where: str) -> Iterator[tuple[Need, str, IntArray | None, Array]]:
-    """Yield the columns of a field of the array: the column, its path in the array, the offsets of the lists
-    (None if there are none), and the numbers. A collection without columns has the column ""."""
-    inner = _present(layout, where, field, None)
+def _leaves(
+    layout: Any, path: tuple[str, ...], offsets: IntArray | None
+) -> Iterator[tuple[tuple[str, ...], IntArray | None, Array]]:
+    """Yield the numbers of a layout, with their path of names from the outermost down, and the offsets of
+    their lists, None if there are none."""
+    name = ".".join(path)
+    inner = _present(layout, name, offsets) if path else layout
     if inner.is_numpy and inner.purelist_depth > 1:
         inner = inner.to_RegularArray()
-    if not inner.is_list or inner.parameter("__array__"):
-        for path, numbers in _numbers(inner, where, (field,), None):
-            name = "_".join(path)
-            yield ("", SCALARS.get(name, name)), ".".join(path), None, numbers
-        return
-    lists = inner.to_ListOffsetArray64(True)
-    offsets = np.asarray(lists.offsets)
-    objects = _present(lists.content[: int(offsets[-1])], where, field, offsets)
-    if objects.is_unknown or (objects.is_record and not objects.fields):
-        yield (field.lower(), ""), field, offsets, np.zeros(int(offsets[-1]))
-        return
-    prefix, _, column = field.partition("_")
-    for path, numbers in _numbers(objects, where, (field,), offsets):
-        if len(path) == 1 and not column:
+    is_plain = not inner.parameter("__array__")  # else a text
+    if inner.is_list and is_plain and len(path) == 1 and offsets is None:
+        lists = inner.to_ListOffsetArray64(True)
+        offsets = np.asarray(lists.offsets)
+        objects = _present(lists.content[: int(offsets[-1])], name, offsets)
+        if objects.is_unknown or (objects.is_record and not objects.fields):
+            yield path, offsets, np.zeros(int(offsets[-1]))
+            return
+        if not objects.is_record and not objects.is_list and "_" not in name:
             raise SampleError(
-                f"{where}: {field} is a list of numbers: expected a name such as Jet_pt, or a list of "
-                f"records such as jet: {{pt, eta, phi}}"
+                f": {name} is a list of numbers: expected a name such as Jet_pt, or a list of records such "
+                f"as jet: {{pt, eta, phi}}"
             )
-        need = (prefix, column) if len(path) == 1 else (field, "_".join(path[1:]))
-        yield (need[0].lower(), need[1]), ".".join(path), offsets, numbers
-
-
-def _numbers(
-    layout: Any, where: str, path: tuple[str, ...], offsets: IntArray | None
-) -> Iterator[tuple[tuple[str, ...], Array]]:
-    """Yield the columns of numbers of a layout without lists, with their names from the outermost down."""
-    inner = _present(layout, where, ".".join(path), offsets)
-    if inner.is_record and not inner.is_tuple:
+        yield from _leaves(objects, path, offsets)
+    elif inner.is_record and not inner.is_tuple:
         for field in inner.fields:
-            yield from _numbers(inner.content(field), where, (*path, field), offsets)
-        return
-    column: Array | None = np.zeros(0) if inner.is_unknown else None
-    if inner.is_numpy and inner.purelist_depth == 1 and not inner.parameter("__array__"):
-        column = np.asarray(inner.data)
-    if column is None or column.dtype.kind not in "fiub":
+            yield from _leaves(inner.content(field), (*path, field), offsets)
+    elif inner.is_unknown:
+        yield path, offsets, np.zeros(0)
+    elif inner.is_numpy and is_plain and inner.data.dtype.kind in "fiub":
+        yield path, offsets, np.asarray(inner.data)
+    else:
+        kind = excerpt(str(inner.form.type))
         raise SampleError(
-            f"{where}: {'.'.join(path)} is of type {excerpt(str(inner.form.type))}: expected {_SHAPES}; "
-            f"leave out the fields that no trigger needs"
+            f": {name} is of type {kind}: expected {_SHAPES}; leave out the fields that no trigger needs"
         )
-    yield path, column
 
 
-def _present(layout: Any, where: str, name: str, offsets: IntArray | None) -> Any:
+def _present(layout: Any, name: str, offsets: IntArray | None) -> Any:
     """Return a layout without options and indices; raise SampleError if an entry is missing (None)."""
-    while True:
-        if layout.is_option:
-            if (missing := np.flatnonzero(np.asarray(layout.mask_as_bool(valid_when=False)))).size:
-                first = int(missing[0])
-                event = first if offsets is None else int(np.searchsorted(offsets, first, side="right")) - 1
-                raise SampleError(f"{where}, event {event}: {name} is missing (None)")
-            layout = layout.project()
-        elif layout.is_indexed:
-            layout = layout.project()
-        else:
-            return layout
-
-
-def _unwrapped(layout: Any) -> Any:
     while layout.is_option or layout.is_indexed:
-        layout = layout.content
+        if layout.is_option and len(missing := np.flatnonzero(layout.mask_as_bool(valid_when=False))):
+            first = int(missing[0])
+            event = first if offsets is None else int(np.searchsorted(offsets, first, side="right")) - 1
+            raise SampleError(f", event {event}: {name} is missing (None)")
+        layout = layout.project()
     return layout
 
 
-def _collection(name: str, columns: _Ragged, where: str) -> Collection:
+def _collection(name: str, columns: _Ragged) -> Collection:
     offsets, _ = next(iter(columns.values()))
     named = {column: values for column, values in columns.items() if column}
     if not named and not offsets[-1]:  # no event has an object, so the columns have no type
@@ -212,4 +194,4 @@ def _collection(name: str, columns: _Ragged, where: str) -> Collection:
     try:
         return collection_of(named, name) if named else Collection(offsets, {})
     except SampleError as error:
-        raise SampleError(f"{where}, {error}") from None
+        raise SampleError(f", {error}") from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar, get_args
 
-from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, few_of, listed, nearest
+from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, few_of, listed
 from trigemu.base.shown import Named, Shown
 from trigemu.samples.files import File
 from trigemu.samples.normalisation import (
@@ -51,46 +51,22 @@ class LeftOut:
 
 @dataclass(frozen=True, repr=False)
 class Catalogue(Shown, Named[Sample]):
-    """Samples whose rates add up; catalogue["dijet"] is one of them.
-
-    Attributes
-    ----------
-    table : CatalogueTable
-        The [catalogue] table.
-    samples : tuple of Sample
-        The samples, in the order of the catalogue.
-    path : Path
-        The file of the catalogue, or the first event file; the name of events in memory.
-    sha256 : str
-        Digest of the file of the catalogue; empty for event files and events in memory.
-    pileup : Pileup or None
-        Pileup reweighting that was applied to the background.
-    stratum_of : tuple of int
-        For each number of interactions, the stratum whose total weight the reweighting fixes; empty without
-        reweighting.
-    errors : {"interactions", "events"}
-        Units that fluctuate independently: generated interactions, each with all its events (`parent`), or
-        single events.
-    skips_bad_files : bool
-        Whether files that cannot be read are left out.
-    left_out : tuple of LeftOut
-        These files.
-    repeated : tuple of str
-        Sentences about events that are in its files twice.
-    """
+    """Samples whose rates add up; catalogue["dijet"] is one of them."""
 
     _view: ClassVar[str] = "trigemu.results.samples:CatalogueView"
 
-    table: CatalogueTable
-    samples: tuple[Sample, ...]
-    path: Path
-    sha256: str
-    pileup: Pileup | None = None
+    table: CatalogueTable  #: The [catalogue] table
+    samples: tuple[Sample, ...]  #: The samples, in the order of the catalogue
+    path: Path  #: The file of the catalogue, or the first event file; the name of events in memory
+    sha256: str = ""  #: Digest of the file of the catalogue; empty without one
+    pileup: Pileup | None = None  #: Reweighting that was applied to the background
+    #: For each number of interactions, the stratum whose total weight the reweighting fixes
     stratum_of: tuple[int, ...] = ()
+    #: What fluctuates independently: generated interactions, each with all its events (`parent`), or events
     errors: Errors = "interactions"
-    skips_bad_files: bool = False
-    left_out: tuple[LeftOut, ...] = ()
-    repeated: tuple[str, ...] = ()
+    skips_bad_files: bool = False  #: Whether files that cannot be read are left out
+    left_out: tuple[LeftOut, ...] = ()  #: These files
+    repeated: tuple[str, ...] = ()  #: Sentences about events that are in its files twice
 
     def _named(self) -> tuple[str, Mapping[str, Sample]]:
         return "sample", {sample.name: sample for sample in self.samples}
@@ -102,22 +78,9 @@ class Catalogue(Shown, Named[Sample]):
         return replace(self, errors=errors)
 
     def without(self, reasons: Mapping[tuple[str, str], str]) -> Catalogue:
-        """Return the catalogue without some files, with samples normalised to the others.
-
-        Parameters
-        ----------
-        reasons : mapping of (str, str) to str
-            Why each is left out, by the name of its sample and its path.
-
-        Returns
-        -------
-        Catalogue
-
-        Raises
-        ------
-        TrigemuError
-            If pile-up is reweighted.
-        """
+        """Return the catalogue without some files, with samples normalised to the others. `reasons`: why
+        each is left out, by the name of its sample and its path. Raises TrigemuError if pile-up is
+        reweighted."""
         if self.pileup:
             raise TrigemuError("leave files out before you reweight pile-up, which depends on them")
         samples, left_out = [], list(self.left_out)
@@ -190,12 +153,8 @@ class Catalogue(Shown, Named[Sample]):
         return self.table.crossing_rate_hz
 
     def sample(self, name: str) -> Sample:
-        """Return the sample with a `name`; raise SampleError, with the closest known name, if there is
-        none."""
-        for sample in self.samples:
-            if sample.name == name:
-                return sample
-        raise SampleError(f"unknown sample {name!r}{nearest(name, (s.name for s in self.samples))}")
+        """Return the sample with a `name`; raise `UnknownNameError` if there is none."""
+        return self[name]
 
 
 def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool = False) -> Sample:
@@ -254,11 +213,6 @@ def without_bad_files(catalogue: Catalogue, function: Callable[[Catalogue], T]) 
     -------
     object
         The result of the function.
-
-    Raises
-    ------
-    SampleError
-        If a sample cannot be used without these files.
     """
     while True:
         try:

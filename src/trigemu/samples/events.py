@@ -1,5 +1,4 @@
-"""Events: columns of objects and weights in Hz, validated once on construction; the same as arrays of
-awkward.
+"""Events: columns of objects and weights in Hz, validated once on construction.
 
 All columns are flat: a collection has one array per column and the offsets at which its events begin. Kernels
 therefore process arrays and a range of rows, and `events[a:b]` is a view without copies.
@@ -30,7 +29,7 @@ OBJECTS = frozenset({"jet", "photon", "electron", "muon", "tau"})
 #: begin at −π or at 0.
 LIMITS = {"pt": (1.4e-45, math.inf), "eta": (-20.0, 20.0), "phi": (-2 * math.pi, 2 * math.pi)}
 SCALAR_LIMITS = {"met": (0.0, math.inf), "met_phi": LIMITS["phi"]}
-ANY = (-math.inf, math.inf)
+_ANY = (-math.inf, math.inf)
 #: Upper limit of a weight: far above any rate at a 40 MHz crossing rate.
 MAX_WEIGHT_HZ = 2.0**40
 
@@ -47,16 +46,14 @@ def impossible(sample: str, event: int, name: str, value: float, low: float, hig
     )
 
 
-def outside(column: Array, low: float, high: float) -> int:
+def outside(column: Array, low: float = -math.inf, high: float = math.inf) -> int:
     """Return the first row that is NaN or outside of low to high, or −1. If one limit is finite, infinite
     values are outside."""
     values: Any = column
-    if not len(column):
+    if not len(column) or (column.dtype.kind != "f" and math.isinf(low) and math.isinf(high)):
         return -1
-    if column.dtype.kind == "f":
-        high = min(high, float(np.finfo(values.dtype).max)) if math.isfinite(low) else high
-    elif math.isinf(low) and math.isinf(high):
-        return -1
+    if column.dtype.kind == "f" and math.isfinite(low):
+        high = min(high, float(np.finfo(values.dtype).max))
     if values.min() >= low and values.max() <= high:  # NaN if any is
         return -1
     return int(np.argmin((values >= low) & (values <= high)))
@@ -69,11 +66,8 @@ def first_falling(offsets: IntArray) -> int:
 
 
 T = TypeVar("T")
-
-#: The columns of an event that are neither an object nor a scalar.
-EVENT_COLUMNS = ("weight", "id", "parent")
-#: The columns that all objects have.
-STANDARD = ("pt", "eta", "phi")
+#: The columns of an event that are neither an object nor a scalar, and those that all objects have.
+EVENT_COLUMNS, STANDARD = ("weight", "id", "parent"), ("pt", "eta", "phi")
 
 
 class _Taken(Mapping[str, T]):
@@ -96,18 +90,10 @@ class _Taken(Mapping[str, T]):
 
 @dataclass(frozen=True)
 class Collection:
-    """The objects of one kind, ragged over n events.
+    """The objects of one kind, ragged over n events; those of an event are in descending pT."""
 
-    Attributes
-    ----------
-    offsets : int64[n + 1]
-        Event i has the rows offsets[i]:offsets[i + 1] of every column.
-    columns : mapping of str to array
-        `pt` (GeV), `eta`, `phi` (radians) and any others, each float32, float64, int32, int64 or uint64. The
-        objects of an event are in descending pT.
-    """
-
-    offsets: IntArray
+    offsets: IntArray  #: int64[n + 1]: event i has the rows offsets[i]:offsets[i + 1] of every column
+    #: `pt` (GeV), `eta`, `phi` (radians) and others, each float32, float64, int32, int64 or uint64
     columns: Mapping[str, Array]
 
     def __len__(self) -> int:
@@ -123,71 +109,36 @@ class Collection:
         first, last = self.offsets[[0, -1]].tolist()
         return Collection(self.offsets - first, {n: c[first:last] for n, c in self.columns.items()})
 
-    def take(self, rows: IntArray) -> Collection:
-        """Copy the objects of the events `rows`, int64[m], in this order."""
-        taken = self.part(rows)
-        return replace(taken, columns=dict(taken.columns))
-
     def part(self, rows: IntArray) -> Collection:
-        """Lazy variant of `take`: a column of the events `rows` is copied when it is first used."""
+        """Return the objects of the events `rows`, int64[m], whose columns are copied when first used."""
         offsets, objects = objects_of(self.offsets, rows)
         return Collection(offsets, _Taken(self.columns, lambda column: column[objects]))
 
 
 @dataclass(frozen=True)
 class ReadEvents:
-    """Columns from a file, as in `Events`, but with generator weights.
+    """Columns from a file, as in `Events`, but with generator weights."""
 
-    Attributes
-    ----------
-    weight : array[n]
-        Generator weights; 1 if the file has none.
-    id : array[n]
-        Event numbers, integers.
-    parent : array[n]
-        Numbers of the generated interactions; those of the events if the file has none.
-    collections : mapping of str to Collection
-        Objects, by singular name; pT in descending order within an event.
-    scalars : mapping of str to array[n]
-        Numbers per event.
-    """
-
-    weight: Array
-    id: Array
-    parent: Array
-    collections: Mapping[str, Collection]
-    scalars: Mapping[str, Array]
+    weight: Array  #: array[n]: generator weights; 1 if the file has none
+    id: Array  #: array[n]: event numbers, integers
+    parent: Array  #: array[n]: generated interactions; the numbers of the events if the file has none
+    collections: Mapping[str, Collection]  #: Objects, by singular name
+    scalars: Mapping[str, Array]  #: array[n] each: numbers per event
 
 
 @dataclass(frozen=True)
 class Events:
-    """A range of n events of one sample.
+    """A range of n events of one sample."""
 
-    Attributes
-    ----------
-    sample : str
-        Name of the sample.
-    weight : float64[n]
-        Weights in Hz.
-    id : uint64[n]
-        Event numbers.
-    parent : uint64[n]
-        Identifies the generated interaction of an event; every split of a sample hashes it.
-    collections : mapping of str to Collection
-        Objects, by singular name (`jet`, `photon`, …).
-    scalars : mapping of str to array[n]
-        Numbers per event (`met` in GeV, `met_phi` in radians, …), float or integer.
-    core : slice
-        The rows that count; the others are neighbouring crossings, which triggers can read but which never
-        count.
-    """
-
-    sample: str
-    weight: FloatArray
-    id: npt.NDArray[np.uint64]
-    parent: npt.NDArray[np.uint64]
+    sample: str  #: Name of the sample
+    weight: FloatArray  #: float64[n]: weights in Hz
+    id: npt.NDArray[np.uint64]  #: uint64[n]: event numbers
+    parent: npt.NDArray[np.uint64]  #: uint64[n]: generated interactions, which every split hashes
+    #: Objects, by singular name (`jet`, `photon`, …)
     collections: Mapping[str, Collection] = field(default_factory=dict)
+    #: array[n] each, float or integer: numbers per event (`met` in GeV, `met_phi` in radians, …)
     scalars: Mapping[str, Array] = field(default_factory=dict)
+    #: The rows that count; the others are neighbouring crossings, which triggers can read
     core: slice = field(default_factory=lambda: slice(None))
 
     def __len__(self) -> int:
@@ -195,19 +146,17 @@ class Events:
 
     def __getitem__(self, rows: slice) -> Events:
         """Return a view of some rows, all of which count."""
-        return replace(
-            self,
-            weight=self.weight[rows],
-            id=self.id[rows],
-            parent=self.parent[rows],
-            collections={name: c[rows] for name, c in self.collections.items()},
-            scalars={name: column[rows] for name, column in self.scalars.items()},
-            core=slice(None),
+        return Events(
+            self.sample,
+            self.weight[rows],
+            self.id[rows],
+            self.parent[rows],
+            {name: c[rows] for name, c in self.collections.items()},
+            {name: column[rows] for name, column in self.scalars.items()},
         )
 
     def around(self, start: int, stop: int, margin: int) -> Events:
-        """Return a view of the rows `start` to `stop`, which count, with up to `margin` rows before and after
-        them."""
+        """Return a view of the rows `start` to `stop` − 1, which count, and up to `margin` around them."""
         first = max(0, start - margin)
         view = self[first : stop + margin]
         return replace(view, core=slice(start - first, stop - first)) if margin else view
@@ -217,20 +166,12 @@ class Events:
         return replace(self, collections={name: c.trimmed() for name, c in self.collections.items()})
 
     def to_awkward(self) -> ak.Array:
-        """Return a view of the events as an awkward array, without copies: for notebooks and plugins.
+        """Return a view of the events as an awkward array, without copies; `events_from_awkward` is the
+        inverse.
 
-        Returns
-        -------
-        ak.Array
-            One record for each event, with `weight` (Hz), `id`, `parent`, a number for each scalar, and a
-            list of records for each collection: `array.jet.pt`. Collections are those of the sample, before
-            selections of a menu; for a kind in a plugin, with the columns that it requests. Rows outside of
-            `core` are included. `events_from_awkward` is the inverse.
-
-        Raises
-        ------
-        SampleError
-            If a collection and a scalar have the same name.
+        There is one record for each event, also outside of `core`, with `weight` (Hz), `id`, `parent`, a
+        number for each scalar, and a list of records for each collection, before selections of a menu:
+        `array.jet.pt`. Raises SampleError if a collection and a scalar have the same name.
 
         Examples
         --------
@@ -244,43 +185,37 @@ class Events:
         from awkward.index import Index64
 
         def numbers(columns: Mapping[str, Array]) -> dict[str, Any]:
-            return {name: contents.NumpyArray(columns[name]) for name in sorted(columns, key=_place)}
+            names = sorted(columns, key=lambda name: ((*STANDARD, name).index(name), name))
+            return {name: contents.NumpyArray(columns[name]) for name in names}
 
         fields = {name: contents.NumpyArray(getattr(self, name)) for name in EVENT_COLUMNS}
         fields |= {name: array for name, array in numbers(self.scalars).items() if name not in EVENT_COLUMNS}
-        for name in sorted(self.collections, key=_place):
+        for name, collection in sorted(self.collections.items()):
             if name in fields:
                 where = f"sample {self.sample!r}"
                 raise SampleError(f"{where}: {name!r} is the name of a collection and a scalar")
-            offsets, columns = self.collections[name].offsets, numbers(self.collections[name].columns)
-            length = None if columns else int(offsets[-1])
+            columns = numbers(collection.columns)
+            length = None if columns else int(collection.offsets[-1])
             objects = contents.RecordArray(list(columns.values()), list(columns), length=length)
-            fields[name] = contents.ListOffsetArray(Index64(offsets), objects)
+            fields[name] = contents.ListOffsetArray(Index64(collection.offsets), objects)
         return AwkwardArray(contents.RecordArray(list(fields.values()), list(fields), length=len(self)))
 
     def take(self, rows: IntArray) -> Events:
         """Copy the events `rows`, int64[m], in this order; all of them count."""
-        collections = {name: collection.take(rows) for name, collection in self.collections.items()}
         taken = self.part(rows)
-        return replace(taken, collections=collections, scalars=dict(taken.scalars))
+        copied = {name: replace(c, columns=dict(c.columns)) for name, c in taken.collections.items()}
+        return replace(taken, collections=copied, scalars=dict(taken.scalars))
 
     def part(self, rows: IntArray) -> Events:
-        """Lazy variant of `take`: columns of the events `rows` are copied when first used; until then all
-        events stay in memory."""
-        return replace(
-            self,
-            weight=self.weight[rows],
-            id=self.id[rows],
-            parent=self.parent[rows],
-            collections=_Taken(self.collections, lambda collection: collection.part(rows)),
-            scalars=_Taken(self.scalars, lambda column: column[rows]),
-            core=slice(None),
+        """Lazy variant of `take`: columns of the events `rows` are copied when first used."""
+        return Events(
+            self.sample,
+            self.weight[rows],
+            self.id[rows],
+            self.parent[rows],
+            _Taken(self.collections, lambda collection: collection.part(rows)),
+            _Taken(self.scalars, lambda column: column[rows]),
         )
-
-
-def _place(name: str) -> tuple[int, str]:
-    """Return the place of a column, which does not depend on the file."""
-    return (*STANDARD, name).index(name), name
 
 
 def make_events(
@@ -298,14 +233,8 @@ def make_events(
 
     Parameters
     ----------
-    sample : str
-        Name of the sample.
-    weight : array[n]
-        Weights in Hz.
-    collections : mapping of str to Collection
-        Objects, by singular name; pT in descending order within an event.
-    scalars : mapping of str to array[n], optional
-        Numbers per event.
+    sample, weight, collections, scalars
+        As in `Events`; pT in descending order within an event.
     id, parent : array[n], optional
         Event numbers and numbers of the generated interactions; by default first, first + 1, …
     first : int
@@ -322,26 +251,28 @@ def make_events(
     Raises
     ------
     SampleError
-        For NaN, impossible values, infinite or too large weights, different lengths, decreasing offsets, and
-        objects that are not in descending pT; the message names the sample, the column and the first such
-        event.
+        For NaN, impossible values, infinite or too large weights, different lengths, damaged offsets, and
+        objects that are not in descending pT; the message names sample, column and first event.
     """
-    n = len(weight)
+    n, where = len(weight), f"sample {sample!r}"
     numbers = np.arange(first, first + n, dtype=np.uint64)
     if (row := outside(weight, -MAX_WEIGHT_HZ, MAX_WEIGHT_HZ)) >= 0:
         what = f"the weight {weight[row]:g} Hz is above {MAX_WEIGHT_HZ:g} Hz"
         if not math.isfinite(weight[row]):
             what = f"weight is {'not a number (NaN)' if math.isnan(weight[row]) else 'infinite'}"
-        where = f"sample {sample!r}, event {first + row}"
-        raise SampleError(f"{where}: {what}; weights are rates in Hz, check the normalisation")
+        what += "; weights are rates in Hz, check the normalisation"
+        raise SampleError(f"{where}, event {first + row}: {what}")
+    columns = {name: native(column) for name, column in (scalars or {}).items()}
+    lengths = [(name, len(c)) for name, c in collections.items()]
+    for name, length in [*lengths, *((name, len(column)) for name, column in columns.items())]:
+        if length != n:
+            raise SampleError(f"{where}: {name} has {length} events, the weights have {n}")
     checked = {
-        name: _checked_collection(sample, name, c, n, first, physical and name in OBJECTS)
+        name: _checked_collection(sample, name, c, first, physical and name in OBJECTS)
         for name, c in collections.items()
     }
-    columns = {name: native(column) for name, column in (scalars or {}).items()}
     for name, column in columns.items():
-        _check_length(sample, name, len(column), n)
-        limits = SCALAR_LIMITS.get(name, ANY) if physical else ANY
+        limits = SCALAR_LIMITS.get(name, _ANY) if physical else _ANY
         if (row := outside(column, *limits)) >= 0:
             raise impossible(sample, first + row, name, column[row], *limits)
     return Events(
@@ -363,10 +294,7 @@ def native(column: Array) -> Array:
     return np.require(column, next(held, np.float64), ["C", "W"])
 
 
-def _checked_collection(
-    sample: str, name: str, c: Collection, n: int, first: int, physical: bool
-) -> Collection:
-    _check_length(sample, name, len(c), n)
+def _checked_collection(sample: str, name: str, c: Collection, first: int, physical: bool) -> Collection:
     offsets = np.ascontiguousarray(c.offsets, np.int64)
     if (event := first_falling(offsets)) >= 0:
         counts = f"its objects go from row {offsets[event]} to {offsets[event + 1]}"
@@ -377,22 +305,15 @@ def _checked_collection(
             raise SampleError(
                 f"sample {sample!r}: {name}.{key} has {len(column)} objects, its events {offsets[-1]}"
             )
-        limits = LIMITS.get(key, ANY) if physical else ANY
+        limits = LIMITS.get(key, _ANY) if physical else _ANY
         if (row := outside(column[offsets[0] : offsets[-1]], *limits)) >= 0:
             row += int(offsets[0])
             event = first + int(np.searchsorted(offsets, row, side="right")) - 1
             raise impossible(sample, event, f"{name}.{key}", column[row], *limits)
-    if "pt" in columns:
-        event = first_unordered(offsets, columns["pt"])
-        if event >= 0:
-            where = f"sample {sample!r}, event {first + event}"
-            raise SampleError(f"{where}: {name}.pt objects are not in descending pT")
+    if "pt" in columns and (event := first_unordered(offsets, columns["pt"])) >= 0:
+        where = f"sample {sample!r}, event {first + event}"
+        raise SampleError(f"{where}: {name}.pt objects are not in descending pT")
     return Collection(offsets, columns)
-
-
-def _check_length(sample: str, name: str, length: int, n: int) -> None:
-    if length != n:
-        raise SampleError(f"sample {sample!r}: {name} has {length} events, the weights have {n}")
 
 
 @kernel
@@ -410,17 +331,11 @@ def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
 
 def event_starts(offsets: IntArray) -> IntArray:
     """Return the event that begins at each object, int64[m + 1], 0 if none does; offsets begin at 0. The
-    running maximum is the event of each object. A single loop over all objects can then replace nested loops
-    over events and objects, whose inner end is an unpredictable branch."""
+    running maximum is the event of each object: one loop over objects replaces nested ones, whose inner end
+    is an unpredictable branch."""
     starts = np.zeros(offsets[-1] + 1, np.int64)
     starts[offsets[:-1]] = np.arange(len(offsets) - 1)  # of events that begin there, the last one stays
     return starts
-
-
-def first_nan(column: Array) -> int:
-    """Return the first row that is NaN, or −1."""
-    is_nan = np.isnan(column)
-    return int(is_nan.argmax()) if is_nan.any() else -1
 
 
 def first_unordered(offsets: IntArray, pt: Array) -> int:
@@ -436,8 +351,6 @@ def first_unordered(offsets: IntArray, pt: Array) -> int:
 
 #: A column to read: (collection, column) of the sample, or ("", scalar).
 Need = tuple[str, str]
-
-
 _STORED = "stored "
 
 

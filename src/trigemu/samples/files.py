@@ -1,5 +1,4 @@
-"""Files of events: their format from their content, and their properties, found once for many files in
-parallel."""
+"""Files of events: their format, from their content, and their properties, of many files in parallel."""
 
 from __future__ import annotations
 
@@ -14,30 +13,29 @@ from typing import Any, Literal
 
 import fsspec
 import numpy as np
+import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray
+from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, quoted
 from trigemu.base.files import is_folder
 from trigemu.base.mapping import Engine
-from trigemu.samples.events import Need, ReadEvents
+from trigemu.base.splitmix import splitmix64
+from trigemu.samples.events import Need
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root
 from trigemu.samples.formats.source import Beginning, Schema, Source
 from trigemu.samples.locations import digest_of, located, naming, opened, parts, timeouts
 from trigemu.samples.normalisation import SampleTable
-from trigemu.samples.numbers import Numbers, numbers_of
 
 #: Bytes from the beginning of a file that identify its format, and characters of them in messages.
 _START, _SHOWN = 512, 60
-
-
 #: The format of ROOT files whose tree has a name of its own.
 _PLAIN = "nanoaod"
 
 
 def format_of(path: str, tree: str | None = None) -> str:
-    """Return the name of the format of a file or folder. Raises SampleError if no format recognises it;
-    errors on opening the file are passed on. tree: the name of the tree with the events in a ROOT file."""
+    """Return the name of the format of a file or folder; raise SampleError if no format recognises it.
+    tree: the name of the tree with the events in a ROOT file."""
     beginning = _beginning(path)
     if tree and beginning.trees:
         beginning = replace(beginning, trees=(tree.rpartition("/")[2].partition(";")[0],))
@@ -80,6 +78,48 @@ def _beginning(path: str) -> Beginning:
 
 #: Files that a process keeps open, and opens without workers.
 OPEN_FILES = 32
+#: Hashes that are kept of all files together, and at least of each; the largest hash.
+MOST_HASHES, LEAST_HASHES, ALL = 2**23, 2**10, 2**64 - 1
+#: Events whose numbers are read at a time.
+STEP = 2**21
+#: The columns of run, section and number of an event.
+_NUMBERING = (
+    ("run", "luminosityBlock", "event"),
+    ("run", "luminosityBlock", "id"),
+    ("runNumber", "lumiBlock", "eventNumber"),
+)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of the events of a file."""
+
+    hashes: npt.NDArray[np.uint64]  # uint64[k]: Hashes of run, section and number of events, up to `limit`
+    entries: IntArray  # int64[k]: These events
+    limit: int  # The largest hash that is kept
+    simulated: bool  # Whether other events may have the same numbers
+
+
+def numbering(schema: Schema) -> list[Need]:
+    """Return the columns of run, section and number of the events; none if a file lacks one of them."""
+    return [("", n) for n in next((names for names in _NUMBERING if {*names} <= schema.scalars), ())]
+
+
+def numbers_of(source: Source, most: int) -> Numbers | None:
+    """Return the numbers of the events of a file; None if it has none. most: how many are kept, about."""
+    if not (columns := numbering(source.schema)):
+        return None
+    limit = min(ALL, ALL * most // max(source.entries, 1))
+    kept, entries, simulated = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], bool(source.weight_column)
+    for start in range(0, source.entries, STEP):
+        scalars = source.columns(start, min(start + STEP, source.entries), columns).scalars
+        simulated |= bool(np.less_equal(scalars[columns[0][1]], 1).any())
+        run, section, number = (scalars[name].astype(np.uint64) for _, name in columns)
+        hashes = splitmix64(splitmix64(splitmix64(run) ^ section) ^ number)
+        rows = np.flatnonzero(hashes <= np.uint64(limit))
+        kept.append(hashes[rows])
+        entries.append(start + rows)
+    return Numbers(np.concatenate(kept), np.concatenate(entries), limit, simulated)
 
 
 @dataclass(frozen=True)
@@ -115,21 +155,9 @@ class File:
     def opened(self) -> Source:
         source = opened_source(self.format, self.path, self.opening, self.tree)
         if source.entries != self.entries:
-            raise UnreadableError(
-                f"has {source.entries} events, and had {self.entries} when its catalogue was opened"
-            )
+            before = f"had {self.entries} when its catalogue was opened"
+            raise UnreadableError(f"has {source.entries} events, and {before}")
         return source
-
-    @property
-    def types(self) -> Mapping[Need, str]:
-        return self.opened.types
-
-    @property
-    def weight_column(self) -> str:
-        return self.opened.weight_column
-
-    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        return self.opened.columns(start, stop, needs)
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
         return self.opened.read_stored(start, stop, names)
@@ -143,10 +171,8 @@ def opened_source(format: str, path: str, opening: str, tree: str) -> Source:
 
 #: Properties of a file on a server that change with it.
 _TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
-#: Files that a process opens at a time.
-_THREADS = 8
-#: Events whose weights are read at a time.
-_SUMMED = 2**20
+#: Files that a process opens at a time, and events whose weights are read at a time.
+_THREADS, _SUMMED = 8, 2**20
 #: Seconds before a remote file is tried again.
 PAUSE_S = 1.0
 
@@ -162,81 +188,62 @@ class ToOpen:
     weighted: bool = True  # Whether the sum of its weights is needed
     identified: bool = False  # Whether its identity is needed, which for a remote file is one more request
     opening: str = ""  # As in `File`
-    hashes: int = 0  # How many are kept of the numbers of its events
 
     @property
     def is_remote(self) -> bool:
         return isinstance(located(self.path), str)
 
 
-@dataclass(frozen=True)
-class Problem:
-    """The reason why a file cannot be used."""
-
-    message: str
-    unreadable: bool  # Whether it may be left out
-    settled: bool = False  # Whether its server reports that it does not exist
-
-
 #: Members of `Source` that are fields of `File`.
-_FACTS = (
-    *("tree_name", "entries", "boundaries", "schema"),
-    *("neighbours", "has_parents", "stored", "physical"),
-)
+_FACTS = "tree_name", "entries", "boundaries", "schema", "neighbours", "has_parents", "stored", "physical"
 
 
-def open_files(files: Sequence[ToOpen], engine: Engine) -> list[File | Problem]:
-    """Open files, on the workers of an engine if there are many. A problem is a result, so that all are
+def open_files(files: Sequence[ToOpen], engine: Engine) -> list[File | SampleError]:
+    """Open files, on the workers of an engine if there are many. An error is a result, so that all are
     reported at once."""
-    here = partial(_tried, engine.retries)
+    known = partial(_known, engine.retries, max(LEAST_HASHES, MOST_HASHES // max(len(files), 1)))
+    elsewhere: Sequence[Any] = [None] * len(files)
+    if engine.executor is not None and len(files) > OPEN_FILES:
+        elsewhere = [engine.executor.submit(known, file) for file in files]
     with ThreadPoolExecutor(_THREADS) as threads:
-        if engine.executor is None or len(files) <= OPEN_FILES:
-            opened = [*threads.map(here, files)]
-        else:
-            futures = [engine.executor.submit(_tried, engine.retries, file) for file in files]
-            opened = [*threads.map(here, files, futures)]
+        opened = [*threads.map(known, files, elsewhere)]
     schemas: dict[object, Schema] = {}  # those of one sample are equal: keep one
-    result: list[File | Problem] = []
     for facts in opened:
-        if isinstance(facts, Problem):
-            result.append(facts)
-        else:
+        if not isinstance(facts, SampleError):
             schema = facts["schema"]
             content = frozenset(schema.collections.items()), schema.scalars
-            result.append(File(**facts | {"schema": schemas.setdefault(content, schema)}))
-    return result
+            facts["schema"] = schemas.setdefault(content, schema)
+    return [facts if isinstance(facts, SampleError) else File(**facts) for facts in opened]
 
 
-def _tried(
-    retries: int, file: ToOpen, elsewhere: Future[dict[str, Any] | Problem] | None = None
-) -> dict[str, Any] | Problem:
+def _known(
+    retries: int, hashes: int, file: ToOpen, elsewhere: Future[dict[str, Any] | SampleError] | None = None
+) -> dict[str, Any] | SampleError:
     """Return the fields of a `File`, which leaves some out when it is sent. A remote file is opened several
     times: its server may answer later. elsewhere: the future of a worker, which may be lost, or may not see
     the file."""
     with suppress(Exception):
-        if elsewhere is not None and not isinstance(facts := elsewhere.result(), Problem):
+        if elsewhere is not None and not isinstance(facts := elsewhere.result(), SampleError):
             return facts
     for attempt in range(retries + 1):
-        facts = facts_of(file)
-        if not (isinstance(facts, Problem) and facts.unreadable and not facts.settled and file.is_remote):
+        facts = _facts_of(file, hashes)
+        settled = not isinstance(facts, UnreadableError) or isinstance(facts.__cause__, FileNotFoundError)
+        if settled or attempt == retries or not file.is_remote:
             break
-        if attempt < retries:
-            time.sleep(PAUSE_S * 2**attempt)
+        time.sleep(PAUSE_S * 2**attempt)
     return facts
 
 
-def facts_of(file: ToOpen) -> dict[str, Any] | Problem:
-    """Return the fields of a `File`, or the reason why it cannot be used."""
+def _facts_of(file: ToOpen, hashes: int) -> dict[str, Any] | SampleError:
+    """Return the fields of a `File`, or the reason why it cannot be used. hashes: as in `numbers_of`."""
     table = file.table
     if file.missing:
-        return Problem(f"sample {table.name!r}: {file.missing}", True, True)
+        return UnreadableError(f"sample {table.name!r}: {file.missing}")
     try:
         with naming(table.name, file.path):
             if file.sha256 and file.sha256 != (digest := digest_of(file.path)):
-                raise UnreadableError(
-                    f"has sha256 {digest}, its catalogue says {file.sha256}: the file is damaged or a "
-                    f"different one"
-                )
+                differ = f"has sha256 {digest}, its catalogue says {file.sha256}"
+                raise UnreadableError(f"{differ}: the file is damaged or a different one")
             tree = table.tree or ""
             source = opened_source(table.format, file.path, file.opening, tree)
             _check_format(source, table.format)
@@ -250,11 +257,10 @@ def facts_of(file: ToOpen) -> dict[str, Any] | Problem:
                 "opening": file.opening,
                 "sum_of_weights": total,
                 "no_sum": no_sum,
-                "numbers": numbers_of(source, file.hashes) if file.hashes else None,
+                "numbers": numbers_of(source, hashes),
             }
     except SampleError as error:
-        settled = file.is_remote and isinstance(error.__cause__, FileNotFoundError)
-        return Problem(str(error), isinstance(error, UnreadableError), settled)
+        return error
 
 
 def _check_format(source: Source, format: str) -> None:
@@ -262,10 +268,8 @@ def _check_format(source: Source, format: str) -> None:
     tree = source.tree_name.rpartition("/")[2]
     for name, other in each_format() if source.trees and tree not in source.trees else ():
         if tree in other.trees:
-            raise SampleError(
-                f'its tree {tree!r} has the format {name!r}, not {format!r}: give format = "{name}" in its '
-                f"catalogue entry"
-            )
+            advice = f'give format = "{name}" in its catalogue entry'
+            raise SampleError(f"its tree {tree!r} has the format {name!r}, not {format!r}: {advice}")
 
 
 def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
@@ -275,27 +279,21 @@ def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
         return None, ""
     try:
         return source.sum_of_weights, ""
-    except UnreadableError:
-        raise
     except SampleError as error:
-        if file.table.sum_of_weights is not None:
-            return _sum_over_events(source), ""
-        if file.table.role != "signal":
+        if isinstance(error, UnreadableError):
             raise
-        return None, str(error)
-
-
-def _sum_over_events(source: Source) -> float | None:
-    """Return the sum of the weights of the events of a file; None if some are negative: a part of them may
-    then add up to more than all."""
+        if file.table.sum_of_weights is None and file.table.role == "signal":
+            return None, str(error)
+        if file.table.sum_of_weights is None:
+            raise
     total = 0.0
     for start in range(0, source.entries, _SUMMED):
         read = source.columns(start, min(start + _SUMMED, source.entries), ())
         weight = np.asarray(read.weight, np.float64)
-        if (weight < 0).any():
-            return None
+        if (weight < 0).any():  # a part of them may then add up to more than all
+            return None, ""
         total += float(weight.sum())
-    return total
+    return total, ""
 
 
 def _tag(file: ToOpen) -> str:

@@ -1,8 +1,7 @@
 """The allowed locations of events: paths on this machine, and URLs of a few schemes.
 
-Catalogues come from other people. fsspec, which opens the files, also supports chains of schemes, and schemes
-that read other files named in a file or run instructions in it (reference, zip, data, …). Therefore only
-these locations are opened:
+Catalogues come from other people, and fsspec supports schemes that read other files or run instructions in a
+file (reference, zip, data, …), and chains of them. Therefore only these locations are opened:
 
 a path               → absolute; ~ and $NAME are not expanded
 file:///path         → the same; %20 etc. are decoded, the host is empty or localhost
@@ -10,9 +9,8 @@ http, https, root    → the URL, its scheme in lower case
 anything with ::     → refused, also within a path: libraries interpret it as a chain
 any other scheme     → refused, also a colon before the first / of a path: write ./ before it
 
-Redirects do not extend this list: aiohttp follows http and https only to http and https. uproot does not
-extend it either; it reads URLs of some servers through a cached copy (simplecache::) of the location checked
-here.
+Redirects do not extend this list: aiohttp follows http and https only to http and https. Nor does uproot,
+which reads URLs of some servers through a cached copy (simplecache::) of the location checked here.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from glob import has_magic
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -33,19 +32,13 @@ from trigemu.base.files import is_file, is_folder, is_there
 
 REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
-#: Characters of a value shown in messages: data in a URL may be long.
-_SHOWN = 100
-_WILDCARDS = frozenset("*?[")
 #: Seconds to wait for a connection to a server, for further data, and for a complete answer.
 CONNECT_S, SILENT_S, ANSWER_S = 30.0, 60.0, 300.0
 
 
 def located(location: Path | str, folder: Path | None = None) -> Path | str:
-    """Return an absolute path, or a URL with one of the schemes in `REMOTE`. Raises SampleError for other
-    locations.
-
-    folder: base of relative paths; None: the current folder.
-    """
+    """Return an absolute path, or a URL with one of the schemes in `REMOTE`; raise SampleError for others.
+    folder: base of relative paths; None: the current folder."""
     text = os.fspath(location)
     if "::" in text:
         raise _refused(text, ":: would chain URLs", "rename the file, or write %3A%3A in a URL")
@@ -67,8 +60,8 @@ def located(location: Path | str, folder: Path | None = None) -> Path | str:
 
 
 def matching_files(pattern: str, folder: Path) -> list[str]:
-    """Return a URL unchanged, or the files that match a path with wildcards, ordered by name. Raises
-    UnreadableError if no file matches."""
+    """Return a URL unchanged, or the files that match a path with wildcards, ordered by name; raise
+    UnreadableError if there is none."""
     where = located(pattern, folder)
     if isinstance(where, str) or is_there(where):
         return [str(where)]
@@ -84,7 +77,7 @@ def matching_files(pattern: str, folder: Path) -> list[str]:
 
 def has_wildcards(where: Path | str) -> bool:
     """Return whether a location is a path with wildcards, and not the path of an existing file."""
-    return isinstance(where, Path) and bool(_WILDCARDS & set(str(where))) and not is_there(where)
+    return isinstance(where, Path) and has_magic(str(where)) and not is_there(where)
 
 
 def opened(location: Path | str, compression: str | None = None) -> Any:
@@ -147,8 +140,7 @@ def naming(sample: str, path: str) -> Iterator[None]:
 
 
 def digest_of(location: str) -> str:
-    """Return the sha256 of a file; for a folder, of its files *.parquet concatenated in order of their
-    names."""
+    """Return the sha256 of a file; for a folder, of its files *.parquet in order of their names."""
     digest = hashlib.sha256()
     for file in parts(location):
         with opened(file) as stream:
@@ -171,4 +163,4 @@ def _refused(value: str, reason: str, advice: str) -> SampleError:
 
 
 def _quoted(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+    return repr(text if len(text) <= 100 else f"{text[:100]}…")  # data in a URL may be long

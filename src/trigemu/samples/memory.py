@@ -1,12 +1,10 @@
-"""Events in memory as a source, and samples as arguments of calls: a catalogue, its path, files, or
-events."""
+"""Events in memory as a source, and samples as arguments of calls: a catalogue, its path, files, events."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -16,10 +14,11 @@ import numpy as np
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, excerpt, wrong_type
 from trigemu.base.files import is_there
+from trigemu.base.fingerprint import fingerprint
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.awkward import advice_on, events_from_awkward, is_awkward
 from trigemu.samples.catalogue import Catalogue, normalised
-from trigemu.samples.events import Events, Need, ReadEvents
+from trigemu.samples.events import Collection, Events, Need, ReadEvents
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import has_wildcards, located
 from trigemu.samples.normalisation import CROSSING_RATE_HZ, CatalogueTable, SampleTable
@@ -29,18 +28,12 @@ from trigemu.samples.sample import IN_MEMORY, Sample
 
 @dataclass
 class Memory(Source):
-    """A range of events in memory, with weights in Hz. It is sent to workers with its events.
-
-    shared: whether events of the sample may have a parent in common.
-    """
+    """A range of events in memory, with weights in Hz. It is sent to workers with its events."""
 
     events: Events = None  # type: ignore[assignment]  # a dataclass with a base that has defaults
-    shared: bool = False
+    shared: bool = False  # Whether events of the sample may have a parent in common
 
     physical = False  # the values were checked when the events were made
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "events": self.events, "shared": self.shared}
 
     @property
     def entries(self) -> int:
@@ -52,13 +45,14 @@ class Memory(Source):
         return Schema(collections, frozenset(self.events.scalars))
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        part, columns = self.events[start:stop], frozenset(needs)
-        collections = {}
-        for name in {collection for collection, _ in columns} & set(part.collections):
-            whole = part.collections[name]
-            needed = {c: values for c, values in whole.columns.items() if c == "pt" or (name, c) in columns}
-            collections[name] = replace(whole, columns=needed)
-        scalars = {name: column for name, column in part.scalars.items() if ("", name) in columns}
+        part, wanted = self.events[start:stop], {*needs}
+        wanted |= {(name, "pt") for name, _ in wanted if name}
+        collections = {
+            name: Collection(c.offsets, {n: values for n, values in c.columns.items() if (name, n) in wanted})
+            for name, c in part.collections.items()
+            if (name, "pt") in wanted
+        }
+        scalars = {name: column for name, column in part.scalars.items() if ("", name) in wanted}
         return ReadEvents(part.weight, part.id, part.parent, collections, scalars)
 
     @property
@@ -79,7 +73,7 @@ class Memory(Source):
 
     @cached_property
     def identity(self) -> str:
-        return digest_of_events(self.events)
+        return fingerprint(self.events, without=("core",))
 
 
 def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
@@ -89,27 +83,19 @@ def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
         raise SampleError(f"sample {events.sample!r} has no events")
     total = float(events.weight.sum())
     if not total > 0:
-        raise SampleError(
-            f"sample {events.sample!r}: its weights add up to {total:g} Hz, expected a rate above 0"
-        )
+        wrong = f"its weights add up to {total:g} Hz, expected a rate above 0"
+        raise SampleError(f"sample {events.sample!r}: {wrong}")
     head = CatalogueTable(name=events.sample, convention="crossing")
     sample = normalised(head, sample_in_memory(events, None if equal else total))
-    return Catalogue(head, (sample,), Path(events.sample), "")
+    return Catalogue(head, (sample,), Path(events.sample))
 
 
 def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
     """Return events as a sample, in pieces that contain only their own objects and can be sent to workers.
     rate_hz: their total rate; None: the rate of all crossings, with equal weights."""
-    equal = rate_hz is None
-    rate = CROSSING_RATE_HZ if rate_hz is None else rate_hz
-    table = SampleTable(
-        name=events.sample,
-        role="background",
-        files=(IN_MEMORY,),
-        format=IN_MEMORY,
-        rate_hz=rate,
-        sum_of_weights=rate_hz,
-    )
+    name, rate = events.sample, CROSSING_RATE_HZ if rate_hz is None else rate_hz
+    kind: dict[str, Any] = {"role": "background", "format": IN_MEMORY, "files": (IN_MEMORY,)}
+    table = SampleTable(name=name, **kind, rate_hz=rate, sum_of_weights=rate_hz)
     parent = events.parent
     if not (parent[1:] > parent[:-1]).all():
         parent = np.sort(parent)  # np.unique takes 20 times as long where all are different
@@ -118,22 +104,8 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
     for start in range(0, len(events), CHUNK_EVENTS):
         part = events[start : start + CHUNK_EVENTS].trimmed()
         rows = "" if len(part) == len(events) else f"[{start}:{start + len(part)}]"
-        sources.append(Memory(f"{events.sample}{rows}", events=part, shared=shared))
-    return Sample(0, table, tuple(sources), 1.0, rate, weighted=not equal)
-
-
-def digest_of_events(events: Events) -> str:
-    """Return the SHA-256 of all columns."""
-    digest = hashlib.sha256()
-    columns: dict[str, Any] = {"weight": events.weight, "id": events.id, "parent": events.parent}
-    columns |= {f".{name}": column for name, column in events.scalars.items()}
-    for name, collection in events.collections.items():
-        cut = collection.trimmed()
-        columns |= {f"{name}": cut.offsets} | {f"{name}.{c}": v for c, v in cut.columns.items()}
-    for name, column in sorted(columns.items()):
-        digest.update(f"{len(name)} {name} {column.dtype} {column.nbytes} ".encode())
-        digest.update(np.ascontiguousarray(column).data)
-    return digest.hexdigest()
+        sources.append(Memory(f"{name}{rows}", events=part, shared=shared))
+    return Sample(0, table, tuple(sources), 1.0, rate, weighted=rate_hz is not None)
 
 
 #: A catalogue, or anything that `samples_of` converts to one. An awkward array is Any: awkward is not
@@ -146,7 +118,7 @@ _ADVICE = {
     "Scores": "emulate, solve_budgets and scan take it in place of samples",
     "MenuRates": "its samples are .catalogue",
 }
-EXPECTED = "a Catalogue, its path or folder, the paths of event files, Events, or an awkward array of events"
+_EXPECTED = "a Catalogue, its path or folder, the paths of event files, Events, or an awkward array of events"
 
 
 def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
@@ -166,13 +138,6 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     -------
     Catalogue
         The samples.
-
-    Raises
-    ------
-    WrongTypeError
-        For anything else.
-    SampleError
-        If a file does not exist or cannot be used.
     """
     if isinstance(samples, Catalogue):
         return samples
@@ -186,7 +151,7 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     given = [*given] if isinstance(given, list | tuple | Iterator) else []
     if not given or not all(isinstance(file, str | os.PathLike) for file in given):
         advice = _ADVICE.get(type(samples).__name__, "") or advice_on(samples)
-        raise wrong_type("the samples", samples, EXPECTED, advice)
+        raise wrong_type("the samples", samples, _EXPECTED, advice)
     files = [file if isinstance(file, str) else Path(file) for file in given]
     for file in files:
         where = located(file)

@@ -1,5 +1,4 @@
-"""Normalise weights to Hz. Sums of weights come from the metadata of a sample, never from the events that
-survived a skim."""
+"""Tables of catalogues; weights in Hz from metadata of a sample, not from events that survived a skim."""
 
 from __future__ import annotations
 
@@ -133,10 +132,8 @@ class SampleTable(TomlTable, frozen=True):
                 yield ("files", number), str(error)
         for number, digest in enumerate(self.sha256):
             if not re.fullmatch("[0-9a-fA-F]{64}", digest):
-                yield (
-                    ("sha256", number),
-                    f"sha256[{number}] = {digest[:80]!r}: expected 64 hexadecimal digits",
-                )
+                message = f"sha256[{number}] = {digest[:80]!r}: expected 64 hexadecimal digits"
+                yield ("sha256", number), message
 
 
 @dataclass(frozen=True)
@@ -164,11 +161,11 @@ def hz_per_unit_weight(catalogue: CatalogueTable, sample: SampleTable, sum_of_we
             f"{where}: the sum of its generator weights is {sum_of_weights:g}, expected a positive number"
         )
     crossings = catalogue.convention == "crossing" and sample.role == "background"
-    rate = sample.rate_hz if crossings else sample.cross_section_pb
+    key = "rate_hz" if crossings else "cross_section_pb"
+    rate: float | None = getattr(sample, key)
     if rate is None:
         if sample.role == "signal":
             return 1.0
-        key = "rate_hz" if crossings else "cross_section_pb"
         raise SampleError(
             f"{where} needs {key} in its catalogue entry: it is a background of the convention "
             f"{catalogue.convention!r}"

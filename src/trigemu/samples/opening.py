@@ -1,11 +1,10 @@
-"""Open catalogues, TOML files that list the samples, their files, and their normalisation; and single files
-of events."""
+"""Open catalogues, TOML files that list samples, their files and normalisation; and single event files."""
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
@@ -26,33 +25,26 @@ from trigemu.base.errors import (
     printable,
     wrong_type,
 )
-from trigemu.base.files import is_folder, is_there
+from trigemu.base.files import is_there
 from trigemu.base.mapping import Engine, engine_of
 from trigemu.base.plugin_search import find, providers, search_path
 from trigemu.base.toml import load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.duplicates import check_files, repeated_events
-from trigemu.samples.files import (
-    File,
-    Problem,
-    ToOpen,
-    format_of,
-    open_files,
-)
+from trigemu.samples.files import File, ToOpen, format_of, open_files
 from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
 from trigemu.samples.normalisation import ORBIT_HZ, CatalogueTable, SampleTable
-from trigemu.samples.numbers import LEAST_HASHES, MOST_HASHES
 from trigemu.samples.sample import Sample, Weighting
 
 #: Key in the catalogue → field in atlasopenmagic.
 FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}
+_NO_TREES = "files of the format {!r} have no trees, ROOT files do"
 
 
 def completed(entry: dict[str, Any]) -> dict[str, Any]:
-    """Complete a catalogue entry that has a `dataset`; return other entries unchanged. Raises
-    MissingExtraError, or a SampleError with the keys to write instead."""
+    """Complete a catalogue entry that has a `dataset`; return other entries unchanged."""
     dataset = entry.get("dataset")
     missing = [key for key in ("files", *FIELDS) if key not in entry]
     if dataset is None or not missing:
@@ -70,13 +62,12 @@ def completed(entry: dict[str, Any]) -> dict[str, Any]:
             f"{where}: atlasopenmagic returned nothing ({type(error).__name__}: {reason}); without it write "
             f"{', '.join(missing)} in the entry"
         ) from error
-    additions = {key: values[key] for key in missing if values[key] is not None}
-    lacking = [key for key in missing if key not in additions]
-    if lacking and "cross_section_pb" in additions | entry:
-        raise SampleError(
-            f"{where}: atlasopenmagic does not have {', '.join(lacking)}; write it in the entry"
-        )
-    return {"format": "physlite", **additions, **entry}
+    known = {key: value for key, value in values.items() if value is not None}
+    entry = {"format": "physlite"} | known | entry
+    lacking = ", ".join(key for key in missing if key not in entry)
+    if lacking and "cross_section_pb" in entry:
+        raise SampleError(f"{where}: atlasopenmagic does not have {lacking}; write it in the entry")
+    return entry
 
 
 def embedded_catalogue() -> Path:
@@ -111,13 +102,6 @@ def open_catalogue(
     Catalogue
         The opened samples. Files with a sha256 in the catalogue are verified now.
 
-    Raises
-    ------
-    TableError
-        If the catalogue has mistakes.
-    SampleError
-        If a file cannot be used, or its location is not allowed (see `samples/locations.py`).
-
     Examples
     --------
     >>> import trigemu
@@ -125,10 +109,10 @@ def open_catalogue(
     ['soft', 'soft_muons', 'medium_muons']
     """
     if not (path is None or isinstance(path, str | os.PathLike)):
-        raise wrong_type(
-            "the catalogue", path, "the path of a catalogue (TOML) or of an event file, or a URL"
-        )
-    path = in_folder(path)
+        expected = "the path of a catalogue (TOML) or of an event file, or a URL"
+        raise wrong_type("the catalogue", path, expected)
+    if path and "://" not in os.fspath(path) and is_there(inside := Path(path) / "catalogue.toml"):
+        path = inside
     where = located(embedded_catalogue() if path is None else path)
     if isinstance(where, str) and where.endswith(".toml"):
         raise SampleError(f"{where}: catalogues are read from this machine only: download it")
@@ -155,14 +139,17 @@ def open_catalogue(
         document.problem(("sample",), "", "a catalogue needs at least one [[sample]]")
         entries = []
     for i, entry in enumerate(entries):
-        name = entry.get("name", f"number {i + 1}") if isinstance(entry, dict) else i
+        if not isinstance(entry, dict):
+            read_table(document, entry, SampleTable, ("sample", i), f"sample {i}")
+            continue
+        name = entry.get("name", f"number {i + 1}")
         where = f"sample {name!r}"
         try:
-            entry = completed(entry) if isinstance(entry, dict) else entry
+            entry = completed(entry)
         except TrigemuError as error:
             document.problem(("sample", i, "dataset"), where, str(error))
             entry = {"files": [], **entry}
-        for key in {*entry} - {*SampleTable.__struct_fields__} if isinstance(entry, dict) else ():
+        for key in {*entry} - {*SampleTable.__struct_fields__}:
             if read := _weighting_from(key, search_path()):
                 if weighting := read(document, entry[key], ("sample", i, key), where):
                     weightings[str(name)] = weighting
@@ -172,8 +159,9 @@ def open_catalogue(
         if not is_format(table.format):
             message = f"unknown format {table.format!r}{nearest(table.format, format_names())}"
             document.problem(("sample", i, "format"), where, message)
-        elif table.tree and (mistake := _tree_mistake(table.format)):
-            document.problem(("sample", i, "tree"), where, f"tree = {table.tree!r}: {mistake}")
+        elif table.tree and not format_named(table.format).trees:
+            message = f"tree = {table.tree!r}: {_NO_TREES.format(table.format)}"
+            document.problem(("sample", i, "tree"), where, message)
         if table.name in {other.name for other in tables}:
             document.problem(("sample", i, "name"), where, "another sample has this name")
         tables.append(table)
@@ -191,14 +179,6 @@ def _weighting_from(name: str, folders: tuple[Path, ...]) -> Any:
     return find(plugin.name, folders).part("weightings", name)
 
 
-def in_folder(path: Path | str | None) -> Path | str | None:
-    """Return the catalogue.toml of a folder that has one; any other path unchanged."""
-    if path is None or "://" in (text := os.fspath(path)) or not is_folder(text):
-        return path
-    inside = Path(path) / "catalogue.toml"
-    return inside if is_there(inside) else path
-
-
 def catalogue_of(
     path: Path | str | Sequence[Path | str],
     format: str | None = None,
@@ -211,13 +191,12 @@ def catalogue_of(
     Parameters
     ----------
     path : Path, str, or sequence of these
-        A local file, which may have wildcards, or a URL; or several with the same branches. Generator weights
-        are ignored.
+        Local files, which may have wildcards, or URLs, with the same branches. Generator weights are ignored.
     format : str or None
         Name of its format; None: recognised from the content of the first file.
     tree : str or None
-        Name of the tree with the events in a ROOT file, such as "ntuple/events"; None: the one that a format
-        knows, or else the only one with numbers.
+        Name of the tree in a ROOT file, such as "ntuple/events"; None: that of the format, or else the only
+        one with numbers.
     executor
         As in `open_catalogue`.
 
@@ -225,48 +204,27 @@ def catalogue_of(
     -------
     Catalogue
         A catalogue with this one sample, in the convention `crossing`, with R0 = 40 MHz.
-
-    Raises
-    ------
-    SampleError
-        If a file cannot be read, or its location is not allowed (see `samples/locations.py`).
     """
     paths = [path] if isinstance(path, str | os.PathLike) else path
     if not isinstance(paths, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in paths):
-        raise wrong_type(
-            "the event files", path, "the path of one, or a list of these", "run accepts events too"
-        )
+        expected = "the path of one, or a list of these"
+        raise wrong_type("the event files", path, expected, "run accepts events too")
     if not paths:
         raise SampleError("there is no event file: name at least one")
     files: list[str] = []
-    for one in paths:
-        where = located(one)
+    for where in map(located, paths):
         files += matching_files(str(where), Path()) if has_wildcards(where) else [str(where)]
     name = printable(Path(files[0]).name.split(".")[0])
     if format is not None and not is_format(format):
         raise SampleError(f"{paths[0]}: unknown format {format!r}{nearest(format, format_names())}")
     with naming(name, files[0]):
         known_format = format or format_of(files[0], tree)
-        if tree and (mistake := _tree_mistake(known_format)):
-            raise SampleError(f"--tree {tree}: {mistake}")
+        if tree and not format_named(known_format).trees:
+            raise SampleError(f"--tree {tree}: {_NO_TREES.format(known_format)}")
     head = CatalogueTable(name=name, convention="crossing")
-    table = SampleTable(
-        name=name,
-        role="background",
-        files=tuple(files),
-        format=known_format,
-        tree=tree,
-        rate_hz=head.crossing_rate_hz,
-    )
-    first = files[0] if has_wildcards(located(paths[0])) else paths[0]
-    return _opened(head, [table], Path(first), engine_of(executor), weighted=False)
-
-
-def _tree_mistake(format: str) -> str:
-    """Return why files of a format have no tree; empty if they have."""
-    if format_named(format).trees:
-        return ""
-    return f"files of the format {format!r} have no trees, ROOT files do"
+    kind: dict[str, Any] = {"role": "background", "format": known_format, "rate_hz": head.crossing_rate_hz}
+    table = SampleTable(name=name, files=tuple(files), tree=tree, **kind)
+    return _opened(head, [table], Path(files[0]), engine_of(executor), weighted=False)
 
 
 def _opened(
@@ -278,42 +236,36 @@ def _opened(
     weighted: bool = True,
     weightings: Mapping[str, Weighting] = MappingProxyType({}),
 ) -> Catalogue:
-    """Open the files of all samples, and report all problems at once. path: the catalogue. weightings: by the
-    name of their sample."""
+    """Open the files of all samples, and report all problems at once. weightings: by names of samples."""
     requests: list[ToOpen] = []
-    problems: list[Problem] = []
+    problems: list[SampleError] = []
+    opening, identified = secrets.token_hex(8), engine.checkpoint is not None
     for table in tables:
+        sent = msgspec.structs.replace(table, files=(), sha256=())
+        how = weighted and table.name not in weightings, identified, opening
         try:
-            requests += _files(table, path.parent)
+            requests += (ToOpen(sent, *file, *how) for file in _files(table, path.parent))
         except SampleError as error:
-            problems.append(Problem(str(error), False))
-    options: dict[str, Any] = {
-        "identified": engine.checkpoint is not None,
-        "opening": secrets.token_hex(8),
-        "hashes": max(LEAST_HASHES, MOST_HASHES // max(len(requests), 1)),
-    }
+            problems.append(SampleError(f"sample {table.name!r}: {error}"))
     files: dict[str, list[File]] = {table.name: [] for table in tables}
     left_out: list[LeftOut] = []
-    sums = {table.name: weighted and table.name not in weightings for table in tables}
-    opened = open_files([replace(r, **options, weighted=sums[r.table.name]) for r in requests], engine)
-    for request, result in zip(requests, opened, strict=True):
-        if isinstance(result, Problem):
+    for request, result in zip(requests, open_files(requests, engine), strict=True):
+        if isinstance(result, SampleError):
             problems.append(result)
-            left_out.append(LeftOut(request.table.name, request.path, result.message, None))
+            left_out.append(LeftOut(request.table.name, request.path, str(result), None))
         else:
             files[request.table.name].append(result)
-    unreadable = all(problem.unreadable for problem in problems)
+    unreadable = all(isinstance(problem, UnreadableError) for problem in problems)
     if problems and not (skip and unreadable):
-        kind = UnreadableError if unreadable else SampleError
-        raise kind(listed([problem.message for problem in problems]))
+        raise (UnreadableError if unreadable else SampleError)(listed(problems))
     samples = []
     lacking = {file.sample for file in left_out}
-    for number, (table, group) in enumerate(zip(tables, files.values(), strict=True)):
-        if group:
-            _check_files(table, group)
-        kept = tuple(replace(file, numbers=None) for file in group)
+    for number, table in enumerate(tables):
+        kept = tuple(replace(file, numbers=None) for file in files[table.name])
         sample = Sample(number, table, kept, 1.0, 1.0, weighted)
-        if group and (weighting := weightings.get(table.name)):
+        if kept:
+            _check_files(table, kept)
+        if kept and (weighting := weightings.get(table.name)):
             apart = tuple(replace(file, neighbours="none") for file in kept)  # some of them do not count
             with naming(table.name, kept[0].path):
                 needs = tuple(weighting.needs(sample.schema, sample.stored))
@@ -321,31 +273,23 @@ def _opened(
         samples.append(normalised(head, sample, table.name in lacking))
     check_files(samples)
     repeated = tuple(repeated_events(samples, [*files.values()]))
-    return Catalogue(
-        head, tuple(samples), path, "", skips_bad_files=skip, left_out=tuple(left_out), repeated=repeated
-    )
+    catalogue = Catalogue(head, tuple(samples), path, skips_bad_files=skip)
+    return replace(catalogue, left_out=tuple(left_out), repeated=repeated)
 
 
-def _files(table: SampleTable, folder: Path) -> list[ToOpen]:
-    """Return the files of a sample, in their order."""
+def _files(table: SampleTable, folder: Path) -> Iterator[tuple[str, str | None, str]]:
+    """Yield the files of a sample, in their order, each with its digest and the reason if there is none."""
     paths: list[tuple[str, str]] = []
     for pattern in table.files:
         try:
             paths += [(path, "") for path in matching_files(pattern, folder)]
         except UnreadableError as error:
             paths.append((str(located(pattern, folder)), str(error)))
-        except SampleError as error:
-            raise SampleError(f"sample {table.name!r}: {error}") from None
     if table.sha256 and len(table.sha256) != len(paths):
-        raise SampleError(
-            f"sample {table.name!r}: {len(table.sha256)} sha256 for {len(paths)} files; give one for each, "
-            f"in their order"
-        )
-    digests = tuple(digest.lower() for digest in table.sha256) or (None,) * len(paths)
-    head = msgspec.structs.replace(table, files=(), sha256=())  # sent with each file
-    return [
-        ToOpen(head, path, sha256, missing) for (path, missing), sha256 in zip(paths, digests, strict=True)
-    ]
+        given = f"{len(table.sha256)} sha256 for {len(paths)} files"
+        raise SampleError(f"{given}; give one for each, in their order")
+    for number, (path, missing) in enumerate(paths):
+        yield path, table.sha256[number].lower() if table.sha256 else None, missing
 
 
 def _check_files(table: SampleTable, files: Sequence[File]) -> None:

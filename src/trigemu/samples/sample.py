@@ -1,5 +1,4 @@
-"""A sample of events: files of one process, which are read in ranges, with crossings before and after, and
-weights in Hz."""
+"""A sample of events: files of one process, which are read in ranges, with weights in Hz."""
 
 from __future__ import annotations
 
@@ -26,8 +25,7 @@ from trigemu.samples.normalisation import CatalogueTable, SampleTable
 def around(
     neighbours: Literal["none", "line", "orbit"], entries: int, start: int, stop: int, margin: int
 ) -> tuple[list[tuple[int, int]], slice]:
-    """Return the ranges of entries to read in sequence, and the slice of their rows that are `start` to
-    `stop`. In an orbit, the first crossing follows the last."""
+    """Return the ranges of entries to read in sequence, and which of their rows are `start` to `stop`."""
     if neighbours == "none" or not margin:
         return [(start, stop)], slice(None)
     if neighbours == "line":
@@ -40,14 +38,6 @@ def around(
         ranges.append((row, row + length))
         entry += length
     return ranges, slice(margin, margin + stop - start)
-
-
-def entries_with_neighbours(
-    neighbours: Literal["none", "line", "orbit"], entries: int, margin: int
-) -> tuple[int, int]:
-    """Return the range of entries of a file that have all neighbouring crossings."""
-    first = min(margin, entries) if neighbours == "line" else 0
-    return first, max(first, entries - first)
 
 
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
@@ -83,81 +73,47 @@ INTERACTIONS: Need = ("", "n_interaction")
 
 
 class Weighting(ABC):
-    """Selects the events of a sample, and weights them.
+    """Selects the events of a sample, and weights them: a frozen dataclass that has a fingerprint.
 
-    Write a frozen dataclass that has a fingerprint: it is sent to workers, and is part of the identity of the
-    sample. `Plugin.weightings` places, by the name of its table, a function with the arguments of
-    `read_table` but the struct, which returns it, or None after it recorded a mistake.
+    `Plugin.weightings` places, by the name of its table, a function with the arguments of `read_table` but
+    the struct, which returns it, or None after it recorded a mistake.
     """
 
     @abstractmethod
     def needs(self, schema: Schema, stored: AnyOf[str]) -> Iterable[Need]:
-        """Return the columns that it reads of a file with these columns and stored decisions: numbers per
-        event, ("", name), and `stored_need(decision)`. Raises SampleError if the file lacks one."""
+        """Return the numbers per event, and `stored_need(decision)`, that it reads of files; raise
+        SampleError if they lack one."""
 
     @abstractmethod
     def weigh(self, columns: Mapping[str, Array]) -> tuple[BoolArray, FloatArray | None]:
-        """Return which of n events count, bool[n], and factors on their weights, float64[n]; None: 1.
-        columns: `Events.scalars`."""
+        """Return which of n events count, bool[n], and factors on their weights, float64[n], or None."""
 
     @abstractmethod
     def normalise(self, head: CatalogueTable, sample: Sample) -> Sample:
-        """Return a sample, whose weights are generator weights times factors, with `hz_per_weight`,
-        `rate_hz`, `counted`, `rate_is_known` and `warnings`. Raises SampleError if it has no rate."""
-
-
-#: Events that are next to each other are copied together, if there are as many on average.
-_LONG = 50
+        """Return a sample with `hz_per_weight`, `rate_hz`, `counted`, `rate_is_known` and `warnings`; raise
+        SampleError if it has no rate."""
 
 
 @dataclass(frozen=True, repr=False)
 class Sample:
-    """Event files of one process.
+    """Event files of one process."""
 
-    Attributes
-    ----------
-    number : int
-        Position in the catalogue, which identifies the sample in pattern tables.
-    table : SampleTable
-        Entry of the catalogue.
-    sources : tuple of File or Source
-        The files, or events in memory.
-    hz_per_weight : float
-        Rate of a generator weight of 1, in Hz.
-    rate_hz : float
-        Rate of all generated events, including those that a skim dropped.
-    weighted : bool
-        Whether generator weights are used; otherwise every event has weight 1.
-    per_interactions : tuple of float
-        Factors on the weight of a crossing, by its number of interactions; empty: no reweighting.
-    unnormalised : str
-        Why a signal with a cross-section has no rate (`rate_hz` is NaN, weights are relative); empty if it
-        has one.
-    weighting : Weighting or None
-        Says which events count, and with which factor on their weights; None: all as they are.
-    weighting_needs : tuple of Need
-        The columns that it reads.
-    counted : int or None
-        The number of events that count; None: all.
-    rate_is_known : bool
-        Whether the rate of all events is given; False: it follows from their number, and fluctuates.
-    warnings : tuple of str
-        Sentences about these.
-    """
-
-    number: int
-    table: SampleTable
-    sources: tuple[File | Source, ...]
-    hz_per_weight: float
-    rate_hz: float
-    weighted: bool = True
+    number: int  #: Position in the catalogue, which identifies the sample in pattern tables
+    table: SampleTable  #: Entry of the catalogue
+    sources: tuple[File | Source, ...]  #: The files, or events in memory
+    hz_per_weight: float  #: Rate of a generator weight of 1, in Hz
+    rate_hz: float  #: Rate of all generated events, including those that a skim dropped
+    weighted: bool = True  #: Whether generator weights are used; otherwise every event has weight 1
+    #: Factors on the weight of a crossing, by its number of interactions; empty: no reweighting
     per_interactions: tuple[float, ...] = ()
+    #: Why a signal with a cross-section has no rate (`rate_hz` is NaN, weights are relative)
     unnormalised: str = ""
+    #: Says which events count, and with which factor on their weights; None: all as they are
     weighting: Weighting | None = None
-    weighting_needs: tuple[Need, ...] = ()
-    counted: int | None = None
-    rate_is_known: bool = True
-    warnings: tuple[str, ...] = ()
+    weighting_needs: tuple[Need, ...] = ()  #: The columns that it reads
+    counted: int | None = None  #: The number of events that count; None: all
+    rate_is_known: bool = True  #: False: the rate of all events follows from their number, and fluctuates
+    warnings: tuple[str, ...] = ()  #: Sentences about these
 
     def __repr__(self) -> str:
         return in_brackets(self, f"{quoted(self.name)}: {self.entries} events in {len(self.sources)} files")
@@ -184,8 +140,7 @@ class Sample:
 
     @property
     def digests(self) -> tuple[str | None, ...]:
-        """The sha256 of each file, computed when it is asked for; None for events that are elsewhere or in
-        memory, and whose catalogue has none."""
+        """The sha256 of each file, computed when it is asked for; None for events elsewhere or in memory."""
 
         def digest(source: File | Source) -> str | None:
             if source.sha256 or self.in_memory or isinstance(located(source.path), str):
@@ -225,29 +180,12 @@ class Sample:
         return any(source.has_parents for source in self.sources)
 
     def read(self, source: int, start: int, stop: int, needs: Iterable[Need], margin: int = 0) -> Events:
-        """Read a range of events of one file; of a sample with a weighting, those that count.
+        """Read the columns `needs` of the entries from `start` to `stop` − 1 of the file with the number
+        `source`, with weights in Hz; of a sample with a weighting, those events that count.
 
-        Parameters
-        ----------
-        source : int
-            Index of the file.
-        start, stop : int
-            Range of entries.
-        needs : iterable of Need
-            Columns to read.
-        margin : int
-            Number of neighbouring crossings to add before and after, if the file has them; they are outside
-            of `Events.core`.
-
-        Returns
-        -------
-        Events
-            The events, with weights in Hz.
-
-        Raises
-        ------
-        SampleError
-            If the file cannot be read, or there is no such file or entry; the message names sample and file.
+        Up to `margin` neighbouring crossings before and after are added, outside of `Events.core`, if the
+        file has them. Raises SampleError, with the names of sample and file, if the file cannot be read, or
+        has no such entries.
         """
         if not (isinstance(source, Integral) and 0 <= source < len(self.sources)):
             raise SampleError(f"sample {self.name!r} has files 0 to {len(self.sources) - 1}, not {source!r}")
@@ -256,52 +194,29 @@ class Sample:
     def read_file(
         self, file: File | Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file of this sample, as `read` does, before `weigh`.
-
-        Parameters
-        ----------
-        file : File or Source
-            The file.
-        start, stop, needs, margin
-            As in `read`.
-
-        Returns
-        -------
-        Events
-
-        Raises
-        ------
-        SampleError
-            If the file has no such entries.
-        """
+        """Read events of a `file` of this sample, before `weigh`; `start`, `stop`, `needs` and `margin` as in
+        `read`."""
         whole = isinstance(start, Integral) and isinstance(stop, Integral)
         if not (whole and 0 <= start <= stop <= file.entries):
-            raise SampleError(
-                f"sample {self.name!r}: {file.path} has entries from 0 to {file.entries}, "
-                f"not {start!r} to {stop!r}"
-            )
+            entries = f"{file.path} has entries from 0 to {file.entries}, not {start!r} to {stop!r}"
+            raise SampleError(f"sample {self.name!r}: {entries}")
         columns = {*needs, *self.weighting_needs, *((INTERACTIONS,) if self.per_interactions else ())}
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)
         return join_events([self._read(file, *rows, columns) for rows in ranges], core)
 
     def weigh(self, events: Events) -> Events:
-        """Return those of some `events` of this sample that count, with the weights of its weighting."""
+        """Return those of some `events` that count, with the weights of its weighting."""
         if not self.weighting:
             return events
         kept, factor = self.weighting.weigh(events.scalars)
         if factor is not None:
             events = replace(events, weight=events.weight * factor)
-        if kept.all():
-            return events
-        ends = np.flatnonzero(np.diff(kept, prepend=False, append=False)).tolist() or [0, 0]
-        if len(ends) * _LONG > len(kept):
-            return events.take(np.flatnonzero(kept))
-        return join_events([events[start:stop] for start, stop in zip(ends[::2], ends[1::2], strict=True)])
+        return events if kept.all() else events.take(np.flatnonzero(kept))
 
     def _read(self, file: File | Source, start: int, stop: int, needs: Set[Need]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}
         with naming(self.name, file.path):
-            columns = file.columns(start, stop, needs - {*stored.values()})
+            columns = file.opened.columns(start, stop, needs - {*stored.values()})
             decisions = file.read_stored(start, stop, stored) if stored else {}
         weight = np.full(stop - start, self.hz_per_weight)
         if self.weighted:

@@ -15,22 +15,23 @@ from servers import Ranges
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue, worker_pool
+from trigemu.base.errors import SampleError, UnreadableError
 from trigemu.base.mapping import Engine
 from trigemu.samples import files, locations, sample
-from trigemu.samples.files import File, Problem, ToOpen, open_files
+from trigemu.samples.files import File, ToOpen, open_files
 from trigemu.samples.normalisation import SampleTable
 
 TABLE = SampleTable(name="a", role="background", files=())
 
 
-def learned(path: object, **more: Any) -> File | Problem:
+def learned(path: object, **more: Any) -> File | SampleError:
     (result,) = open_files([ToOpen(TABLE, str(path), **more)], Engine(retries=0))
     return result
 
 
 def file_of(path: object, **more: Any) -> File:
     result = learned(path, **more)
-    assert not isinstance(result, Problem), result
+    assert not isinstance(result, SampleError), result
     return result
 
 
@@ -70,18 +71,18 @@ def test_a_problem_is_a_result(tmp_path: Path, content: bytes | None, unreadable
     if content is not None:
         (tmp_path / "bad.root").write_bytes(content)
     found = learned(tmp_path / "bad.root")
-    assert isinstance(found, Problem)
-    assert found.unreadable == unreadable
-    assert found.message.startswith(f"sample 'a': {tmp_path / 'bad.root'}")
+    assert isinstance(found, SampleError)
+    assert isinstance(found, UnreadableError) == unreadable
+    assert str(found).startswith(f"sample 'a': {tmp_path / 'bad.root'}")
 
 
 def test_equal_schemas_are_kept_once(file: Path, tmp_path: Path) -> None:
     write_root(tmp_path / "b.root", toy_events(2, 30))
     paths = [ToOpen(TABLE, str(path)) for path in (file, tmp_path / "b.root", "/none")]
     first, second, problem = open_files(paths, Engine())
-    assert not isinstance(first, Problem)
-    assert not isinstance(second, Problem)
-    assert isinstance(problem, Problem)
+    assert not isinstance(first, SampleError)
+    assert not isinstance(second, SampleError)
+    assert isinstance(problem, SampleError)
     assert first.schema is second.schema
 
 
@@ -97,7 +98,7 @@ class _Lost:
 def test_files_of_lost_workers_are_opened_here(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "OPEN_FILES", 0)
     (result,) = open_files([ToOpen(TABLE, str(file))], Engine(_Lost()))
-    assert not isinstance(result, Problem)
+    assert not isinstance(result, SampleError)
     assert result.entries == 50
 
 

@@ -19,8 +19,8 @@ from trigemu import catalogue_of, open_catalogue, run
 from trigemu.api import SampleError
 from trigemu.base.mapping import Engine
 from trigemu.samples.events import make_events
+from trigemu.samples.files import numbers_of
 from trigemu.samples.formats import format_named
-from trigemu.samples.numbers import numbers_of
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100

@@ -1,5 +1,4 @@
-"""File formats, one per module. Each reads columns of ranges of entries (`source.Source`) and recognises its
-own files. Plugins add more."""
+"""File formats, one per module, of the core and of plugins: classes derived from `source.Source`."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from trigemu.samples.formats.source import Source
 
 
 def format_names() -> list[str]:
-    """Return the names of formats, as in catalogues: those of the core, then those of plugins."""
+    """Return the names of formats, those of the core first."""
     return list(providers("formats", search_path()))
 
 
@@ -38,8 +37,8 @@ def _format(name: str, folders: tuple[Path, ...]) -> type[Source]:
 
 
 def each_format() -> Iterator[tuple[str, type[Source]]]:
-    """Yield the formats by name, in the order in which they are tried on a file: those of the core first.
-    Each is loaded when the iteration reaches it."""
+    """Yield the formats by name, in the order in which they are tried on a file. Each is loaded when the
+    iteration reaches it."""
     core = CORE.declared().formats
     yield from ((name, format_named(name)) for name in core)
     yield from ((name, format_named(name)) for name in format_names() if name not in core)

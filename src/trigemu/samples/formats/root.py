@@ -27,8 +27,7 @@ from uproot.source.futures import TrivialFuture
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, few_of
 from trigemu.samples.events import Need, ReadEvents
-from trigemu.samples.formats.ragged import events_of, flat, schema_of
-from trigemu.samples.formats.source import Schema, Source
+from trigemu.samples.formats.source import Schema, Source, events_of, flat, schema_of
 from trigemu.samples.locations import located, regular, timeouts
 
 #: A name or type in C++. Without quotes, call brackets, backslashes and line ends, it cannot end a text in
@@ -44,10 +43,12 @@ class _File(uproot.ReadOnlyFile):  # type: ignore[misc]
     def streamers(self) -> Any:
         checked = self._streamers is not None
         streamers = super().streamers
-        if not checked:
-            for versions in streamers.values():
-                for streamer in versions.values():
-                    _check(streamer)
+        described = [] if checked else [s for versions in streamers.values() for s in versions.values()]
+        for part in (part for streamer in described for part in (streamer, *streamer.elements)):
+            for name in (part.member(key, none_if_missing=True) for key in _NAMES):
+                if isinstance(name, str) and not _PLAIN.fullmatch(name):
+                    wrong = f"describes a class with the name {name[:100]!r}"
+                    raise SampleError(f"{wrong}, which no class or member in C++ has")
         return streamers
 
 
@@ -57,23 +58,10 @@ class _Classes(dict[str, Any]):
     def get(self, name: str, default: Any = None) -> Any:
         if name not in self and (known := uproot.classes.get(name)):
             versions = getattr(known, "known_versions", None)
-            self[name] = (
-                known
-                if versions is None
-                else type(known)(known.__name__, (known,), {"known_versions": dict(versions)})
-            )
+            if versions is not None:
+                known = type(known)(known.__name__, (known,), {"known_versions": dict(versions)})
+            self[name] = known
         return super().get(name, default)
-
-
-def _check(streamer: Any) -> None:
-    """Raise SampleError if a description of a class contains a name that is not plain."""
-    for part in (streamer, *streamer.elements):
-        for key in _NAMES:
-            name = part.member(key, none_if_missing=True)
-            if isinstance(name, str) and not _PLAIN.fullmatch(name):
-                raise SampleError(
-                    f"describes a class with the name {name[:100]!r}, which no class or member in C++ has"
-                )
 
 
 class _Local(uproot.source.chunk.Source):  # type: ignore[misc]
@@ -104,10 +92,8 @@ class _Local(uproot.source.chunk.Source):  # type: ignore[misc]
         return chunks
 
 
-#: Sizes of memory for the two settings of malloc in `keep_memory`.
-_OF_ARRAYS, _KEPT = 2**25, 2**28
-#: The numbers of these settings in malloc.h.
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+#: Settings of malloc in `keep_memory`, by their numbers in malloc.h (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD).
+_KEPT = {-3: 2**25, -1: 2**28}
 
 
 @cache
@@ -116,8 +102,8 @@ def keep_memory() -> None:
     system, which clears pages for the next ones: this takes a third of the time of reading, and only one
     thread of a process can do it at a time."""
     if sys.platform == "linux" and (set_option := getattr(ctypes.CDLL(None), "mallopt", None)):
-        set_option(_MMAP_THRESHOLD, _OF_ARRAYS)
-        set_option(_TRIM_THRESHOLD, _KEPT)
+        for option, size in _KEPT.items():
+            set_option(option, size)
 
 
 def open_root(path: str) -> Any:
@@ -155,7 +141,6 @@ _NUMBERS = {
     *(f"std::{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 }
 _LIST = re.compile(r"(std::vector|ROOT::VecOps::RVec|ROOT::RVec)<(?P<of>.+)>")
-_CARDINALITY = re.compile(r"ROOT::RNTupleCardinality<.+>")
 
 
 def tree_with_events(file: Any, name: str, usual: Sequence[str], any_tree: bool) -> tuple[str, Any]:
@@ -190,20 +175,13 @@ def tree_names(file: Any) -> list[str]:
 
 def shapes(tree: Any) -> dict[str, bool]:
     """Return the branches of a TTree, or fields of an RNTuple, with numbers, and whether they are lists."""
-    return _in_tree(tree) if isinstance(tree, uproot.TTree) else _in_rntuple(tree)
-
-
-def _is_tree(content: Any) -> bool:
-    return getattr(content, "classname", None) in _TREES
-
-
-def _listed(names: Sequence[str]) -> str:
-    return few_of([*map(excerpt, names)], _NAMED) or "nothing"
-
-
-def _in_tree(tree: Any) -> dict[str, bool]:
     is_list = {}
-    for name, branch in tree.items():
+    for field in () if isinstance(tree, uproot.TTree) else tree.fields:
+        kind = str(field.typename)
+        listed = _LIST.fullmatch(kind)
+        if (listed["of"] if listed else kind) in _NUMBERS or kind.startswith("ROOT::RNTupleCardinality<"):
+            is_list[field.name] = listed is not None
+    for name, branch in tree.items() if isinstance(tree, uproot.TTree) else ():
         leaves = branch.member("fLeaves")
         if branch.classname == "TBranch" and not branch.branches and len(leaves) == 1:
             # Thousands of branches: uproot's interpretations take 20 times as long.
@@ -217,16 +195,12 @@ def _in_tree(tree: Any) -> dict[str, bool]:
     return is_list
 
 
-def _in_rntuple(events: Any) -> dict[str, bool]:
-    types = {field.name: str(field.typename) for field in events.fields}
-    lists = {name: _LIST.fullmatch(type_name) for name, type_name in types.items()}
-    is_list = {name: True for name, type_name in lists.items() if type_name and type_name["of"] in _NUMBERS}
-    scalars = (
-        name
-        for name, type_name in types.items()
-        if type_name in _NUMBERS or _CARDINALITY.fullmatch(type_name)
-    )
-    return is_list | dict.fromkeys(scalars, False)
+def _is_tree(content: Any) -> bool:
+    return getattr(content, "classname", None) in _TREES
+
+
+def _listed(names: Sequence[str]) -> str:
+    return few_of([*map(excerpt, names)], _NAMED) or "nothing"
 
 
 #: The type of numbers in the name of a type, such as float in std::vector<float>.
@@ -240,8 +214,8 @@ class RootFile(Source):
     Its events are in the tree `tree`, else in the first of `trees`, else, if the format reads `any_tree`, in
     the only tree with numbers.
 
-    A format defines `_branches`, `_own`, `trees`, and further members of `Source`. Override `_single` and
-    `_converted` if units or types differ from those of `Events`.
+    A format defines `_branches`, `_own`, `trees`, and further members of `Source`; `_single` and `_converted`
+    if units or types differ from those of `Events`.
     """
 
     #: Whether a tree of another name than those in `trees` is read if it is the only one with numbers.
@@ -324,7 +298,6 @@ class RootFile(Source):
         return schema_of(self._branches)
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """Read the needed columns of some entries, and always weight, id and parent."""
         wanted = set(needs)
         wanted |= {(name, "pt") for name, _ in wanted if name}
         columns: dict[Need, tuple[IntArray | None, Array]] = {}

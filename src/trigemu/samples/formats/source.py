@@ -1,33 +1,30 @@
-"""The contract of a file format: a class with a path that reads columns of ranges of entries."""
+"""The contract of a file format, which reads columns of ranges of entries; and collections from columns."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
-from trigemu.base.arrays import BoolArray
+import awkward as ak
+import numpy as np
+
+from trigemu.base.arrays import Array, BoolArray, IntArray
+from trigemu.base.errors import SampleError
 from trigemu.base.fingerprint import fingerprint
-from trigemu.samples.events import Need, ReadEvents
+from trigemu.base.kernels import kernel
+from trigemu.samples.events import Collection, Need, ReadEvents, first_falling, first_unordered
 from trigemu.samples.locations import opened
 
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a file.
+    """The columns of a file."""
 
-    Attributes
-    ----------
-    collections : mapping of str to frozenset of str
-        The columns of each collection, by its name.
-    scalars : frozenset of str
-        The numbers per event.
-    """
-
-    collections: Mapping[str, frozenset[str]]
-    scalars: frozenset[str]
+    collections: Mapping[str, frozenset[str]]  #: The columns of each collection, by its name
+    scalars: frozenset[str]  #: The numbers per event
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -40,21 +37,11 @@ class Schema:
 
 @dataclass(frozen=True)
 class Beginning:
-    """The information with which a format recognises its own files.
+    """The information with which a format recognises its own files."""
 
-    Attributes
-    ----------
-    folder : bool
-        Whether it is a folder of files.
-    start : bytes
-        Its first 512 bytes, decompressed.
-    trees : tuple of str
-        Names of the top-level objects of a ROOT file.
-    """
-
-    folder: bool
-    start: bytes
-    trees: tuple[str, ...]
+    folder: bool  #: Whether it is a folder of files
+    start: bytes  #: Its first 512 bytes, decompressed
+    trees: tuple[str, ...]  #: Names of the top-level objects of a ROOT file
 
 
 @dataclass
@@ -64,24 +51,23 @@ class Source(ABC):
     A format implements `entries`, `schema` and `read`, and recognises its own files; the other members have
     defaults. The caller adds sample and file to a SampleError, and to any error of the library that reads.
     Raise `UnreadableError` for a damaged file: another attempt may succeed, or the file may be left out.
-
-    Attributes
-    ----------
-    path : str
-        A path or URL.
-    tree : str
-        The name of the tree with the events in a ROOT file; empty: the format finds it.
     """
 
-    path: str
+    path: str  #: A path or URL
+    #: The name of the tree with the events in a ROOT file; empty: the format finds it
     tree: str = field(default="", kw_only=True)
 
     #: Names that the TTree or RNTuple with the events usually has in a ROOT file; empty for other files.
     trees: ClassVar[tuple[str, ...]] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state that is sent to workers, which open the file themselves."""
-        return {"path": self.path, "tree": self.tree}
+        """Return the fields, which are sent to workers: these open the file themselves."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def opened(self) -> Source:
+        """The source itself; that of a `File`, whose properties are known, is opened."""
+        return self
 
     def _stream(self, part: str | None = None, compression: str | None = None) -> AbstractContextManager[Any]:
         """Open the file, or one file of a folder, for reading bytes."""
@@ -97,10 +83,7 @@ class Source(ABC):
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
         """Return whether a file with this `beginning` has this format; by default, whether it has one of
-        `trees`.
-
-        Override it for files that are not ROOT files.
-        """
+        `trees`. Override it for files that are not ROOT files."""
         return any(tree in beginning.trees for tree in cls.trees)
 
     @property
@@ -115,20 +98,8 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """Read a range of entries. Several threads may call this at once.
-
-        Parameters
-        ----------
-        start, stop : int
-            Range of entries.
-        needs : iterable of Need
-            Columns to read.
-
-        Returns
-        -------
-        ReadEvents
-            The needed columns, and always weight, id and parent.
-        """
+        """Read the columns `needs`, and always weight, id and parent, of the entries from `start` to
+        `stop` − 1. Several threads may call this at once."""
 
     @property
     def tree_name(self) -> str:
@@ -146,18 +117,8 @@ class Source(ABC):
         return ""
 
     def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """Return a range of entries as `read` does, with a column of the objects in place of a number of
-        objects, such as n_jet, that is no column of the file.
-
-        Parameters
-        ----------
-        start, stop, needs
-            As in `read`.
-
-        Returns
-        -------
-        ReadEvents
-        """
+        """Read the columns `needs` of the entries from `start` to `stop` − 1; for a number of objects, such
+        as n_jet, that is no column of the file, a column of the objects."""
         schema = self.schema
         counts = {
             ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
@@ -168,54 +129,125 @@ class Source(ABC):
 
     @property
     def identity(self) -> str:
-        """A text that changes when the content does, as far as possible; by default a digest of the path.
-
-        Override it if more is known of the file, such as its size: stored results are looked up by this text.
-        """
+        """A text that changes when the content does: stored results are looked up by it."""
         return fingerprint(self.path)
 
     @property
     def boundaries(self) -> tuple[int, ...]:
-        """Entries at which reading can begin at no extra cost, from 0 to `entries`, ascending.
-
-        Override it for files in compressed blocks: work is divided at these entries.
-        """
+        """Entries at which reading can begin at no extra cost, from 0 to `entries`, ascending: work is
+        divided there. Override it for files in compressed blocks."""
         return (0, self.entries)
 
     @property
     def sum_of_weights(self) -> float:
-        """The sum over all generated events, including those that a skim dropped.
-
-        Override it if there are weights, or if the file records the number of dropped events. By default the
-        file contains all events, with weight 1.
-        """
+        """The sum over all generated events, including those that a skim dropped; by default the file has
+        all of them, with weight 1."""
         return float(self.entries)
 
     @property
     def neighbours(self) -> Literal["none", "line", "orbit"]:
-        """Whether the entries are consecutive crossings ("line"), consecutive crossings of complete orbits,
-        in which the first follows the last ("orbit"), or unrelated ("none").
-
-        Override it for recorded crossings, so that triggers can read the crossings before and after.
-        """
+        """Whether the entries are consecutive crossings ("line"), those of complete orbits, in which the
+        first follows the last ("orbit"), or unrelated ("none")."""
         return "none"
 
     @property
     def has_parents(self) -> bool:
-        """Whether the file identifies events made from the same interaction; by default no events share one.
-
-        Override it together with `ReadEvents.parent`.
-        """
+        """Whether the file identifies events made from the same interaction, in `ReadEvents.parent`."""
         return False
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """The names of the recorded decisions; by default there are none.
-
-        Override it together with `read_stored`, so that menus can use them and be compared with them.
-        """
+        """The names of the recorded decisions, which `read_stored` reads."""
         return ()
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
-        """Read the recorded decisions `names` of entries `start` to `stop`, bool[stop − start] each."""
+        """Read the recorded decisions `names` of entries `start` to `stop` − 1, bool[stop − start] each."""
         return {}
+
+
+def schema_of(needs: Iterable[Need]) -> Schema:
+    """Return the schema of a file with some columns."""
+    collections: dict[str, set[str]] = {}
+    for collection, column in needs:
+        collections.setdefault(collection, set()).add(column)
+    scalars = frozenset(collections.pop("", ()))
+    return Schema({name: frozenset(columns) for name, columns in collections.items()}, scalars)
+
+
+def flat(array: ak.Array) -> tuple[IntArray, Array]:
+    """Convert lists to a flat array. Returns offsets int64[n + 1]."""
+    layout = array.layout.to_ListOffsetArray64(True)
+    offsets = np.asarray(layout.offsets)
+    return offsets, ak.to_numpy(layout.content)[: offsets[-1]]
+
+
+def collection_of(
+    columns: Mapping[str, tuple[IntArray, Array]], name: str = "", first: int = 0
+) -> Collection:
+    """Make a collection from flat columns, with objects in descending pT, if there is a pT.
+
+    Parameters
+    ----------
+    columns : mapping of str to (int64[n + 1], array)
+        Offsets and numbers of each column, as from `flat`.
+    name, first : str, int
+        The name of the collection and the number of the first event, for messages.
+
+    Returns
+    -------
+    Collection
+        The objects. Columns with different numbers of objects are a SampleError.
+    """
+    (leading, (offsets, _)), *others = columns.items()
+    prefix = name and f"{name}."
+    for column, (ends, _) in others:
+        if not np.array_equal(offsets, ends):
+            event = int(np.argmax(np.diff(ends) != np.diff(offsets)))
+            one, other = np.diff(offsets)[event], np.diff(ends)[event]
+            raise SampleError(
+                f"event {first + event}: {prefix}{leading} has {one} objects, {prefix}{column} {other}"
+            )
+    if first_falling(offsets) >= 0 or any(len(values) < offsets[-1] for _, values in columns.values()):
+        raise SampleError(f"the numbers of objects of {prefix}{leading} are damaged")
+    offsets = np.asarray(offsets, np.int64)
+    values = {column: numbers for column, (_, numbers) in columns.items()}
+    pt = values.get("pt")
+    if pt is not None and first_unordered(offsets, pt) >= 0:
+        order = _falling(offsets, np.require(pt, requirements="W"))
+        values = {column: numbers[order] for column, numbers in values.items()}
+    return Collection(offsets, values)
+
+
+@kernel
+def _falling(offsets: IntArray, pt: Array) -> IntArray:
+    """Return the order int64[m] of each event's objects in descending pT, stable for equal pT. Insertion sort
+    is fastest: events have few objects, mostly in order."""
+    order = np.arange(offsets[-1])
+    for event in range(len(offsets) - 1):
+        for i in range(offsets[event] + 1, offsets[event + 1]):
+            j = i
+            while j > offsets[event] and pt[order[j - 1]] < pt[i]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i
+    return order
+
+
+def events_of(
+    columns: Mapping[Need, tuple[IntArray | None, Array]], event: Mapping[str, Array], start: int, stop: int
+) -> ReadEvents:
+    """Return the entries from start to stop − 1 with columns that were read. The offsets of a column are None
+    if it has one number in each event. event: "weight", "id" and "parent", as far as the file has them."""
+    collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
+    for (collection, column), (offsets, values) in columns.items():
+        if collection:
+            ends = np.arange(len(values) + 1) if offsets is None else offsets
+            collections.setdefault(collection, {})[column] = ends, values
+    id = event.get("id", np.arange(start, stop))
+    return ReadEvents(
+        weight=event.get("weight", np.ones(stop - start)),
+        id=id,
+        parent=event.get("parent", id),
+        collections={n: collection_of(of_objects, n, start) for n, of_objects in collections.items()},
+        scalars={column: values for (name, column), (_, values) in columns.items() if not name},
+    )
