@@ -18,11 +18,12 @@ import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from functools import cache
-from itertools import groupby
+from functools import cache, cached_property
+from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
 from trigemu.base.checkpoint import Checkpoint, keep_result, load_result, path_of
@@ -46,20 +47,16 @@ _DEFAULT_WORKERS = 64
 
 
 class Unit(Protocol):
-    """A part of a work, such as a chunk of a file; picklable.
-
-    size: its number of events. key: fingerprint of what its result depends on besides the work. pause:
-    seconds before another attempt after a failure.
-    """
+    """A part of a work, such as a chunk of a file; picklable."""
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int: ...  # Its number of events
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str: ...  # Fingerprint of what its result depends on besides the work
 
     @property
-    def pause(self) -> float: ...
+    def pause(self) -> float: ...  # Seconds before another attempt after a failure
 
 
 U = TypeVar("U", bound=Unit)
@@ -67,18 +64,21 @@ R = TypeVar("R")
 
 
 class Work(Generic[U, R]):
-    """A function of units, and how it is done elsewhere. key: fingerprint of all that results depend on
-    besides the units; only with a checkpoint."""
+    """A function of units, and how it is done elsewhere."""
 
-    key = ""
+    key = ""  # Fingerprint of all that results depend on besides the units; only with a checkpoint
 
     def __call__(self, unit: U) -> R:
         """Return the result of a unit."""
         raise NotImplementedError
 
-    def each(self, units: Sequence[U], threads: int) -> Iterator[R]:
-        """Yield the results of units in this process, with at most this number of threads."""
-        return map(self, units)
+    def threads(self, units: Sequence[U], most: int) -> int:
+        """Return how many threads of this process, at most `most`, units are shared among."""
+        return 1
+
+    def copy(self) -> Work[U, R]:
+        """Return the same work for another thread."""
+        return self
 
     def content(self) -> bytes:
         """Pickle a function and its arguments; calling it in another process returns this work."""
@@ -175,208 +175,111 @@ def map_chunks(
     progress: called with the number of events done since the last call. Raises the error of a unit that fails
     each time and is not left out.
     """
-    engine, advance = engine_of(executor), progress or (lambda events: None)
-    checkpoint = engine.checkpoint
-
-    def computed(units: list[U]) -> Iterator[R]:
-        left = sum(unit.size for unit in units)
-        for unit, result in _results(work, units, engine):
-            if checkpoint:
-                keep_result(path_of(checkpoint, work.key, unit.key), result)
-            left -= unit.size
-            advance(unit.size)
-            yield result
-        advance(left)  # what was left out
-
-    if not checkpoint:
-        yield from computed([*units])
-        return
-    for stored, group in groupby(units, lambda unit: path_of(checkpoint, work.key, unit.key).exists()):
-        if not stored:
-            yield from computed([*group])
-            continue
-        for unit in group:
-            result = load_result(path_of(checkpoint, work.key, unit.key), engine.warn)
-            if result is None:
-                yield from computed([unit])
-                continue
-            engine.reused += unit.size
-            advance(unit.size)
-            yield result
-
-
-def _results(work: Work[U, R], units: list[U], engine: Engine) -> Iterator[tuple[U, R]]:
-    executor, left = engine.executor, deque(units)
-    if executor is None:
-        executor = yield from _here(work, left, engine)
-    if left:
-        yield from _Elsewhere(work, engine, executor).over(left)
-
-
-def _here(
-    work: Work[U, R], left: deque[U], engine: Engine
-) -> Generator[tuple[U, R], None, WorkerPool | None]:
-    """Work in this process, and return worker processes for the rest, once they are ready, if that takes long
-    enough. They start beside this process, and nobody waits for them."""
-    pool, prepared = own_pool(engine.number or 1), list[Future[None]]()
-    begin, done, to_do = time.perf_counter(), 0, sum(unit.size for unit in left)
-    first, alone, failures = True, pool.number == 1, 0
-    while left:
-        results = work.each(tuple(left), min(cores(), pool.number))
-        try:
-            for result in results:
-                unit, failures = left.popleft(), 0
-                yield unit, result
-                seconds, to_do = time.perf_counter() - begin, to_do - unit.size
-                if first:  # it loads kernels, or compiles them
-                    first, begin = False, time.perf_counter()
-                    rest = seconds if seconds > START_S else 0.0
-                else:
-                    done += unit.size
-                    rest = to_do * seconds / done
-                pays = rest > (READY_S if pool.started else START_S)
-                if pays and not (alone or prepared) and pool.can_start():
-                    prepared = _prepared_in(pool, work)
-                    alone = not prepared
-                if prepared and rest > READY_S and all(future.done() for future in prepared):
-                    if not any(future.exception() for future in prepared):
-                        return pool
-                    pool.restart()
-                    prepared, alone = [], True
-        except Exception as error:
-            failures += 1
-            if _gives_up(engine, work, left[0], error, "", failures):
-                remaining = [unit for unit in map(work.remaining, left) if unit is not None]
-                left.clear()
-                left.extend(remaining)
-                failures = 0
-        finally:
-            if isinstance(results, Generator):
-                results.close()
-    return None
-
-
-def _prepared_in(pool: WorkerPool, work: Work[Any, Any]) -> list[Future[None]]:
-    """Start the processes of a pool, and prepare work in them; do nothing if it cannot be sent."""
-    try:
-        content = work.content()
-        return [pool.submit(prepare, content) for _ in range(pool.number)]
-    except Exception:
-        return []
-
-
-def _gives_up(engine: Engine, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool:
-    """Wait before another attempt at a unit, and return False; or return True if it is left out. Raises
-    the error of the unit if it may neither be repeated nor left out."""
-    if isinstance(error, RetryableError) and failures <= engine.retries:
-        engine.retried += 1
-        time.sleep(min(unit.pause * 2 ** (failures - 1), LONGEST_PAUSE))
-        return False
-    work.give_up(unit, error, host, failures)
-    engine.skipped += 1
-    return True
+    yield from _Map(work, [*units], engine_of(executor), progress or (lambda events: None)).results()
 
 
 @dataclass
-class _Run(Generic[U, R]):
-    """A unit on its way. outcome: None until it is known."""
+class _Run(Generic[U]):
+    """A unit on its way."""
 
     unit: U
-    future: Any = None
-    outcome: Outcome | None = None
+    path: Path | None = None  # Where its result is stored
+    stored: Outcome | None = None  # The outcome, if it was
+    future: Any = None  # Of its outcome; None until it is sent
     failures: int = 0
+    suspect: bool = False  # Whether it may have ended a worker, so that no other is done beside it
 
 
-class _Elsewhere(Generic[U, R]):
-    """Work on an executor, with a bounded number of units on their way."""
+class _Map(Generic[U, R]):
+    """Units on their way through an executor, a bounded number at a time."""
 
-    def __init__(self, work: Work[U, R], engine: Engine, executor: Any) -> None:
-        self._work, self._engine, self._executor = work, engine, executor
-        self._content = work.content()
-        self._waiting: deque[_Run[U, R]] = deque()
+    def __init__(
+        self, work: Work[U, R], units: Sequence[U], engine: Engine, progress: Callable[[int], None]
+    ) -> None:
+        self._work, self._engine, self._progress = work, engine, progress
+        self._left, self._events = deque(units), sum(unit.size for unit in units)
+        self._runs: deque[_Run[U]] = deque()
+        self._most = 3 * (engine.number or _DEFAULT_WORKERS)
+        self._executor = _Here(work, units, engine) if engine.executor is None else engine.executor
 
-    def over(self, left: deque[U]) -> Iterator[tuple[U, R]]:
-        workers = self._executor.number if isinstance(self._executor, WorkerPool) else self._engine.number
-        run: _Run[U, R] | None = None
+    def results(self) -> Iterator[R]:
         try:
-            while left or self._waiting:
-                while left and len(self._waiting) < 3 * (workers or _DEFAULT_WORKERS):
-                    if (unit := self._work.remaining(left.popleft())) is not None:
-                        self._waiting.append(_Run(unit))
-                        self._submit(self._waiting[-1])
-                if self._waiting:
-                    run = self._waiting[0]
-                    outcome = self._finished(run)
-                    self._waiting.popleft()
-                    if outcome:
-                        yield run.unit, outcome.result
-                    run = None
+            while self._send():
+                run = self._runs[0]
+                outcome = run.stored or self._outcome(run)
+                if outcome is None:
+                    continue
+                if outcome.error is not None:
+                    if self._gives_up(run, outcome.error, outcome.host):
+                        self._runs.popleft()
+                    continue
+                if run.stored:
+                    self._engine.reused += run.unit.size
+                elif run.path:
+                    keep_result(run.path, outcome.result)
+                self._runs.popleft()
+                self._events -= run.unit.size
+                if isinstance(self._executor, _Here) and not run.stored:
+                    self._executor = self._executor.after(run.unit, self._events)
+                self._progress(run.unit.size)
+                yield outcome.result
+            self._progress(self._events)  # what was left out
         finally:
-            if (run or self._waiting) and isinstance(self._executor, WorkerPool):
+            if self._runs and isinstance(self._executor, WorkerPool):
                 self._executor.restart()  # they would work on
-            for waiting in self._waiting:
+            for run in self._runs:
                 with suppress(Exception):  # not all futures can be cancelled
-                    waiting.future.cancel()
+                    run.future.cancel()
+            if isinstance(self._executor, _Here):
+                self._executor.threads.shutdown(cancel_futures=True)
 
-    def _finished(self, run: _Run[U, R]) -> Outcome | None:
-        """Return the outcome of the oldest unit; None if it is left out."""
-        while True:
-            outcome = run.outcome or self._awaited(run)
-            if outcome is None:  # the processes of this machine were lost
-                self._do_singly()
-                continue
-            if outcome.error is None:
-                return outcome
-            run.outcome = None
-            run.failures += 1
-            if _gives_up(self._engine, self._work, run.unit, outcome.error, outcome.host, run.failures):
-                return None
-            self._submit(run)
+    def _send(self) -> bool:
+        """Send units, as many as may be on their way; return whether any is."""
+        suspects = any(run.suspect for run in self._runs)
+        most = self._executor.most if isinstance(self._executor, _Here) else self._most
+        while self._left and len(self._runs) < most and not suspects:
+            if (unit := self._work.remaining(self._left.popleft())) is not None:
+                run = _Run(unit)
+                if checkpoint := self._engine.checkpoint:
+                    run.path = path_of(checkpoint, self._work.key, unit.key)
+                    result = load_result(run.path, self._engine.warn) if run.path.exists() else None
+                    run.stored = None if result is None else Outcome("", result)
+                self._runs.append(run)
+        for run in [*self._runs][: 1 if suspects else None]:
+            if not (run.future or run.stored):
+                run.future = self._submitted(run.unit)
+        return bool(self._runs)
 
-    def _do_singly(self) -> None:
-        """Start new processes, and do one by one what the old ones may have been doing: one of these units
-        ended them."""
-        assert isinstance(self._executor, WorkerPool)
-        unfinished = [run for run in self._waiting if run.outcome is None and not _is_done(run.future)]
-        suspects = unfinished[: self._executor.number + 1]
-        self._engine.retried += len(suspects)
-        self._executor.restart()
-        for run in suspects:
-            self._submit(run)
-            while (outcome := self._awaited(run)) is None:
-                error = self._executor.lost()
-                self._executor.restart()
-                run.failures += 1
-                if _gives_up(self._engine, self._work, run.unit, error, "", run.failures):
-                    raise error
-                self._submit(run)
-            run.outcome = outcome
-        for run in unfinished[len(suspects) :]:
-            self._submit(run)
+    @cached_property
+    def _content(self) -> bytes:
+        return self._work.content()
 
-    def _submit(self, run: _Run[U, R]) -> None:
+    def _submitted(self, unit: U) -> Any:
+        """Return the future of a unit; None if the workers of this machine were lost."""
+        if isinstance(self._executor, _Here):
+            return self._executor.submit(unit)
         try:
-            run.future = self._executor.submit(perform, this_program(), self._content, run.unit)
+            return self._executor.submit(perform, this_program(), self._content, unit)
         except TrigemuError:
             raise
         except BrokenExecutor as error:
-            if not isinstance(self._executor, WorkerPool):  # of which the result will report it
+            if not isinstance(self._executor, WorkerPool):
                 raise _broken(error) from error
-            run.future = None
+            return None
         except Exception as error:  # executors have errors of their own
             raise TrigemuError(
                 f"the executor accepts no tasks ({_short(error)}): is it shut down, or were its workers lost?"
             ) from error
 
-    def _awaited(self, run: _Run[U, R]) -> Outcome | None:
-        """Wait for an outcome; return None if the processes of this machine were lost."""
+    def _outcome(self, run: _Run[U]) -> Outcome | None:
+        """Wait for an outcome; return None if the workers of this machine were lost with several units."""
         try:
             outcome = _result(run.future, getattr(self._executor, "check", None))
             if not isinstance(outcome, Outcome):  # some engines return the error
                 raise TypeError(f"its result is {outcome!r:.100}")
         except BrokenExecutor as error:
             if isinstance(self._executor, WorkerPool):
-                return None
+                return self._restarted(self._executor, run)
             raise _broken(error) from error
         except (ImportError, AttributeError) as error:
             raise TrigemuError(
@@ -389,6 +292,33 @@ class _Elsewhere(Generic[U, R]):
         if isinstance(outcome.error, RefusedError):
             raise outcome.error
         return outcome
+
+    def _restarted(self, pool: WorkerPool, run: _Run[U]) -> Outcome | None:
+        """Start new processes. Units that the old ones may have been doing are done one by one: one of them
+        ended a process. Return its outcome if that is known."""
+        if run.suspect:
+            lost = Outcome("", error=pool.lost())
+            pool.restart()
+            return lost
+        unfinished = [run for run in self._runs if not (run.stored or _is_done(run.future))]
+        pool.restart()
+        for number, run in enumerate(unfinished):
+            run.future, run.suspect = None, number <= pool.number
+            self._engine.retried += run.suspect
+        return None
+
+    def _gives_up(self, run: _Run[U], error: Exception, host: str) -> bool:
+        """Wait before another attempt at a unit, and return False; or return True if it is left out. Raises
+        the error of the unit if it may neither be repeated nor left out."""
+        run.failures += 1
+        if isinstance(error, RetryableError) and run.failures <= self._engine.retries:
+            self._engine.retried += 1
+            time.sleep(min(run.unit.pause * 2 ** (run.failures - 1), LONGEST_PAUSE))
+            run.future = None
+            return False
+        self._work.give_up(run.unit, error, host, run.failures)
+        self._engine.skipped += 1
+        return True
 
 
 def _result(future: Any, check: Callable[[], None] | None) -> Any:
@@ -418,6 +348,68 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")
 
 
+class _Here(Generic[U, R]):
+    """Threads of this process, until worker processes are ready, if the work takes long enough for them.
+    Processes start beside the threads, and nobody waits for them."""
+
+    def __init__(self, work: Work[U, R], units: Sequence[U], engine: Engine) -> None:
+        number = engine.number or 1
+        self._workers = own_pool(number) if number > 1 else None
+        self._starting: list[Future[None]] = []
+        self._number = work.threads(units, min(cores(), number))
+        self.threads = ThreadPoolExecutor(self._number)
+        self._work, self._copying = work, threading.Lock()
+        self._idle: SimpleQueue[Work[U, R]] = SimpleQueue()  # compiled triggers have scratch memory
+        self._idle.put(work)
+        self._begin = time.perf_counter()
+        self._done: int | None = None  # Events since the first unit, which loads kernels, or compiles them
+
+    @property
+    def most(self) -> int:
+        """How many units may be on their way."""
+        return 1 if self._done is None or self._number == 1 else 2 * self._number
+
+    def submit(self, unit: U) -> Future[Outcome]:
+        return self.threads.submit(self._perform, unit)
+
+    def _perform(self, unit: U) -> Outcome:
+        try:
+            work = self._idle.get_nowait()
+        except Empty:
+            with self._copying:  # libraries of models redirect streams of the process while they load
+                work = self._work.copy()
+        try:
+            return Outcome("", work(unit))
+        except Exception as error:
+            return Outcome("", error=error)
+        finally:
+            self._idle.put(work)
+
+    def after(self, unit: U, events: int) -> WorkerPool | _Here[U, R]:
+        """Return what does further units. unit: the last that was done; events: those that are left."""
+        seconds = time.perf_counter() - self._begin
+        if self._done is None:
+            self._done, self._begin = 0, time.perf_counter()
+            rest = seconds if seconds > START_S else 0.0
+        else:
+            self._done += unit.size
+            rest = events * seconds / self._done
+        pool = self._workers
+        if pool and rest > (READY_S if pool.started else START_S) and not self._starting and pool.can_start():
+            try:
+                content = self._work.content()
+                self._starting = [pool.submit(prepare, content) for _ in range(pool.number)]
+            except Exception:  # it cannot be sent
+                self._workers = None
+        if pool and self._starting and rest > READY_S and all(future.done() for future in self._starting):
+            if not any(future.exception() for future in self._starting):
+                self.threads.shutdown(wait=False)  # they finish what they have
+                return pool
+            pool.restart()
+            self._workers = None
+        return self
+
+
 # ---- in the process of a worker
 
 
@@ -427,9 +419,9 @@ class RefusedError(TrigemuError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a unit, or its error. host: the machine and process."""
+    """The result of a unit, or its error."""
 
-    host: str
+    host: str  # The machine and process; empty for this one
     result: Any = None
     error: Exception | None = None
 
@@ -448,18 +440,12 @@ def this_program() -> str:
 _last = threading.local()
 
 
-def _ready(content: bytes) -> Callable[[Any], Any]:
+def prepare(content: bytes) -> None:
+    """Make a work ready in this process."""
     if getattr(_last, "content", None) != content:
         _last.content = None
         function, arguments = pickle.loads(content)
         _last.work, _last.content = function(*arguments), content
-    work: Callable[[Any], Any] = _last.work
-    return work
-
-
-def prepare(content: bytes) -> None:
-    """Make a work ready in this process."""
-    _ready(content)
 
 
 def perform(program: str, content: bytes, unit: Any) -> Outcome:
@@ -469,7 +455,8 @@ def perform(program: str, content: bytes, unit: Any) -> Outcome:
         runs = f"a worker ({host}) runs {this_program()}, this program is {program}"
         return Outcome(host, error=RefusedError(f"{runs}: install the same versions"))
     try:
-        return Outcome(host, _ready(content)(unit))
+        prepare(content)
+        return Outcome(host, _last.work(unit))
     except Exception as error:
         return Outcome(host, error=transferable(error))
 

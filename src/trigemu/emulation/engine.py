@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pickle
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
-from queue import Empty, SimpleQueue
-from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
 from trigemu.base.errors import TrigemuError, UnreadableError
@@ -203,40 +198,13 @@ class _Pass(Work[Portion, R], Generic[R]):
     def __call__(self, portion: Portion) -> R:
         return self._merged(portion, self._read(portion.chunks))
 
-    def each(self, portions: Sequence[Portion], threads: int) -> Iterator[R]:
-        """Yield results. After the first portion, which loads or compiles kernels, several threads work:
-        decompression and kernels release the GIL."""
+    def threads(self, portions: Sequence[Portion], most: int) -> int:
+        """Decompression and kernels release the GIL, unless chunks are small."""
         chunks = sum(len(portion.chunks) for portion in portions)
-        if threads == 1 or sum(portion.size for portion in portions) < THREAD_EVENTS * chunks:
-            yield from map(self, portions)
-            return
-        idle: SimpleQueue[_Pass[R]] = SimpleQueue()  # compiled triggers have scratch memory
-        idle.put(self)
-        compiling = Lock()  # libraries of models redirect streams of the process while they load
+        return most if sum(portion.size for portion in portions) >= THREAD_EVENTS * chunks else 1
 
-        def result(portion: Portion) -> R:
-            try:
-                work = idle.get_nowait()
-            except Empty:
-                with compiling:
-                    work = _Pass(replace(self._job, plan=make_plan(self._job.menus)), self._task)
-            try:
-                return work(portion)
-            finally:
-                idle.put(work)
-
-        first, coming = portions[0], iter(portions[1:])
-        yield self(first)
-        with ThreadPoolExecutor(threads) as pool:
-            results = deque(pool.submit(result, portion) for portion in islice(coming, 2 * threads))
-            try:
-                while results:
-                    done = results.popleft().result()
-                    if following := next(coming, None):
-                        results.append(pool.submit(result, following))
-                    yield done
-            finally:
-                pool.shutdown(cancel_futures=True)
+    def copy(self) -> _Pass[R]:
+        return _Pass(replace(self._job, plan=make_plan(self._job.menus)), self._task)
 
     def _merged(self, portion: Portion, read: Iterable[Events]) -> R:
         parts: list[R] = []
