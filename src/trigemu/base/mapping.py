@@ -395,7 +395,7 @@ class _Here(Generic[U, R]):
             self._done += unit.size
             rest = events * seconds / self._done
         pool = self._workers
-        if pool and rest > (READY_S if pool.started else START_S) and not self._starting and pool.can_start():
+        if pool and rest > (READY_S if pool.started else START_S) and not self._starting:
             try:
                 content = self._work.content()
                 self._starting = [pool.submit(prepare, content) for _ in range(pool.number)]

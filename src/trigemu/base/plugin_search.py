@@ -12,24 +12,23 @@ import ast
 import importlib.metadata
 import importlib.util
 import os
-import pickletools
 import re
-import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trigemu.base.cache import folder_of_cache
+from platformdirs import user_cache_path
+
 from trigemu.base.errors import PluginError, nearest, wrong_type
-from trigemu.base.files import is_file, read_bounded, temporary_folder
+from trigemu.base.files import is_file, read_bounded, write_bytes
 from trigemu.base.plugins import (
     MODULE,
     OWN,
     FoundPlugin,
     digest_of_plugin,
-    loaded_plugin,
     sources_in,
 )
 
@@ -155,13 +154,6 @@ def summary(candidate: FoundPlugin, part: str, command: str) -> str:
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def plugins_in(pickled: bytes) -> set[FoundPlugin]:
-    """Return the plugins whose modules a pickle refers to."""
-    texts = (arg for _, arg, _ in pickletools.genops(pickled) if isinstance(arg, str))
-    modules = {text.split(".")[0] for text in texts if text.startswith(MODULE)}
-    return {plugin for module in modules if (plugin := loaded_plugin(module))}
-
-
 def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
     """Return the Python files of a plugin, by their path in its package or their name.
 
@@ -175,19 +167,15 @@ def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
 def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:
     """Load a plugin: from its own file, if this machine has the same, else from its sources, which are
     written to the cache folder."""
-    with suppress(OSError):
-        if digest_of_plugin(plugin.file) == plugin.sha256:
-            plugin.load()
-            return
-    folder = folder_of_cache() / "plugins" / plugin.sha256
-    file = folder / plugin.name / plugin.file.name
-    if not file.is_file() or digest_of_plugin(file) != plugin.sha256:
-        folder.parent.mkdir(exist_ok=True, mode=0o700)
-        with temporary_folder(folder) as temporary:
+    file = plugin.file
+    if not (file.is_file() and digest_of_plugin(file) == plugin.sha256):
+        try:
+            folder = user_cache_path("trigemu") / "plugins" / plugin.sha256 / plugin.name
+        except RuntimeError:  # there is no home folder
+            folder = Path(tempfile.mkdtemp(prefix="trigemu-"), plugin.name)
+        file = folder / file.name
+        if not (file.is_file() and digest_of_plugin(file) == plugin.sha256):
             for name, content in sources.items():
-                (temporary / plugin.name / name).parent.mkdir(parents=True, exist_ok=True)
-                (temporary / plugin.name / name).write_bytes(content)
-            shutil.rmtree(folder, ignore_errors=True)
-            with suppress(OSError):  # another process was first
-                temporary.rename(folder)
+                (folder / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                write_bytes(folder / name, content)
     replace(plugin, file=file).load()

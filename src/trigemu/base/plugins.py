@@ -221,7 +221,7 @@ class FoundPlugin:
         except BaseException:
             del sys.modules[self.module]
             raise
-        _loaded[self.module] = self
+        _loaded[self.module] = self if self.sha256 else self.found()
         return module
 
     def part(self, part: str, name: str) -> Any:
@@ -257,9 +257,9 @@ class FoundPlugin:
             raise PluginError(f"{self.where}{what}: {reason_of(error)}") from error
 
 
-def loaded_plugin(module: str) -> FoundPlugin | None:
-    """Return the plugin that was loaded as a module."""
-    return _loaded.get(module)
+def plugins_in(pickled: bytes) -> set[FoundPlugin]:
+    """Return the plugins that were loaded and whose modules a pickle refers to."""
+    return {plugin for module, plugin in _loaded.items() if module.encode() in pickled}
 
 
 def sources_in(file: Path) -> dict[str, bytes]:

@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -29,9 +28,9 @@ R = TypeVar("R")
 #: Signals that the parent handles for its workers, which it kills.
 _OF_PARENT = {getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)}
 _TRACKER = "ignore:resource_tracker"
-#: How workers start; what the process that they are copies of imports, and seconds that this takes.
+#: How workers start, and what the process that they are copies of imports.
 _METHOD = "forkserver" if sys.platform == "linux" else "spawn"
-_IMPORTED, _IMPORT_S = ["trigemu.emulation.loop", "uproot"], 1.0
+_IMPORTED = ["trigemu.emulation.loop", "uproot"]
 
 
 def cores() -> int:
@@ -44,20 +43,13 @@ class WorkerLostError(RetryableError):
 
 
 class WorkerPool:
-    """An executor of processes on this machine; `worker_pool` makes it.
-
-    Parameters
-    ----------
-    number : int
-        The number of processes; each starts when it is first needed.
-    """
+    """An executor of some number of processes on this machine; each starts when it is first needed."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self._pool: ProcessPoolExecutor | None = None
         self._processes: MutableMapping[int, Any] = {}
         self._closed = self._suspected = False
-        self._begun = 0.0
         self._signals = ExitStack()
         self._signals.enter_context(undone(self.kill))
 
@@ -66,27 +58,15 @@ class WorkerPool:
         """Whether it has processes."""
         return self._pool is not None
 
-    def can_start(self) -> bool:
-        """Start the process that workers are copies of; return whether it has imported what they need. Before
-        that, `submit` waits."""
-        if _METHOD == "forkserver" and not self._begun:
-            from multiprocessing import forkserver
-
-            with suppress(OSError), _starting():  # which `submit` will report
-                forkserver.set_forkserver_preload(_IMPORTED)
-                forkserver.ensure_running()
-            self._begun = time.monotonic()
-        return time.monotonic() - self._begun > _IMPORT_S
-
     def submit(self, function: Callable[..., R], /, *arguments: Any) -> Future[R]:
         """Call a `function`, which other processes can import, with `arguments` in the next free process."""
         if self._closed:
             raise RuntimeError("cannot call a function after shutdown")
         try:
-            self.can_start()
             with _starting():
                 if self._pool is None:
                     context = multiprocessing.get_context(_METHOD)
+                    context.set_forkserver_preload(_IMPORTED)
                     given = (Path.cwd(), dict(os.environ))
                     self._pool = ProcessPoolExecutor(self.number, context, _begin, given)
                     self._processes = self._pool._processes
