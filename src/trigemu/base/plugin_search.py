@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ Folders = Iterable[Path | str] | Path | str | None
 
 
 def search_path(folders: Folders = None) -> tuple[Path, ...]:
-    """Return the folders that are searched for plugins: those given, or else those of the environment."""
+    """Return the folders that are searched for plugins: those given, else those of the environment."""
     given: Any = folders if isinstance(folders, Iterable) and not isinstance(folders, str) else [folders]
     listed = tuple(folder for folder in given if folder is not None)
     if not all(isinstance(folder, str | os.PathLike) for folder in listed):
@@ -84,11 +85,9 @@ def find(name: str, path: Folders = None) -> FoundPlugin:
 
 
 def available(folders: Iterable[Path]) -> dict[str, list[FoundPlugin]]:
-    """Return all plugins that can be found, by name, those that come with trigemu first. None is read.
-
-    In folders, only regular files and packages with names of modules count: not lock files of editors, broken
-    links, or pipes.
-    """
+    """Return all plugins that can be found, by name, those that come with trigemu first. None is read. In
+    folders, only regular files and packages with names of modules count: not lock files of editors, broken
+    links, or pipes."""
     by_name: dict[str, list[FoundPlugin]] = {}
     for plugin in installed():
         by_name.setdefault(plugin.name, []).append(plugin)
@@ -124,13 +123,10 @@ CORE = FoundPlugin("trigemu", Path(__file__).parents[1] / "builtin.py", "trigemu
 
 def providers(part: str, folders: Iterable[Path] | None) -> dict[str, FoundPlugin]:
     """Return the plugin that provides each name of a part. The core precedes plugins that come with trigemu,
-    and these precede others.
-
-    Plugins that cannot be read are left out; using them raises an error. None is loaded.
-    """
-    candidates = [CORE, *(c for of_name in available(folders or ()).values() for c in of_name)]
+    and these precede others. None is loaded; those that cannot be read are left out: using them raises an
+    error."""
     by_name: dict[str, FoundPlugin] = {}
-    for candidate in candidates:
+    for candidate in (CORE, *chain.from_iterable(available(folders or ()).values())):
         if folders is None and not candidate.comes_with_trigemu:
             continue
         with suppress(PluginError):
@@ -155,10 +151,8 @@ def summary(candidate: FoundPlugin, part: str, command: str) -> str:
 
 
 def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
-    """Return the Python files of a plugin, by their path in its package or their name.
-
-    Raises PluginError if they changed since the plugin was found.
-    """
+    """Return the Python files of a plugin, by their path in its package or their name; raise PluginError if
+    they changed since it was found."""
     if plugin.found() != plugin:
         raise PluginError(f"plugin {plugin.name!r}: {plugin.file} was changed while it was used: start again")
     return sources_in(plugin.file)

@@ -36,30 +36,6 @@ class Plugin:
     A module or package assigns it once, to PLUGIN, written with literals only: it is read, not run, until one
     of its parts is used. A module that begins with a dot is one of the plugin's own.
 
-    Attributes
-    ----------
-    kinds : mapping of str to str
-        Trigger kinds: classes derived from `Kind` or `BitKind`.
-    formats : mapping of str to str
-        Formats of sample files: classes derived from `Source`.
-    importers : mapping of str to str
-        Menus of experiments: click commands, called as `trigemu import NAME`.
-    commands : mapping of str to str
-        click commands, called as `trigemu NAME`. One named by two words, as "rates-vs section", precedes the
-        command of the first word with the second as its argument.
-    sections : mapping of str to str
-        Sections of reports: functions of the `Contents` of a report that return `Section`s.
-    arithmetic : mapping of str to str
-        Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
-        `Arithmetic` in `triggers/combination/pairs.py`.
-    weightings : mapping of str to str
-        Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
-        that make a `Weighting` (`samples/sample.py`).
-    tables : mapping of str to str
-        Further tables of menus, by their key: classes derived from `MenuTables` in `menus/menu.py`.
-    uses : tuple of str
-        The names of other plugins that it imports.
-
     Examples
     --------
     >>> PLUGIN = Plugin(
@@ -68,15 +44,23 @@ class Plugin:
     ... )
     """
 
-    kinds: Places = field(default_factory=dict)
-    formats: Places = field(default_factory=dict)
-    importers: Places = field(default_factory=dict)
+    kinds: Places = field(default_factory=dict)  # Trigger kinds: classes derived from `Kind` or `BitKind`
+    formats: Places = field(default_factory=dict)  # Formats of sample files: classes derived from `Source`
+    importers: Places = field(default_factory=dict)  # click commands, called as `trigemu import NAME`
+    # click commands, called as `trigemu NAME`. One named by two words, as "rates-vs section", precedes the
+    # command of the first word with the second as its argument.
     commands: Places = field(default_factory=dict)
+    # Sections of reports: functions of the `Contents` of a report that return `Section`s
     sections: Places = field(default_factory=dict)
+    # Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
+    # `Arithmetic` in `triggers/combination/pairs.py`
     arithmetic: Places = field(default_factory=dict)
+    # Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
+    # that make a `Weighting` (`samples/sample.py`)
     weightings: Places = field(default_factory=dict)
+    # Further tables of menus, by their key: classes derived from `MenuTables` in `menus/menu.py`
     tables: Places = field(default_factory=dict)
-    uses: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()  # The names of other plugins that it imports
 
 
 PARTS = tuple(part.name for part in fields(Plugin) if part.name != "uses")
@@ -84,8 +68,7 @@ PARTS = tuple(part.name for part in fields(Plugin) if part.name != "uses")
 
 @lru_cache
 def declared(source: bytes) -> Plugin:
-    """Return PLUGIN from the source of a module, or a `Plugin` with the kinds of its table KINDS, or an empty
-    one."""
+    """Return PLUGIN from the source of a module, or a `Plugin` with the kinds of its table KINDS."""
     assigned = {
         target.id: node.value
         for node in ast.parse(source).body
@@ -114,16 +97,14 @@ def _plugin(value: ast.expr) -> Plugin:
             written = ast.literal_eval(keyword.value)
             values[part] = msgspec.convert(written, types[part])
         except msgspec.ValidationError:
-            expected = "names of plugins: ('anomaly',)" if part == "uses" else _PLACES
+            expected = "{'name': '.module:object'}, a place in the plugin's own module `module`"
+            expected = "names of plugins: ('anomaly',)" if part == "uses" else expected
             raise PluginError(f"{part} of PLUGIN is {quoted(written)}, expected {expected}") from None
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             raise PluginError(
                 f"{part} of PLUGIN must be written with literals: it is read, not run"
             ) from None
     return Plugin(**values)
-
-
-_PLACES = "{'name': '.module:object'}, a place in the plugin's own module `module`"
 
 
 def reason_of(error: BaseException) -> str:
@@ -163,10 +144,10 @@ _loaded: dict[str, FoundPlugin] = {}
 class FoundPlugin:
     """A file that may be a plugin."""
 
-    name: str  #: Its name in menus
-    file: Path  #: The module, or the `__init__.py` of the package
-    module: str  #: The name under which Python imports it
-    sha256: str = ""  #: Digest of its Python files, so that every process loads the same; empty until `found`
+    name: str  # Its name in menus
+    file: Path  # The module, or the `__init__.py` of the package
+    module: str  # The name under which Python imports it
+    sha256: str = ""  # Digest of its Python files, so that every process loads the same; empty until `found`
 
     @property
     def comes_with_trigemu(self) -> bool:
@@ -175,7 +156,6 @@ class FoundPlugin:
 
     @property
     def where(self) -> str:
-        """Its name in messages."""
         return f"plugin {self.name!r} ({self.file})"
 
     def declared(self) -> Plugin:
@@ -225,15 +205,7 @@ class FoundPlugin:
         return module
 
     def part(self, part: str, name: str) -> Any:
-        """Return a class or function that the plugin declares; raise PluginError if it cannot be loaded.
-
-        Parameters
-        ----------
-        part : str
-            One of `PARTS`, such as "kinds".
-        name : str
-            The name that the plugin declares.
-        """
+        """Return the class or function with a name in one of `PARTS`; raise PluginError if it has none."""
         place = getattr(self.declared(), part)[name]
         module, _, attribute = place.partition(":")
         loaded: Any = self.load()

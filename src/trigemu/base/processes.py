@@ -121,18 +121,8 @@ class WorkerPool:
 
 @contextmanager
 def worker_pool(number: int) -> Iterator[WorkerPool]:
-    """Start processes on this machine, which end when the block ends.
-
-    Parameters
-    ----------
-    number : int
-        The number of processes; each starts when it is first needed.
-
-    Returns
-    -------
-    context manager of WorkerPool
-        An executor.
-    """
+    """Start processes on this machine, which end when the block ends: an executor. Each of this number of
+    processes starts when it is first needed."""
     pool = WorkerPool(number)
     try:
         yield pool
