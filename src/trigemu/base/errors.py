@@ -157,6 +157,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return the end of a message on an unknown name: the closest known name, and all names if they are few,
     else the nearest or the first ones.
 
+    Parameters
+    ----------
+    name, known
+        The unknown name, and the valid ones.
+
+    Returns
+    -------
+    str
+        The hint, which begins with a semicolon or a space.
+
     Examples
     --------
     >>> nearest("phton", ["jet", "photon"])

@@ -80,7 +80,13 @@ def check_no_pipe(path: Path) -> None:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write a file in UTF-8, as `write_bytes` does; raise TrigemuError if it cannot be written."""
+    """Write a file in UTF-8, as `write_bytes` does; raise TrigemuError if that fails.
+
+    Parameters
+    ----------
+    path, text
+        The file, and its content.
+    """
     # A lone surrogate, from a file name that is not UTF-8, becomes an escape.
     write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
 
@@ -123,7 +129,13 @@ def check_writable(path: Path | str) -> None:
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | None] = ()) -> None:
     """Check that outputs can be written, and that each differs from all other outputs and inputs, under
-    whatever name; raise TrigemuError if not. None stands for an option that was not used."""
+    whatever name; raise TrigemuError if not.
+
+    Parameters
+    ----------
+    outputs, inputs
+        The files that will be written, and those that are read; None for an option that was not used.
+    """
     written: dict[Path, str] = {}
     read = {Path(name): "which is read, is" for name in inputs if name is not None}
     for output in filter(None, outputs):

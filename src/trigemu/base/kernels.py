@@ -49,8 +49,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
-    """Compile a function of a module, on scalars, flat arrays and ranges of rows, with numba; cache it on the
-    disk. The kernel releases the GIL, and never uses fastmath: NaN and rounding matter in comparisons.
+    """Compile a function on scalars, flat arrays and ranges of rows with numba, and cache it on the disk.
+
+    Parameters
+    ----------
+    function : callable
+        A function of a module, in the part of Python that numba compiles.
+
+    Returns
+    -------
+    callable
+        The kernel. It releases the GIL, and never uses fastmath: NaN and rounding matter in comparisons.
 
     Examples
     --------

@@ -44,23 +44,23 @@ class Plugin:
     ... )
     """
 
-    kinds: Places = field(default_factory=dict)  # Trigger kinds: classes derived from `Kind` or `BitKind`
-    formats: Places = field(default_factory=dict)  # Formats of sample files: classes derived from `Source`
-    importers: Places = field(default_factory=dict)  # click commands, called as `trigemu import NAME`
-    # click commands, called as `trigemu NAME`. One named by two words, as "rates-vs section", precedes the
-    # command of the first word with the second as its argument.
+    kinds: Places = field(default_factory=dict)  #: Trigger kinds: classes derived from `Kind` or `BitKind`
+    formats: Places = field(default_factory=dict)  #: Formats of sample files: classes derived from `Source`
+    importers: Places = field(default_factory=dict)  #: click commands, called as `trigemu import NAME`
+    #: click commands, called as `trigemu NAME`. One named by two words, as "rates-vs section", precedes the
+    #: command of the first word with the second as its argument.
     commands: Places = field(default_factory=dict)
-    # Sections of reports: functions of the `Contents` of a report that return `Section`s
+    #: Sections of reports: functions of the `Contents` of a report that return `Section`s
     sections: Places = field(default_factory=dict)
-    # Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
-    # `Arithmetic` in `triggers/combination/pairs.py`
+    #: Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
+    #: `Arithmetic` in `triggers/combination/pairs.py`
     arithmetic: Places = field(default_factory=dict)
-    # Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
-    # that make a `Weighting` (`samples/sample.py`)
+    #: Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
+    #: that make a `Weighting` (`samples/sample.py`)
     weightings: Places = field(default_factory=dict)
-    # Further tables of menus, by their key: classes derived from `MenuTables` in `menus/menu.py`
+    #: Further tables of menus, by their key: classes derived from `MenuTables` in `menus/menu.py`
     tables: Places = field(default_factory=dict)
-    uses: tuple[str, ...] = ()  # The names of other plugins that it imports
+    uses: tuple[str, ...] = ()  #: The names of other plugins that it imports
 
 
 PARTS = tuple(part.name for part in fields(Plugin) if part.name != "uses")
@@ -144,10 +144,10 @@ _loaded: dict[str, FoundPlugin] = {}
 class FoundPlugin:
     """A file that may be a plugin."""
 
-    name: str  # Its name in menus
-    file: Path  # The module, or the `__init__.py` of the package
-    module: str  # The name under which Python imports it
-    sha256: str = ""  # Digest of its Python files, so that every process loads the same; empty until `found`
+    name: str  #: Its name in menus
+    file: Path  #: The module, or the `__init__.py` of the package
+    module: str  #: The name under which Python imports it
+    sha256: str = ""  #: Digest of its Python files, so that every process loads the same; empty until `found`
 
     @property
     def comes_with_trigemu(self) -> bool:
@@ -156,6 +156,7 @@ class FoundPlugin:
 
     @property
     def where(self) -> str:
+        """Its name in messages."""
         return f"plugin {self.name!r} ({self.file})"
 
     def declared(self) -> Plugin:
@@ -205,7 +206,7 @@ class FoundPlugin:
         return module
 
     def part(self, part: str, name: str) -> Any:
-        """Return the class or function with a name in one of `PARTS`; raise PluginError if it has none."""
+        """Return the class or function of a `name` in a `part` of `PARTS`; raise PluginError if it fails."""
         place = getattr(self.declared(), part)[name]
         module, _, attribute = place.partition(":")
         loaded: Any = self.load()

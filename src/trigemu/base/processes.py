@@ -121,8 +121,18 @@ class WorkerPool:
 
 @contextmanager
 def worker_pool(number: int) -> Iterator[WorkerPool]:
-    """Start processes on this machine, which end when the block ends: an executor. Each of this number of
-    processes starts when it is first needed."""
+    """Start processes on this machine, which end when the block ends.
+
+    Parameters
+    ----------
+    number : int
+        The number of processes; each starts when it is first needed.
+
+    Returns
+    -------
+    context manager of WorkerPool
+        An executor.
+    """
     pool = WorkerPool(number)
     try:
         yield pool

@@ -203,8 +203,20 @@ class Document:
 
 
 def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Document:
-    """Read a TOML file, with the line of each key; raise TableError if it cannot be read or is not valid
-    TOML. read: returns the content of a file; by default that on the disk, at most 50 MB."""
+    """Read a TOML file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    read : callable
+        Returns the content of a file, bytes; by default that on the disk, at most 50 MB.
+
+    Returns
+    -------
+    Document
+        The content, with the line of each key. Raises TableError if the file is not readable or valid.
+    """
 
     def refused(line: int, message: str) -> TableError:
         return TableError([Problem(str(path), line, "", message)])
