@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import RetryableError, TrigemuError
-from trigemu.base.fingerprint import fingerprint
 from trigemu.base.mapping import Work
 
 

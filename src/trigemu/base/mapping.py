@@ -26,10 +26,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
-from trigemu.base.checkpoint import Checkpoint, keep_result, load_result, path_of
+from trigemu.base.checkpoint import Checkpoint, digest_of_code, keep_result, load_result, path_of
 from trigemu.base.errors import RetryableError, TrigemuError
-from trigemu.base.fingerprint import digest_of_code
-from trigemu.base.processes import WorkerLostError, WorkerPool, cores, own_pool
+from trigemu.base.processes import DaskExecutor, WorkerLostError, WorkerPool, cores, own_pool
 
 #: Large enough that the cost of starting a chunk is negligible, small enough for the caches of a processor;
 #: memory does not grow with the sample.
@@ -141,8 +140,6 @@ class Engine:
     def __post_init__(self) -> None:
         executor = self.executor
         if type(executor).__module__.partition(".")[0] == "distributed" and hasattr(executor, "nthreads"):
-            from trigemu.base.dask import DaskExecutor
-
             self.executor = DaskExecutor(executor)
         elif executor is not None and not callable(getattr(executor, "submit", None)):
             raise TrigemuError(

@@ -1,18 +1,23 @@
-"""Worker processes on this machine, which never outlive the program.
+"""Worker processes on this machine, and clusters of dask.distributed.
 
-They are copies of a process that has imported what they need and nothing else, or new processes, where the
-system does not copy well. They are no copies of this one: model sessions do not survive that.
+Those of this machine never outlive the program. They are copies of a process that has imported what they need
+and nothing else, or new processes, where the system does not copy well. They are no copies of this one: model
+sessions do not survive that. A cluster is trusted: its workers run code that this program sends, and this
+program loads their results.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from multiprocessing import resource_tracker
@@ -21,7 +26,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
-from trigemu.base.errors import RetryableError, TrigemuError
+from trigemu.base.errors import MissingExtraError, RetryableError, TrigemuError
+from trigemu.base.files import read_bounded
 from trigemu.base.interruption import undone
 
 R = TypeVar("R")
@@ -187,3 +193,126 @@ def _end_with_parent() -> None:
     if hasattr(os, "killpg"):
         os.killpg(0, signal.SIGKILL)
     os._exit(1)
+
+
+# ---- clusters of dask
+
+#: Seconds to wait for the answer of a scheduler.
+_CONNECT_S = 15.0
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}")
+_LOCAL = "127.0.0.1"
+
+
+class DaskExecutor:
+    """A client of dask.distributed as an executor."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._executor = client, client.get_executor(pure=False)
+
+    @property
+    def number(self) -> int:
+        """The number of threads of all workers, each of which performs one task at a time."""
+        return sum(self._client.nthreads().values())
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
+        return self._executor.submit(function, *arguments)
+
+    def check(self) -> None:
+        """Raise TrigemuError if the scheduler is lost: its futures would wait forever."""
+        if self._client.status in ("closing", "closed"):
+            raise TrigemuError(
+                "the scheduler of dask was lost: with a checkpoint, the same command does only what is "
+                "missing"
+            )
+
+
+@contextmanager
+def dask_client(address: str | None, workers: int) -> Iterator[Any]:
+    """Yield a client of a cluster."""
+    try:
+        import cryptography  # noqa: F401  # for the certificate of a local cluster
+        import distributed  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("--engine dask", "dask", str(error.name)) from None
+    with _local(workers) if address is None else _connected(_located(address)) as client:
+        yield client
+
+
+@contextmanager
+def _local(workers: int) -> Iterator[Any]:
+    import distributed
+    from dask import config
+
+    with ExitStack() as stack:
+        stack.callback(sys.warnoptions.remove, _TRACKER)
+        sys.warnoptions.append(_TRACKER)
+        # Results report the failures of workers; at the end, their logs would only report a lost scheduler.
+        stack.enter_context(
+            config.set({"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"})
+        )
+        try:
+            cluster = distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                host=_LOCAL,
+                security=True,  # a certificate of its own: whoever reaches a scheduler can run code
+                silence_logs=logging.CRITICAL,  # the engine reports the errors that matter
+                dashboard_address=f"{_LOCAL}:0",
+                scheduler_kwargs={"dashboard": False},
+            )
+            stack.enter_context(cluster)
+            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        except Exception as error:  # of the system, or of dask
+            reason = f"no cluster starts on this machine ({_short(error)})"
+            raise TrigemuError(f"--engine dask: {reason}") from None
+        yield client
+
+
+@contextmanager
+def _connected(where: str) -> Iterator[Any]:
+    import asyncio
+
+    import distributed
+
+    async def greet() -> None:
+        """Raise an error if there is no scheduler: a client would wait forever for a silent server, and leaves
+        threads behind when it fails."""
+        options = distributed.Security().get_connection_args("client")
+        async with asyncio.timeout(_CONNECT_S), distributed.rpc(where, connection_args=options) as scheduler:
+            await scheduler.identity()
+
+    try:
+        with ThreadPoolExecutor(1) as thread:  # this one may be in a loop of its own, as in a notebook
+            thread.submit(asyncio.run, greet()).result()
+        client = distributed.Client(where, timeout=_CONNECT_S, set_as_default=False)
+    except Exception as error:  # any server may answer
+        raise TrigemuError(
+            f"--engine dask: no scheduler answers at {where} ({_short(error)}): is it running, with the same "
+            f"version of dask, and reachable from this machine?"
+        ) from None
+    with client:
+        yield client
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def _located(address: str) -> str:
+    """Return an address, or the one in a file that `dask scheduler --scheduler-file` writes."""
+    if _ADDRESS.fullmatch(address):
+        return address
+    if "://" in address:
+        raise TrigemuError(f"--engine dask: {address} is no address of a scheduler, such as tcp://host:8786")
+    try:
+        found = str(json.loads(read_bounded(Path(address)))["address"])
+    except OSError as error:
+        raise TrigemuError(
+            f"--engine dask: cannot read {address}: {error.strerror}: expected an address such as "
+            f"tcp://host:8786, or the file that dask scheduler --scheduler-file writes"
+        ) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        found = ""
+    if not _ADDRESS.fullmatch(found):
+        raise TrigemuError(f"--engine dask: {address} is not what dask scheduler --scheduler-file writes")
+    return found

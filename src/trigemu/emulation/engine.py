@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
+from trigemu.base.checkpoint import digest_of_code, fingerprint
 from trigemu.base.errors import TrigemuError, UnreadableError
 from trigemu.base.files import contents_of
-from trigemu.base.fingerprint import digest_of_code, fingerprint
 from trigemu.base.mapping import Work, engine_of, map_chunks
 from trigemu.base.plugin_search import load_from, sources_of
 from trigemu.base.plugins import FoundPlugin, plugins_in

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.base.arrays import IntArray
-from trigemu.base.splitmix import splitmix64
+from trigemu.base.arrays import IntArray, splitmix64
 from trigemu.samples.events import Need
 from trigemu.samples.formats.source import Schema, Source
 

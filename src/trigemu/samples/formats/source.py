@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from trigemu.base.arrays import BoolArray
-from trigemu.base.fingerprint import fingerprint
+from trigemu.base.checkpoint import fingerprint
 from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.locations import opened
 
