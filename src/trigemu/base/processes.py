@@ -275,8 +275,8 @@ def _connected(where: str) -> Iterator[Any]:
     import distributed
 
     async def greet() -> None:
-        """Raise an error if there is no scheduler: a client would wait forever for a silent server, and leaves
-        threads behind when it fails."""
+        """Raise an error if there is no scheduler: a client would wait forever for a silent server, and
+        leaves threads behind when it fails."""
         options = distributed.Security().get_connection_args("client")
         async with asyncio.timeout(_CONNECT_S), distributed.rpc(where, connection_args=options) as scheduler:
             await scheduler.identity()
