@@ -14,7 +14,6 @@ import platform
 import socket
 import threading
 import time
-import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -28,7 +27,14 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from trigemu.base.checkpoint import Checkpoint, digest_of_code, keep_result, load_result, path_of
 from trigemu.base.errors import RetryableError, TrigemuError
-from trigemu.base.processes import DaskExecutor, WorkerLostError, WorkerPool, cores, own_pool
+from trigemu.base.processes import (
+    DaskExecutor,
+    WorkerLostError,
+    WorkerPool,
+    cores,
+    own_pool,
+    transferable,
+)
 
 #: Large enough that the cost of starting a chunk is negligible, small enough for the caches of a processor;
 #: memory does not grow with the sample.
@@ -184,7 +190,6 @@ class _Run(Generic[U]):
     stored: Outcome | None = None  # The outcome, if it was
     future: Any = None  # Of its outcome; None until it is sent
     failures: int = 0
-    suspect: bool = False  # Whether it may have ended a worker, so that no other is done beside it
 
 
 class _Map(Generic[U, R]):
@@ -203,9 +208,7 @@ class _Map(Generic[U, R]):
         try:
             while self._send():
                 run = self._runs[0]
-                outcome = run.stored or self._outcome(run)
-                if outcome is None:
-                    continue
+                outcome = run.stored or self._outcome(run.future)
                 if outcome.error is not None:
                     if self._gives_up(run, outcome.error, outcome.host):
                         self._runs.popleft()
@@ -222,19 +225,18 @@ class _Map(Generic[U, R]):
                 yield outcome.result
             self._progress(self._events)  # what was left out
         finally:
-            if self._runs and isinstance(self._executor, WorkerPool):
-                self._executor.restart()  # they would work on
             for run in self._runs:
                 with suppress(Exception):  # not all futures can be cancelled
                     run.future.cancel()
+            if self._runs and isinstance(self._executor, WorkerPool):
+                self._executor.restart()  # they would work on
             if isinstance(self._executor, _Here):
                 self._executor.threads.shutdown(cancel_futures=True)
 
     def _send(self) -> bool:
         """Send units, as many as may be on their way; return whether any is."""
-        suspects = any(run.suspect for run in self._runs)
         most = self._executor.most if isinstance(self._executor, _Here) else self._most
-        while self._left and len(self._runs) < most and not suspects:
+        while self._left and len(self._runs) < most:
             if (unit := self._work.remaining(self._left.popleft())) is not None:
                 run = _Run(unit)
                 if checkpoint := self._engine.checkpoint:
@@ -242,7 +244,7 @@ class _Map(Generic[U, R]):
                     result = load_result(run.path, self._engine.warn) if run.path.exists() else None
                     run.stored = None if result is None else Outcome("", result)
                 self._runs.append(run)
-        for run in [*self._runs][: 1 if suspects else None]:
+        for run in self._runs:
             if not (run.future or run.stored):
                 run.future = self._submitted(run.unit)
         return bool(self._runs)
@@ -252,7 +254,6 @@ class _Map(Generic[U, R]):
         return self._work.content()
 
     def _submitted(self, unit: U) -> Any:
-        """Return the future of a unit; None if the workers of this machine were lost."""
         if isinstance(self._executor, _Here):
             return self._executor.submit(unit)
         try:
@@ -260,23 +261,20 @@ class _Map(Generic[U, R]):
         except TrigemuError:
             raise
         except BrokenExecutor as error:
-            if not isinstance(self._executor, WorkerPool):
-                raise _broken(error) from error
-            return None
+            raise _broken(error) from error
         except Exception as error:  # executors have errors of their own
             raise TrigemuError(
                 f"the executor accepts no tasks ({_short(error)}): is it shut down, or were its workers lost?"
             ) from error
 
-    def _outcome(self, run: _Run[U]) -> Outcome | None:
-        """Wait for an outcome; return None if the workers of this machine were lost with several units."""
+    def _outcome(self, future: Any) -> Outcome:
         try:
-            outcome = _result(run.future, getattr(self._executor, "check", None))
+            outcome = _result(future, getattr(self._executor, "check", None))
             if not isinstance(outcome, Outcome):  # some engines return the error
                 raise TypeError(f"its result is {outcome!r:.100}")
+        except WorkerLostError as error:
+            return Outcome("", error=error)
         except BrokenExecutor as error:
-            if isinstance(self._executor, WorkerPool):
-                return self._restarted(self._executor, run)
             raise _broken(error) from error
         except (ImportError, AttributeError) as error:
             raise TrigemuError(
@@ -289,20 +287,6 @@ class _Map(Generic[U, R]):
         if isinstance(outcome.error, RefusedError):
             raise outcome.error
         return outcome
-
-    def _restarted(self, pool: WorkerPool, run: _Run[U]) -> Outcome | None:
-        """Start new processes. Units that the old ones may have been doing are done one by one: one of them
-        ended a process. Return its outcome if that is known."""
-        if run.suspect:
-            lost = Outcome("", error=pool.lost())
-            pool.restart()
-            return lost
-        unfinished = [run for run in self._runs if not (run.stored or _is_done(run.future))]
-        pool.restart()
-        for number, run in enumerate(unfinished):
-            run.future, run.suspect = None, number <= pool.number
-            self._engine.retried += run.suspect
-        return None
 
     def _gives_up(self, run: _Run[U], error: Exception, host: str) -> bool:
         """Wait before another attempt at a unit, and return False; or return True if it is left out. Raises
@@ -320,18 +304,12 @@ class _Map(Generic[U, R]):
 
 def _result(future: Any, check: Callable[[], None] | None) -> Any:
     """Wait for a future; an executor that can be checked is asked at intervals whether it is still there."""
-    if future is None:
-        raise BrokenExecutor
     while check:
         try:
             return future.result(timeout=_CHECK_S)
         except TimeoutError:
             check()
     return future.result()
-
-
-def _is_done(future: Any) -> bool:
-    return future is not None and future.done() and not future.cancelled() and future.exception() is None
 
 
 def _broken(error: BrokenExecutor) -> TrigemuError:
@@ -456,17 +434,3 @@ def perform(program: str, content: bytes, unit: Any) -> Outcome:
         return Outcome(host, _last.work(unit))
     except Exception as error:
         return Outcome(host, error=transferable(error))
-
-
-def transferable(error: Exception) -> Exception:
-    """Return an error that can be sent to another process, with its traceback."""
-    text = "".join(traceback.format_exception(error))
-    if isinstance(error, TrigemuError):
-        error.remote = text
-    else:
-        error.add_note(text)
-    try:
-        pickle.loads(pickle.dumps(error))  # some errors cannot be created from their arguments
-        return error
-    except Exception:
-        return TrigemuError(str(error)) if isinstance(error, TrigemuError) else RuntimeError(repr(error))

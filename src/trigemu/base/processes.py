@@ -12,16 +12,18 @@ import json
 import logging
 import multiprocessing
 import os
+import pickle
 import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
-from multiprocessing import resource_tracker
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -33,7 +35,6 @@ from trigemu.base.interruption import undone
 R = TypeVar("R")
 #: Signals that the parent handles for its workers, which it kills.
 _OF_PARENT = {getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)}
-_TRACKER = "ignore:resource_tracker"
 #: How workers start, and what the process that they are copies of imports.
 _METHOD = "forkserver" if sys.platform == "linux" else "spawn"
 _IMPORTED = ["trigemu.emulation.loop", "uproot"]
@@ -49,78 +50,91 @@ class WorkerLostError(RetryableError):
 
 
 class WorkerPool:
-    """An executor of some number of processes on this machine; each starts when it is first needed."""
+    """An executor of some number of processes on this machine, each of which starts when it is first needed.
+    A thread waits for each, so that a process that is lost costs its task alone."""
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self._pool: ProcessPoolExecutor | None = None
-        self._processes: MutableMapping[int, Any] = {}
-        self._closed = self._suspected = False
+        self._threads = ThreadPoolExecutor(number)
+        self._processes: list[BaseProcess] = []
+        self._idle: list[tuple[BaseProcess, Connection]] = []
+        self._starting, self._era = threading.Lock(), 0  # It changes when all processes are ended
         self._signals = ExitStack()
-        self._signals.enter_context(undone(self.kill))
+        self._signals.enter_context(undone(self._kill))
 
     @property
     def started(self) -> bool:
         """Whether it has processes."""
-        return self._pool is not None
+        return bool(self._processes)
 
     def submit(self, function: Callable[..., R], /, *arguments: Any) -> Future[R]:
-        """Call a `function`, which other processes can import, with `arguments` in the next free process."""
-        if self._closed:
-            raise RuntimeError("cannot call a function after shutdown")
+        """Call a `function`, which other processes can import, with `arguments` in the next free process. The
+        future raises WorkerLostError if that ends."""
+        return self._threads.submit(self._call, self._era, function, arguments)
+
+    def _call(self, era: int, function: Callable[..., R], arguments: tuple[Any, ...]) -> R:
+        content = pickle.dumps((function, arguments))
+        process, connection = worker = self._worker(era)
         try:
-            with _starting():
-                if self._pool is None:
-                    context = multiprocessing.get_context(_METHOD)
-                    context.set_forkserver_preload(_IMPORTED)
-                    given = (Path.cwd(), dict(os.environ))
-                    self._pool = ProcessPoolExecutor(self.number, context, _begin, given)
-                    self._processes = self._pool._processes
-                return self._pool.submit(function, *arguments)
-        except OSError as error:
-            reason = f"{error.strerror}: try fewer --workers"
-            raise TrigemuError(f"cannot start a worker process: {reason}") from None
+            connection.send_bytes(content)
+            answer = connection.recv_bytes()
+        except (EOFError, OSError):
+            raise self._lost(process) from None
+        self._idle.append(worker)
+        result, error = pickle.loads(answer)
+        if error is not None:
+            raise error
+        return result  # type: ignore[no-any-return]
 
-    def check(self) -> None:
-        """Raise BrokenExecutor if a process is gone and the pool does not notice it."""
-        # The status of a process can be read once: the thread of the pool does it.
-        gone = bool(wait([process.sentinel for process in [*self._processes.values()]], 0))
-        if gone and self._suspected:
-            raise BrokenExecutor
-        self._suspected = gone
+    def _worker(self, era: int) -> tuple[BaseProcess, Connection]:
+        with self._starting:
+            if era != self._era:
+                raise WorkerLostError("the worker processes were ended")
+            if self._idle:
+                return self._idle.pop()
+            context: Any = multiprocessing.get_context(_METHOD)
+            context.set_forkserver_preload(_IMPORTED)
+            here, there = context.Pipe()
+            given = (there, Path.cwd(), dict(os.environ))
+            process = context.Process(target=_work, args=given, daemon=True)
+            try:
+                with _apart():
+                    process.start()
+            except OSError as error:
+                reason = f"{error.strerror}: try fewer --workers"
+                raise TrigemuError(f"cannot start a worker process: {reason}") from None
+            there.close()
+            self._processes.append(process)
+            return process, here
 
-    def lost(self) -> WorkerLostError:
-        """Return the error of a process that ended by itself."""
-        if thread := getattr(self._pool, "_executor_manager_thread", None):
-            thread.join(timeout=1.0)  # it ends the others, and reads how each ended, which works once
-        codes = [process.exitcode for process in [*self._processes.values()]]
-        code = (
-            next((code for code in codes if code not in (None, 0, -signal.SIGTERM)), None) or -signal.SIGTERM
-        )
+    def _lost(self, process: BaseProcess) -> WorkerLostError:
+        process.join()
+        self._processes.remove(process)
+        code = process.exitcode or 0
         how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
         return WorkerLostError(f"a worker process {how}, perhaps because memory ran out: try fewer --workers")
 
     def restart(self) -> None:
         """End all processes; new ones start when they are needed."""
-        pool, self._pool, self._suspected = self._pool, None, False
-        if pool:
-            self.kill()
-            pool.shutdown(wait=False, cancel_futures=True)
-            with suppress(Exception):  # else the pool might wait for the rest of a result
-                pool._result_queue._writer.close()  # type: ignore[attr-defined]
-            for process in [*self._processes.values()]:
-                process.join()
+        with self._starting:
+            self._era += 1
+            processes, self._idle = [*self._processes], []
+            self._kill()
+        for process in processes:
+            process.join()
+            with suppress(ValueError):  # its thread was faster
+                self._processes.remove(process)
 
-    def kill(self) -> None:
+    def _kill(self) -> None:
         """Kill all processes, and those that they started."""
-        for pid in [*self._processes]:
+        for pid in [process.pid for process in [*self._processes] if process.pid]:
             for end in (getattr(os, "killpg", os.kill), os.kill):
                 with suppress(OSError):
                     end(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
     def close(self) -> None:
         """End all processes for good."""
-        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
         self.restart()
         self._signals.close()
 
@@ -153,37 +167,60 @@ def own_pool(number: int) -> WorkerPool:
 
 
 @contextmanager
-def _starting() -> Iterator[None]:
+def _apart() -> Iterator[None]:
     """Start processes that do not import the user's script or modules of the current folder, and that no
     signal of the terminal reaches."""
     main, safe = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
     mask = getattr(signal, "pthread_sigmask", lambda how, signals: None)
     sys.modules["__main__"] = ModuleType("__main__")
     os.environ["PYTHONSAFEPATH"] = "1"
-    sys.warnoptions.append(_TRACKER)  # which would report what a killed program leaves to it
     before = mask(getattr(signal, "SIG_BLOCK", 0), _OF_PARENT)
     try:
-        resource_tracker.ensure_running()
         yield
     finally:
         mask(getattr(signal, "SIG_SETMASK", 0), before)
-        sys.warnoptions.remove(_TRACKER)
         sys.modules["__main__"] = main
         os.environ.pop("PYTHONSAFEPATH")
         if safe is not None:
             os.environ["PYTHONSAFEPATH"] = safe
 
 
-def _begin(folder: Path, environment: Mapping[str, str]) -> None:
-    """Prepare a worker: it has the folder and the environment of its parent, and ends with it, as do the
-    compilers it starts."""
+def _work(connection: Connection, folder: Path, environment: Mapping[str, str]) -> None:
+    """Be a worker: it has the folder and the environment of its parent, and ends with it, as do the compilers
+    it starts."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    os.dup2(2, 1)  # output of libraries must not come between results
+    os.dup2(2, 1)  # output of libraries has no place in that of the program
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        try:
+            content = connection.recv_bytes()
+        except (EOFError, OSError):  # the parent has ended
+            return
+        try:
+            function, arguments = pickle.loads(content)
+            answer = pickle.dumps((function(*arguments), None))
+        except Exception as error:
+            answer = pickle.dumps((None, transferable(error)))
+        with suppress(OSError):
+            connection.send_bytes(answer)
+
+
+def transferable(error: Exception) -> Exception:
+    """Return an error that can be sent to another process, with its traceback."""
+    text = "".join(traceback.format_exception(error))
+    if isinstance(error, TrigemuError):
+        error.remote = text
+    else:
+        error.add_note(text)
+    try:
+        pickle.loads(pickle.dumps(error))  # some errors cannot be created from their arguments
+        return error
+    except Exception:
+        return TrigemuError(str(error)) if isinstance(error, TrigemuError) else RuntimeError(repr(error))
 
 
 def _end_with_parent() -> None:
@@ -244,8 +281,9 @@ def _local(workers: int) -> Iterator[Any]:
     from dask import config
 
     with ExitStack() as stack:
-        stack.callback(sys.warnoptions.remove, _TRACKER)
-        sys.warnoptions.append(_TRACKER)
+        # If a signal ends the program, a process of multiprocessing removes its semaphores and warns of it.
+        stack.callback(sys.warnoptions.remove, "ignore:resource_tracker")
+        sys.warnoptions.append("ignore:resource_tracker")
         # Results report the failures of workers; at the end, their logs would only report a lost scheduler.
         stack.enter_context(
             config.set({"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"})
