@@ -245,7 +245,7 @@ class _Map(Generic[U, R]):
                     run.stored = None if result is None else Outcome("", result)
                 self._runs.append(run)
         for run in self._runs:
-            if not (run.future or run.stored):
+            if run.future is None and run.stored is None:
                 run.future = self._submitted(run.unit)
         return bool(self._runs)
 
