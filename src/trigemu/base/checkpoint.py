@@ -76,16 +76,15 @@ def _parts(value: Any, without: frozenset[str]) -> Iterable[bytes]:
         names = [field.name for field in fields(value) if field.name not in without]
     elif isinstance(value, msgspec.Struct):
         names = [name for name in value.__struct_fields__ if name not in without]
-    elif callable(value) and "<" not in getattr(value, "__qualname__", "<") and not _is_bound(value):
+    elif (  # a function that is bound to no object but a module or class
+        callable(value)
+        and "<" not in getattr(value, "__qualname__", "<")
+        and isinstance(getattr(value, "__self__", None), ModuleType | type | None)
+    ):
         return b"name", f"{value.__module__}.{value.__qualname__}".encode()
     else:
         raise TypeError(f"{type(value).__name__} has no fingerprint")
     return kind, *(_digest((name, getattr(value, name)), without) for name in names)
-
-
-def _is_bound(function: Any) -> bool:
-    """Return whether a function is bound to an object that its name does not identify."""
-    return not isinstance(getattr(function, "__self__", None), ModuleType | type | None)
 
 
 @cache
@@ -186,9 +185,15 @@ def unpack(content: bytes | memoryview) -> Any:
     def value(part: Any) -> Any:
         if not isinstance(part, dict):
             return part
-        if "of" in part:
-            values = {name: value(item) for name, item in part["with"].items()}
-            return _instance(part["of"][0], part["of"][1], values)
+        if "of" in part:  # of a module that is loaded, and without a call of its code
+            module, name = part["of"]
+            cls = getattr(sys.modules[module], name)
+            if not is_dataclass(cls) or {field.name for field in fields(cls)} != part["with"].keys():
+                raise TypeError(f"{name} has other fields")
+            instance: Any = object.__new__(cls)  # type: ignore[arg-type]
+            for field, item in part["with"].items():
+                object.__setattr__(instance, field, value(item))
+            return instance
         ((kind, inside),) = part.items()
         if kind == "dict":
             return {value(key): value(item) for key, item in inside}
@@ -197,14 +202,3 @@ def unpack(content: bytes | memoryview) -> Any:
         return {"tuple": tuple, "list": list}[kind](map(value, inside))
 
     return value(json.loads(tree.tobytes()))
-
-
-def _instance(module: str, name: str, values: dict[str, Any]) -> Any:
-    """Return an instance of a dataclass of a module that is loaded, without a call of its code."""
-    cls = getattr(sys.modules[module], name)
-    if not is_dataclass(cls) or {field.name for field in fields(cls)} != values.keys():
-        raise TypeError(f"{name} has other fields")
-    instance: Any = object.__new__(cls)  # type: ignore[arg-type]
-    for field, item in values.items():
-        object.__setattr__(instance, field, item)
-    return instance

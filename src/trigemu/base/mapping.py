@@ -22,7 +22,6 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
 from trigemu.base.checkpoint import Checkpoint, digest_of_code, keep_result, load_result, path_of
@@ -69,7 +68,7 @@ R = TypeVar("R")
 
 
 class Work(Generic[U, R]):
-    """A function of units, and how it is done elsewhere."""
+    """A function of units; its pickle is this work in another process."""
 
     key = ""  # Fingerprint of all that results depend on besides the units; only with a checkpoint
 
@@ -85,10 +84,6 @@ class Work(Generic[U, R]):
         """Return the same work for another thread."""
         return self
 
-    def content(self) -> bytes:
-        """Pickle a function and its arguments; calling it in another process returns this work."""
-        return pickle.dumps((_itself, (self,)))
-
     def give_up(self, unit: U, error: Exception, host: str, attempts: int) -> None:
         """Raise the error of a unit that failed every time; or return if it is left out."""
         raise error
@@ -96,10 +91,6 @@ class Work(Generic[U, R]):
     def remaining(self, unit: U) -> U | None:
         """Return a unit without what is left out, because it failed before; None if nothing remains."""
         return unit
-
-
-def _itself(work: Any) -> Any:
-    return work
 
 
 @dataclass
@@ -224,6 +215,11 @@ class _Map(Generic[U, R]):
                 self._progress(run.unit.size)
                 yield outcome.result
             self._progress(self._events)  # what was left out
+        except BrokenExecutor as error:
+            raise TrigemuError(
+                f"the executor lost a worker and cannot continue ({_short(error)}): with a checkpoint, the "
+                f"same command does only what is missing; --engine local and dask replace lost workers"
+            ) from error
         finally:
             for run in self._runs:
                 with suppress(Exception):  # not all futures can be cancelled
@@ -251,17 +247,15 @@ class _Map(Generic[U, R]):
 
     @cached_property
     def _content(self) -> bytes:
-        return self._work.content()
+        return pickle.dumps(self._work)
 
     def _submitted(self, unit: U) -> Any:
         if isinstance(self._executor, _Here):
             return self._executor.submit(unit)
         try:
             return self._executor.submit(perform, this_program(), self._content, unit)
-        except TrigemuError:
+        except (TrigemuError, BrokenExecutor):
             raise
-        except BrokenExecutor as error:
-            raise _broken(error) from error
         except Exception as error:  # executors have errors of their own
             raise TrigemuError(
                 f"the executor accepts no tasks ({_short(error)}): is it shut down, or were its workers lost?"
@@ -274,13 +268,11 @@ class _Map(Generic[U, R]):
                 raise TypeError(f"its result is {outcome!r:.100}")
         except WorkerLostError as error:
             return Outcome("", error=error)
-        except BrokenExecutor as error:
-            raise _broken(error) from error
         except (ImportError, AttributeError) as error:
             raise TrigemuError(
                 f"a worker cannot load trigemu ({_short(error)}): install {this_program()} there too"
             ) from error
-        except TrigemuError:
+        except (TrigemuError, BrokenExecutor):
             raise
         except Exception as error:  # of the executor: a worker or its connection was lost
             return Outcome("", error=WorkerLostError(f"a worker was lost ({_short(error)})"))
@@ -312,13 +304,6 @@ def _result(future: Any, check: Callable[[], None] | None) -> Any:
     return future.result()
 
 
-def _broken(error: BrokenExecutor) -> TrigemuError:
-    return TrigemuError(
-        f"the executor lost a worker and cannot continue ({_short(error)}): with a checkpoint, the same "
-        f"command does only what is missing; --engine local and dask replace lost workers"
-    )
-
-
 def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")
 
@@ -334,8 +319,9 @@ class _Here(Generic[U, R]):
         self._number = work.threads(units, min(cores(), number))
         self.threads = ThreadPoolExecutor(self._number)
         self._work, self._copying = work, threading.Lock()
-        self._idle: SimpleQueue[Work[U, R]] = SimpleQueue()  # compiled triggers have scratch memory
-        self._idle.put(work)
+        self._idle = [
+            work
+        ]  # compiled triggers have scratch memory, so that each thread has a work of its own
         self._begin = time.perf_counter()
         self._done: int | None = None  # Events since the first unit, which loads kernels, or compiles them
 
@@ -349,8 +335,8 @@ class _Here(Generic[U, R]):
 
     def _perform(self, unit: U) -> Outcome:
         try:
-            work = self._idle.get_nowait()
-        except Empty:
+            work = self._idle.pop()
+        except IndexError:
             with self._copying:  # libraries of models redirect streams of the process while they load
                 work = self._work.copy()
         try:
@@ -358,7 +344,7 @@ class _Here(Generic[U, R]):
         except Exception as error:
             return Outcome("", error=error)
         finally:
-            self._idle.put(work)
+            self._idle.append(work)
 
     def after(self, unit: U, events: int) -> WorkerPool | _Here[U, R]:
         """Return what does further units. unit: the last that was done; events: those that are left."""
@@ -372,7 +358,7 @@ class _Here(Generic[U, R]):
         pool = self._workers
         if pool and rest > (READY_S if pool.started else START_S) and not self._starting:
             try:
-                content = self._work.content()
+                content = pickle.dumps(self._work)
                 self._starting = [pool.submit(prepare, content) for _ in range(pool.number)]
             except Exception:  # it cannot be sent
                 self._workers = None
@@ -419,8 +405,7 @@ def prepare(content: bytes) -> None:
     """Make a work ready in this process."""
     if getattr(_last, "content", None) != content:
         _last.content = None
-        function, arguments = pickle.loads(content)
-        _last.work, _last.content = function(*arguments), content
+        _last.work, _last.content = pickle.loads(content), content
 
 
 def perform(program: str, content: bytes, unit: Any) -> Outcome:

@@ -109,7 +109,8 @@ class WorkerPool:
 
     def _lost(self, process: BaseProcess) -> WorkerLostError:
         process.join()
-        self._processes.remove(process)
+        with suppress(ValueError):  # all were ended
+            self._processes.remove(process)
         code = process.exitcode or 0
         how = f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
         return WorkerLostError(f"a worker process {how}, perhaps because memory ran out: try fewer --workers")
@@ -118,12 +119,10 @@ class WorkerPool:
         """End all processes; new ones start when they are needed."""
         with self._starting:
             self._era += 1
-            processes, self._idle = [*self._processes], []
             self._kill()
+            processes, self._processes, self._idle = self._processes, [], []
         for process in processes:
             process.join()
-            with suppress(ValueError):  # its thread was faster
-                self._processes.remove(process)
 
     def _kill(self) -> None:
         """Kill all processes, and those that they started."""
@@ -244,15 +243,12 @@ class DaskExecutor:
     """A client of dask.distributed as an executor."""
 
     def __init__(self, client: Any) -> None:
-        self._client, self._executor = client, client.get_executor(pure=False)
+        self._client, self.submit = client, client.get_executor(pure=False).submit
 
     @property
     def number(self) -> int:
         """The number of threads of all workers, each of which performs one task at a time."""
         return sum(self._client.nthreads().values())
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
-        return self._executor.submit(function, *arguments)
 
     def check(self) -> None:
         """Raise TrigemuError if the scheduler is lost: its futures would wait forever."""

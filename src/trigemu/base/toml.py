@@ -278,12 +278,10 @@ def read_table(
     before = len(document.problems)
     fields = {f.encode_name: f for f in fields_of(struct)}
     further = fields.pop(struct.further or "", None)
-    if isinstance(table, list) and all(isinstance(part, dict) for part in table):
-        message = f"[[{dotted(key)}]]: expected one table [{dotted(key)}], in single brackets"
-        document.problem(key, where, message)
-        return None
     if not isinstance(table, dict):
         message = f"{dotted(key)} = {quoted(table)}: expected a table of {', '.join(fields)}"
+        if isinstance(table, list) and all(isinstance(part, dict) for part in table):
+            message = f"[[{dotted(key)}]]: expected one table [{dotted(key)}], in single brackets"
         document.problem(key, where, message)
         return None
     values: dict[str, Any] = {further.name: {}} if further else {}
@@ -330,7 +328,7 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
     if origin is tuple and isinstance(value, list) and _is_table(arguments[0]):
         where, parts = where or f"[[{dotted(key)}]]", enumerate(value)
         return tuple(read_table(document, part, arguments[0], (*key, i), where) for i, part in parts)
-    if origin is dict and isinstance(value, dict) and any(map(_is_table, _inner(arguments[1]))):
+    if origin is dict and isinstance(value, dict):
         items = value.items()
         return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}
     try:
@@ -338,8 +336,9 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
             expected = "finite numbers" if isinstance(value, list) else "a finite number"
             raise msgspec.ValidationError(f"expected {expected}")
         if origin is typing.Literal and (isinstance(value, dict | list) or value not in arguments):
-            allowed = " or ".join(map(repr, sorted(arguments)))
-            raise msgspec.ValidationError(f"expected {allowed}{_close(value, arguments)}")
+            close = isinstance(value, str) and difflib.get_close_matches(excerpt(value), arguments, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise msgspec.ValidationError(f"expected {' or '.join(map(repr, sorted(arguments)))}{hint}")
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         reason = _TYPES.sub(lambda found: " or ".join(_IN_TOML[t] for t in found[1].split(" | ")), str(error))
@@ -362,11 +361,6 @@ _IN_TOML = {
 _TYPES = re.compile("`(({0})( [|] ({0}))*)`".format("|".join(_IN_TOML)))
 
 
-def _close(value: Any, allowed: Iterable[str]) -> str:
-    close = difflib.get_close_matches(excerpt(str(value)), allowed, n=1) if isinstance(value, str) else ()
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
 def _is_finite(value: Any) -> bool:
     """Return whether no number of a value or of a list is infinite or NaN."""
     if isinstance(value, list):
@@ -376,11 +370,6 @@ def _is_finite(value: Any) -> bool:
 
 def _is_table(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, TomlTable)
-
-
-def _inner(kind: Any) -> tuple[Any, ...]:
-    """Return a type, or the types of the entries if it is a list."""
-    return typing.get_args(kind) if typing.get_origin(kind) is tuple else (kind,)
 
 
 def dotted(key: Key) -> str:

@@ -216,7 +216,7 @@ class _Pass(Work[Portion, R], Generic[R]):
             raise
         return self._task.merge(parts) if len(parts) > 1 else parts[0]
 
-    def content(self) -> bytes:
+    def __reduce__(self) -> tuple[Callable[..., _Pass[R]], tuple[object, ...]]:
         """Return what makes this pass in another process, with the content of every file but the samples'."""
         job = self._job
         samples = tuple(replace(sample, sources=()) for sample in job.catalogue.samples)
@@ -225,7 +225,7 @@ class _Pass(Work[Portion, R], Generic[R]):
         plugins = {plugin for menu in job.menus for plugin in menu.plugins} | plugins_in(pickled)
         models = {path: sha256 for of_menu in job.plan.models for path, sha256 in of_menu.items()}
         sources = [(plugin, sources_of(plugin)) for plugin in sorted(plugins, key=lambda p: p.name)]
-        return pickle.dumps((_prepared, (sources, contents_of(models), pickled)))
+        return _prepared, (sources, contents_of(models), pickled)
 
     def give_up(self, portion: Portion, error: Exception, host: str, attempts: int) -> None:
         """Raise the error of chunks, with their file and entries; keep it, where the file may be left out."""

@@ -129,8 +129,8 @@ def test_work_that_cannot_be_sent_stays_in_this_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Rooted(Recital):
-        def content(self) -> bytes:
-            return pickle.dumps(self)
+        def __reduce__(self) -> Any:
+            return Rooted, (self.folder,)
 
     now(monkeypatch)
     assert numbers(map_chunks(Rooted(str(tmp_path)), items(50), Engine(workers=2))) == list(range(50))
@@ -350,9 +350,9 @@ def test_a_work_is_prepared_once(tmp_path: Path) -> None:
     work, other = Recital(str(tmp_path)), Recital(str(tmp_path), {0: "refuse"})
     do = partial(perform, this_program())
     for unit in items(3):
-        assert numbers([do(work.content(), unit).result]) == [unit.number]
+        assert numbers([do(pickle.dumps(work), unit).result]) == [unit.number]
     assert calls(tmp_path, "prepared-*") == 1
-    assert isinstance(do(other.content(), Item(0)).error, TrigemuError)
+    assert isinstance(do(pickle.dumps(other), Item(0)).error, TrigemuError)
     assert calls(tmp_path, "prepared-*") == 2
 
 
@@ -361,7 +361,7 @@ def test_threads_that_work_at_once_have_a_work_each(tmp_path: Path) -> None:
 
     def performed(unit: Item) -> Any:
         gate.wait()
-        return perform(this_program(), work.content(), unit)
+        return perform(this_program(), pickle.dumps(work), unit)
 
     with ThreadPoolExecutor(3) as threads:
         for _ in range(2):
