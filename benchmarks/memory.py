@@ -26,8 +26,7 @@ from repeat import write_repeated
 from running import ROOT, catalogue_text, dask_cluster, linked, resident_mb
 
 import trigemu
-from trigemu.base.dask import dask_client
-from trigemu.base.processes import worker_pool
+from trigemu.base.processes import dask_client, worker_pool
 
 FILE = 3_000_000
 SHARES = (0.1, 0.5, 1.0)

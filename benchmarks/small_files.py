@@ -30,8 +30,7 @@ MENU = ROOT / "menus" / "primary.toml"
 def measure(engine: str, catalogue: Path, warm: Path, address: str) -> dict[str, float]:
     """Run in a new process; print the seconds, and the CPU time of this process, for each step."""
     import trigemu
-    from trigemu.base.dask import dask_client
-    from trigemu.base.processes import worker_pool
+    from trigemu.base.processes import dask_client, worker_pool
 
     with ExitStack() as stack:
         executor: Any = None

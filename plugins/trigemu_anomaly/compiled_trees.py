@@ -20,11 +20,11 @@ import tl2cgen
 import treelite
 from treelite.model_builder import Metadata, ModelBuilder, PostProcessorFunc, TreeAnnotation
 
-from trigemu.base import cache
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, own_cause
 from trigemu.base.files import temporary_folder
 
+from . import cache
 from .input_kernels import Features
 from .single_row import Row
 from .trees import Ensemble

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.kernels import c_function, call_function, inner, kernel, numbers_at
+from trigemu.base.kernels import c_function, call_function, inner, kernel
 
 from . import vectors
 from .fixed_point import in_range, rounded
@@ -20,6 +20,7 @@ from .vectors import (
     convert,
     elementwise,
     number_at,
+    numbers_at,
     put_word,
     row_copy,
     row_layer,

@@ -16,9 +16,11 @@ import numpy.typing as npt
 from numba import types
 
 from trigemu.base.arrays import BoolArray
-from trigemu.base.kernels import address_of, c_function, call_function, inner, kernel, numbers_at
+from trigemu.base.kernels import address_of, c_function, call_function, inner, kernel
 from trigemu.observables.momenta import delta_phi, momentum_x, momentum_y
 from trigemu.observables.workspace import within_dr
+
+from .vectors import numbers_at
 
 #: The inputs of a model: float32[n, k].
 Features = npt.NDArray[np.float32]

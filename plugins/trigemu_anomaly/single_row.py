@@ -17,12 +17,13 @@ import numpy as np
 from numba import types
 
 from trigemu.base.arrays import Array, FloatArray, IntArray
-from trigemu.base.kernels import address_of, c_function, call_function, kernel, numbers_at
+from trigemu.base.kernels import address_of, c_function, call_function, kernel
 from trigemu.observables.expressions import Condition
 from trigemu.samples.events import Events
 
 from .input_kernels import Features
 from .inputs import Inputs
+from .vectors import numbers_at
 
 _integer, _ = numbers_at(types.int64)
 _single, _put_single = numbers_at(types.float32)

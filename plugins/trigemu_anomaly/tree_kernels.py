@@ -17,11 +17,12 @@ import numpy as np
 from numba import types
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
-from trigemu.base.kernels import address_of, c_function, call_function, inner, kernel, numbers_at
+from trigemu.base.kernels import address_of, c_function, call_function, inner, kernel
 
 from .fixed_point import ApFixed, in_range, rounded
 from .input_kernels import Features
 from .single_row import Row
+from .vectors import numbers_at
 
 if TYPE_CHECKING:
     from .trees import Ensemble

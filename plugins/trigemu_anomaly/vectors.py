@@ -419,3 +419,32 @@ def _copying(row: bool) -> Any:
 
 
 block_copy, row_copy = _copying(row=False), _copying(row=True)
+
+
+def numbers_at(kind: types.Type) -> tuple[Any, Any]:
+    """Make functions that read and write numbers of a type at an address; for use in kernels.
+
+    They compile faster than arrays at addresses (`numba.carray`), and cost nothing when they run.
+    """
+
+    def place(builder: Any, context: Any, address: Any, number: Any) -> Any:
+        kind_of_data = context.get_data_type(kind)
+        return builder.gep(builder.inttoptr(address, kind_of_data.as_pointer()), [number])
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def read(typing: Any, address: Any, number: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.load(place(builder, context, *arguments))
+
+        return kind(types.int64, types.int64), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def write(typing: Any, address: Any, number: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            *index, value = arguments
+            builder.store(value, place(builder, context, *index))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, kind), generate
+
+    return read, write

@@ -22,10 +22,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words, splitmix64
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import kernel
-from trigemu.base.splitmix import Numbers, splitmix64
 
 from .filling import ORBIT, Filling
 from .patterns import MenuArrays, Patterns
@@ -226,7 +225,7 @@ def _advance_counters(
 GOLDEN = 0x9E3779B97F4A7C15
 
 
-def fraction(hashed: Numbers) -> FloatArray:
+def fraction(hashed: Words) -> FloatArray:
     """Return numbers from 0 to below 1 from random unsigned integers."""
     return (hashed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 

@@ -11,10 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
-from trigemu.base.fingerprint import digest_of_code, fingerprint
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, splitmix64
+from trigemu.base.checkpoint import digest_of_code, fingerprint
 from trigemu.base.mapping import Work
-from trigemu.base.splitmix import splitmix64
 
 from .problem import INFEASIBLE, Evaluation, Problem
 from .rows import Group, Parents

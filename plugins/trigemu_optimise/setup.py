@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, IntArray
+from trigemu.base.arrays import BoolArray, IntArray, splitmix64
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.base.splitmix import splitmix64
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.base.splitmix import splitmix64
+from trigemu.base.arrays import splitmix64
 
 from . import detector
 from .interactions import Columns, Objects

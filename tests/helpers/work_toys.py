@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import secrets
 import signal
 import threading
@@ -11,11 +10,12 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import RetryableError, TrigemuError
-from trigemu.base.fingerprint import fingerprint
 from trigemu.base.mapping import Work
 
 
@@ -61,8 +61,8 @@ class Recital(Work[Item, Numbers]):
     def key(self) -> str:  # type: ignore[override]
         return fingerprint(self.name)
 
-    def content(self) -> bytes:
-        return pickle.dumps((prepared, (self.folder, self.does, self.seconds)))
+    def __reduce__(self) -> Any:
+        return prepared, (self.folder, self.does, self.seconds)
 
     def __call__(self, unit: Item) -> Numbers:
         left(self.folder, f"unit-{unit.number}")

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import xgboost
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
-from trigemu.base.splitmix import splitmix64
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, splitmix64
 from trigemu.samples import split
 from trigemu_decade.decade import open_quantile
 

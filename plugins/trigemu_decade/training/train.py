@@ -17,10 +17,9 @@ from trigemu_anomaly.input_kernels import Features
 from trigemu_anomaly.inputs import Inputs
 from trigemu_anomaly.models import open_model
 
-from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.arrays import BoolArray, FloatArray, splitmix64
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import contents_of
-from trigemu.base.splitmix import splitmix64
 from trigemu.emulation.budgets import threshold_for
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Solution

@@ -12,8 +12,9 @@ from numba import types
 from trigemu_anomaly.input_kernels import DONE, Features, inputs_function
 from trigemu_anomaly.inputs import Inputs
 from trigemu_anomaly.single_row import ModelCall, model_call
+from trigemu_anomaly.vectors import numbers_at
 
-from trigemu.base.kernels import address_of, c_function, call_function, numbers_at
+from trigemu.base.kernels import address_of, c_function, call_function
 from trigemu.observables import expressions, vectors
 from trigemu.observables.expressions import Condition, Number
 from trigemu.triggers.base import Compiled

@@ -1,32 +1,98 @@
-"""Checkpoints: the results of finished tasks in a folder, one file each.
+"""Fingerprints of values, and checkpoints: the results of finished tasks in a folder, one file each.
 
-The name of a file is a digest of everything that its result depends on. It consists of a line with the digest
-of the rest, and an archive of NumPy with the arrays of the result and how they belong together. Reading it
-runs no code.
+The name of a file is a fingerprint of everything that its result depends on. It consists of a line with the
+digest of the rest, and an archive of NumPy with the arrays of the result and how they belong together.
+Reading it runs no code.
 """
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import io
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from trigemu.base.arrays import Array
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_writable, read_bounded, write_bytes
-from trigemu.base.fingerprint import fingerprint
+from trigemu.base.plugin_search import installed
+from trigemu.base.plugins import digest_of_plugin
 
+_ROOT = Path(__file__).parents[1]
 SUFFIX = ".task"
 _MAGIC = b"trigemu checkpoint 2 "
 #: Largest result of a task that is read, in bytes.
 _MOST = 2**31
+
+
+def fingerprint(*values: object, without: Iterable[str] = ()) -> str:
+    """Return a text that is the same for equal values in every process, and differs for different values.
+
+    Values are numbers, texts, bytes, arrays, dataclasses, msgspec structs, enumerations, functions and
+    classes of modules, and tuples, lists, sets and mappings of these; a TypeError is raised for others.
+    without: fields of dataclasses and structs that are left out.
+    """
+    return _digest(values, frozenset(without)).hex()
+
+
+def _digest(value: Any, without: frozenset[str]) -> bytes:
+    digest = hashlib.sha256()
+    for part in _parts(value, without):
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.digest()
+
+
+def _parts(value: Any, without: frozenset[str]) -> Iterable[bytes]:
+    kind = f"{type(value).__module__}.{type(value).__qualname__}".encode()
+    if value is None or isinstance(value, bool | int | float | str | np.generic):
+        return kind, repr(value).encode("utf-8", "surrogatepass")
+    if isinstance(value, bytes):
+        return kind, value
+    if isinstance(value, Path):
+        return b"path", str(value).encode("utf-8", "surrogatepass")
+    if isinstance(value, enum.Enum):
+        return kind, value.name.encode()
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise TypeError("an array of objects has no fingerprint")
+        return kind, f"{value.dtype.descr}{value.shape}".encode(), value.tobytes()
+    if isinstance(value, tuple | list):
+        return b"row", *(_digest(item, without) for item in value)
+    if isinstance(value, set | frozenset):
+        return b"set", *sorted(_digest(item, without) for item in value)
+    if isinstance(value, Mapping):
+        return b"map", *sorted(_digest(item, without) for item in value.items())
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value) if field.name not in without]
+    elif isinstance(value, msgspec.Struct):
+        names = [name for name in value.__struct_fields__ if name not in without]
+    elif (  # a function that is bound to no object but a module or class
+        callable(value)
+        and "<" not in getattr(value, "__qualname__", "<")
+        and isinstance(getattr(value, "__self__", None), ModuleType | type | None)
+    ):
+        return b"name", f"{value.__module__}.{value.__qualname__}".encode()
+    else:
+        raise TypeError(f"{type(value).__name__} has no fingerprint")
+    return kind, *(_digest((name, getattr(value, name)), without) for name in names)
+
+
+@cache
+def digest_of_code() -> str:
+    """Return a digest of the Python files of trigemu and of the plugins that come with it, to recognise
+    results of other versions of the code."""
+    files = [_ROOT / "__init__.py", *sorted(p.file for p in installed() if p.comes_with_trigemu)]
+    return hashlib.sha256("".join(map(digest_of_plugin, files)).encode()).hexdigest()
 
 
 class Checkpoint:
@@ -119,9 +185,15 @@ def unpack(content: bytes | memoryview) -> Any:
     def value(part: Any) -> Any:
         if not isinstance(part, dict):
             return part
-        if "of" in part:
-            values = {name: value(item) for name, item in part["with"].items()}
-            return _instance(part["of"][0], part["of"][1], values)
+        if "of" in part:  # of a module that is loaded, and without a call of its code
+            module, name = part["of"]
+            cls = getattr(sys.modules[module], name)
+            if not is_dataclass(cls) or {field.name for field in fields(cls)} != part["with"].keys():
+                raise TypeError(f"{name} has other fields")
+            instance: Any = object.__new__(cls)  # type: ignore[arg-type]
+            for field, item in part["with"].items():
+                object.__setattr__(instance, field, value(item))
+            return instance
         ((kind, inside),) = part.items()
         if kind == "dict":
             return {value(key): value(item) for key, item in inside}
@@ -130,14 +202,3 @@ def unpack(content: bytes | memoryview) -> Any:
         return {"tuple": tuple, "list": list}[kind](map(value, inside))
 
     return value(json.loads(tree.tobytes()))
-
-
-def _instance(module: str, name: str, values: dict[str, Any]) -> Any:
-    """Return an instance of a dataclass of a module that is loaded, without a call of its code."""
-    cls = getattr(sys.modules[module], name)
-    if not is_dataclass(cls) or {field.name for field in fields(cls)} != values.keys():
-        raise TypeError(f"{name} has other fields")
-    instance: Any = object.__new__(cls)  # type: ignore[arg-type]
-    for field, item in values.items():
-        object.__setattr__(instance, field, item)
-    return instance

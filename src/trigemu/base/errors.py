@@ -33,17 +33,10 @@ _OF_THE_MACHINE = {errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno
 
 
 class TrigemuError(Exception):
-    """A mistake in the user's input; base class of all errors of trigemu.
+    """A mistake in the user's input; base class of all errors of trigemu. The command line prints the message
+    and exits with status 2."""
 
-    The command line prints the message and exits with status 2.
-
-    Attributes
-    ----------
-    remote : str
-        The traceback, if the error was raised in another process.
-    """
-
-    remote: str = ""
+    remote: str = ""  # The traceback, if the error was raised in another process
 
 
 class RetryableError(TrigemuError):
@@ -67,17 +60,8 @@ class WrongTypeError(TrigemuError, TypeError):
 
 
 class MissingExtraError(TrigemuError):
-    """A package of an optional extra is not installed; the message names the command to install it.
-
-    Parameters
-    ----------
-    command : str
-        The beginning of the message: what needs the package.
-    extra : str
-        The extra of trigemu that installs it.
-    missing : str
-        The package.
-    """
+    """A package of an optional extra is not installed; the message names the command to install it. command:
+    the beginning of the message, which names what needs the package."""
 
     def __init__(self, command: str, extra: str, missing: str) -> None:
         super().__init__(f'{command} needs the package {missing!r}: run  pip install "trigemu[{extra}]"')
@@ -96,11 +80,8 @@ def module_of_extra(module: str, command: str, extra: str, package: str) -> Any:
 
 
 def own_cause(error: BaseException) -> TrigemuError | None:
-    """Return the error to raise instead if the machine is the cause: too little memory, or a full disk.
-
-    Call it where code of a plugin or a library failed: neither a trigger, a plugin nor a file is then to
-    blame.
-    """
+    """Return the error to raise instead if the machine is the cause, and no trigger, plugin or file: too
+    little memory, or a full disk."""
     if isinstance(error, MemoryError):
         what = f" ({excerpt(str(error))})" if str(error) else ""
         return TrigemuError(f"there is not enough memory{what}: try fewer --workers or smaller samples")
@@ -125,8 +106,8 @@ def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return the notation of a value in Python for a message, with at most four times `LONGEST` characters;
-    of a text, at most `LONGEST` are shown."""
+    """Return the notation of a value in Python for a message: at most `LONGEST` characters of a text, and
+    four times as many of anything else."""
     try:
         text = repr(value[: 4 * LONGEST] if isinstance(value, str) else value)
     except (ValueError, RecursionError):  # an integer of thousands of digits, or thousands of nested lists
@@ -178,10 +159,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
     Parameters
     ----------
-    name : str
-        The unknown name.
-    known : iterable of str
-        The valid names.
+    name, known
+        The unknown name, and the valid ones.
 
     Returns
     -------

@@ -80,30 +80,21 @@ def check_no_pipe(path: Path) -> None:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write a file in UTF-8, as `write_bytes` does.
+    """Write a file in UTF-8, as `write_bytes` does; raise TrigemuError if that fails.
 
     Parameters
     ----------
-    path : path
-        The file.
-    text : str
-        Its content.
-
-    Raises
-    ------
-    TrigemuError
-        If the file cannot be written.
+    path, text
+        The file, and its content.
     """
     # A lone surrogate, from a file name that is not UTF-8, becomes an escape.
     write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
 
 
 def write_bytes(path: Path | str, content: bytes) -> None:
-    """Replace or make a file atomically: after an interruption it is the old or the complete new one.
-
-    A file keeps its mode. A link stays, and the file that it points to is replaced. Devices and pipes are
-    written to.
-    """
+    """Replace or make a file atomically: after an interruption it is the old or the complete new one. A file
+    keeps its mode. A link stays, and the file that it points to is replaced. Devices and pipes are written
+    to."""
     path = Path(path)
     check_writable(path)
     if (stream := _STREAMS.get(str(path))) or (is_there(path) and not is_file(path)):
@@ -137,19 +128,13 @@ def check_writable(path: Path | str) -> None:
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | None] = ()) -> None:
-    """Check that outputs can be written, and that each differs from all other outputs and inputs.
+    """Check that outputs can be written, and that each differs from all other outputs and inputs, under
+    whatever name; raise TrigemuError if not.
 
     Parameters
     ----------
-    outputs : iterable of Path or None
-        The files that will be written; None for an option that was not used.
-    inputs : iterable of path or None
-        The files that are read.
-
-    Raises
-    ------
-    TrigemuError
-        If an output cannot be written, or is the same file as another one under whatever name.
+    outputs, inputs
+        The files that will be written, and those that are read; None for an option that was not used.
     """
     written: dict[Path, str] = {}
     read = {Path(name): "which is read, is" for name in inputs if name is not None}

@@ -19,8 +19,9 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import re
 import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -76,10 +77,8 @@ def inner(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile a small function that is inlined into the loops of other kernels.
-
-    A call with array arguments takes longer than a few operations.
-    """
+    """Compile a small function that is inlined into the loops of other kernels: a call with array arguments
+    takes longer than a few operations."""
     return _compile(function, inline="always")
 
 
@@ -91,7 +90,6 @@ def c_function(function: F) -> F:
 def _compile(function: F, **options: str | bool) -> F:
     options = {"no_cfunc_wrapper": True, **options}
     compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
-    _MADE_OF[compiled] = function
     # Not if compilation is disabled, nor for a closure, since the digest does not cover its variables.
     if isinstance(compiled, Dispatcher) and function.__closure__ is None:
         vars(compiled)["_compilation_chain_init_hook"] = lambda: None
@@ -107,7 +105,7 @@ class _Cache(NullCache):  # type: ignore[misc]
     """The cache of one kernel, with the methods that numba calls."""
 
     def __init__(self, function: Callable[..., Any], options: Mapping[str, str | bool]) -> None:
-        self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+        self._name = re.sub("[<>]", "", f"{function.__module__}.{function.__qualname__}")
         self._function, self._options = function, options
         # trigemu's own kernels need nothing that a refresh imports, such as the linear algebra of SciPy.
         self._is_own = function.__module__.startswith("trigemu.")
@@ -136,8 +134,7 @@ class _Cache(NullCache):  # type: ignore[misc]
             write_bytes(file, hashlib.sha256(content).digest() + content)
 
     def _file(self, signature: Any, codegen: Any) -> Path:
-        file = _digest_of_file(self._function.__code__.co_filename)
-        made_of = f"{_VERSIONS} {file} {_digest(self._function)} {self._options}"
+        made_of = _VERSIONS, _digest_of_file(self._function), _digest(self._function), self._options
         key = f"{made_of} {_text(signature)} {codegen.magic_tuple()}"
         name = f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:32]}"
         folder = os.environ.get("NUMBA_CACHE_DIR")
@@ -153,15 +150,11 @@ def _text(signature: Any) -> str:
 
 
 @cache
-def _digest_of_file(name: str) -> str:
+def _digest_of_file(function: Callable[..., Any]) -> str:
     try:
-        return hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        return hashlib.sha256(Path(function.__code__.co_filename).read_bytes()).hexdigest()
     except OSError:  # typed in, or in an archive
         return ""
-
-
-#: Kernels, and the functions that they were compiled from.
-_MADE_OF: dict[Hashable, Callable[..., Any]] = {}
 
 
 @cache
@@ -178,19 +171,17 @@ def _digest(function: Callable[..., Any]) -> str:
             parts.append(value)
         elif isinstance(value, type) and issubclass(value, tuple):  # a named tuple that is made there
             parts.append(vars(value).get("_fields"))
-        elif isinstance(value, Hashable) and _MADE_OF.get(value, function) is not function:
-            parts.append(_digest(_MADE_OF[value]))
+        elif isinstance(value, Dispatcher) and value.py_func is not function:
+            parts.append(_digest(value.py_func))
         elif isinstance(value, type(pointer)):  # LLVM code that a file generates
-            parts.append(_digest_of_file(value._defn.__code__.co_filename))
+            parts.append(_digest_of_file(value._defn))
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pointer(typing: Any, address: Any) -> Any:
-    """Turn an address into the pointer that `numba.carray` accepts; for use in kernels.
-
-    Unlike an array argument of a kernel, it costs no allocation.
-    """
+    """Turn an address into the pointer that `numba.carray` accepts; for use in kernels. Unlike an array
+    argument, it costs no allocation."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
@@ -213,32 +204,3 @@ def address_of(compiled: Callable[..., Any], signature: Any) -> int:
     """Return the address of the C function of a kernel."""
     result: Any = compiled.get_compile_result(signature)  # type: ignore[attr-defined]
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name))
-
-
-def numbers_at(kind: types.Type) -> tuple[Any, Any]:
-    """Make functions that read and write numbers of a type at an address; for use in kernels.
-
-    They compile faster than arrays at addresses (`numba.carray`), and cost nothing when they run.
-    """
-
-    def place(builder: Any, context: Any, address: Any, number: Any) -> Any:
-        kind_of_data = context.get_data_type(kind)
-        return builder.gep(builder.inttoptr(address, kind_of_data.as_pointer()), [number])
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def read(typing: Any, address: Any, number: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.load(place(builder, context, *arguments))
-
-        return kind(types.int64, types.int64), generate
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def write(typing: Any, address: Any, number: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            *index, value = arguments
-            builder.store(value, place(builder, context, *index))
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.int64, kind), generate
-
-    return read, write

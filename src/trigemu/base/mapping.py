@@ -14,21 +14,26 @@ import platform
 import socket
 import threading
 import time
-import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from functools import cache
-from itertools import groupby
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from trigemu.base.checkpoint import Checkpoint, keep_result, load_result, path_of
+from trigemu.base.checkpoint import Checkpoint, digest_of_code, keep_result, load_result, path_of
 from trigemu.base.errors import RetryableError, TrigemuError
-from trigemu.base.fingerprint import digest_of_code
-from trigemu.base.processes import WorkerLostError, WorkerPool, cores, own_pool
+from trigemu.base.processes import (
+    DaskExecutor,
+    WorkerLostError,
+    WorkerPool,
+    cores,
+    own_pool,
+    transferable,
+)
 
 #: Large enough that the cost of starting a chunk is negligible, small enough for the caches of a processor;
 #: memory does not grow with the sample.
@@ -46,20 +51,16 @@ _DEFAULT_WORKERS = 64
 
 
 class Unit(Protocol):
-    """A part of a work, such as a chunk of a file; picklable.
-
-    size: its number of events. key: fingerprint of what its result depends on besides the work. pause:
-    seconds before another attempt after a failure.
-    """
+    """A part of a work, such as a chunk of a file; picklable."""
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int: ...  # Its number of events
 
     @property
-    def key(self) -> str: ...
+    def key(self) -> str: ...  # Fingerprint of what its result depends on besides the work
 
     @property
-    def pause(self) -> float: ...
+    def pause(self) -> float: ...  # Seconds before another attempt after a failure
 
 
 U = TypeVar("U", bound=Unit)
@@ -67,22 +68,21 @@ R = TypeVar("R")
 
 
 class Work(Generic[U, R]):
-    """A function of units, and how it is done elsewhere. key: fingerprint of all that results depend on
-    besides the units; only with a checkpoint."""
+    """A function of units; its pickle is this work in another process."""
 
-    key = ""
+    key = ""  # Fingerprint of all that results depend on besides the units; only with a checkpoint
 
     def __call__(self, unit: U) -> R:
         """Return the result of a unit."""
         raise NotImplementedError
 
-    def each(self, units: Sequence[U], threads: int) -> Iterator[R]:
-        """Yield the results of units in this process, with at most this number of threads."""
-        return map(self, units)
+    def threads(self, units: Sequence[U], most: int) -> int:
+        """Return how many threads of this process, at most `most`, units are shared among."""
+        return 1
 
-    def content(self) -> bytes:
-        """Pickle a function and its arguments; calling it in another process returns this work."""
-        return pickle.dumps((_itself, (self,)))
+    def copy(self) -> Work[U, R]:
+        """Return the same work for another thread."""
+        return self
 
     def give_up(self, unit: U, error: Exception, host: str, attempts: int) -> None:
         """Raise the error of a unit that failed every time; or return if it is left out."""
@@ -91,10 +91,6 @@ class Work(Generic[U, R]):
     def remaining(self, unit: U) -> U | None:
         """Return a unit without what is left out, because it failed before; None if nothing remains."""
         return unit
-
-
-def _itself(work: Any) -> Any:
-    return work
 
 
 @dataclass
@@ -141,8 +137,6 @@ class Engine:
     def __post_init__(self) -> None:
         executor = self.executor
         if type(executor).__module__.partition(".")[0] == "distributed" and hasattr(executor, "nthreads"):
-            from trigemu.base.dask import DaskExecutor
-
             self.executor = DaskExecutor(executor)
         elif executor is not None and not callable(getattr(executor, "submit", None)):
             raise TrigemuError(
@@ -175,214 +169,110 @@ def map_chunks(
     progress: called with the number of events done since the last call. Raises the error of a unit that fails
     each time and is not left out.
     """
-    engine, advance = engine_of(executor), progress or (lambda events: None)
-    checkpoint = engine.checkpoint
-
-    def computed(units: list[U]) -> Iterator[R]:
-        left = sum(unit.size for unit in units)
-        for unit, result in _results(work, units, engine):
-            if checkpoint:
-                keep_result(path_of(checkpoint, work.key, unit.key), result)
-            left -= unit.size
-            advance(unit.size)
-            yield result
-        advance(left)  # what was left out
-
-    if not checkpoint:
-        yield from computed([*units])
-        return
-    for stored, group in groupby(units, lambda unit: path_of(checkpoint, work.key, unit.key).exists()):
-        if not stored:
-            yield from computed([*group])
-            continue
-        for unit in group:
-            result = load_result(path_of(checkpoint, work.key, unit.key), engine.warn)
-            if result is None:
-                yield from computed([unit])
-                continue
-            engine.reused += unit.size
-            advance(unit.size)
-            yield result
-
-
-def _results(work: Work[U, R], units: list[U], engine: Engine) -> Iterator[tuple[U, R]]:
-    executor, left = engine.executor, deque(units)
-    if executor is None:
-        executor = yield from _here(work, left, engine)
-    if left:
-        yield from _Elsewhere(work, engine, executor).over(left)
-
-
-def _here(
-    work: Work[U, R], left: deque[U], engine: Engine
-) -> Generator[tuple[U, R], None, WorkerPool | None]:
-    """Work in this process, and return worker processes for the rest, once they are ready, if that takes long
-    enough. They start beside this process, and nobody waits for them."""
-    pool, prepared = own_pool(engine.number or 1), list[Future[None]]()
-    begin, done, to_do = time.perf_counter(), 0, sum(unit.size for unit in left)
-    first, alone, failures = True, pool.number == 1, 0
-    while left:
-        results = work.each(tuple(left), min(cores(), pool.number))
-        try:
-            for result in results:
-                unit, failures = left.popleft(), 0
-                yield unit, result
-                seconds, to_do = time.perf_counter() - begin, to_do - unit.size
-                if first:  # it loads kernels, or compiles them
-                    first, begin = False, time.perf_counter()
-                    rest = seconds if seconds > START_S else 0.0
-                else:
-                    done += unit.size
-                    rest = to_do * seconds / done
-                pays = rest > (READY_S if pool.started else START_S)
-                if pays and not (alone or prepared) and pool.can_start():
-                    prepared = _prepared_in(pool, work)
-                    alone = not prepared
-                if prepared and rest > READY_S and all(future.done() for future in prepared):
-                    if not any(future.exception() for future in prepared):
-                        return pool
-                    pool.restart()
-                    prepared, alone = [], True
-        except Exception as error:
-            failures += 1
-            if _gives_up(engine, work, left[0], error, "", failures):
-                remaining = [unit for unit in map(work.remaining, left) if unit is not None]
-                left.clear()
-                left.extend(remaining)
-                failures = 0
-        finally:
-            if isinstance(results, Generator):
-                results.close()
-    return None
-
-
-def _prepared_in(pool: WorkerPool, work: Work[Any, Any]) -> list[Future[None]]:
-    """Start the processes of a pool, and prepare work in them; do nothing if it cannot be sent."""
-    try:
-        content = work.content()
-        return [pool.submit(prepare, content) for _ in range(pool.number)]
-    except Exception:
-        return []
-
-
-def _gives_up(engine: Engine, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool:
-    """Wait before another attempt at a unit, and return False; or return True if it is left out. Raises
-    the error of the unit if it may neither be repeated nor left out."""
-    if isinstance(error, RetryableError) and failures <= engine.retries:
-        engine.retried += 1
-        time.sleep(min(unit.pause * 2 ** (failures - 1), LONGEST_PAUSE))
-        return False
-    work.give_up(unit, error, host, failures)
-    engine.skipped += 1
-    return True
+    yield from _Map(work, [*units], engine_of(executor), progress or (lambda events: None)).results()
 
 
 @dataclass
-class _Run(Generic[U, R]):
-    """A unit on its way. outcome: None until it is known."""
+class _Run(Generic[U]):
+    """A unit on its way."""
 
     unit: U
-    future: Any = None
-    outcome: Outcome | None = None
+    path: Path | None = None  # Where its result is stored
+    stored: Outcome | None = None  # The outcome, if it was
+    future: Any = None  # Of its outcome; None until it is sent
     failures: int = 0
 
 
-class _Elsewhere(Generic[U, R]):
-    """Work on an executor, with a bounded number of units on their way."""
+class _Map(Generic[U, R]):
+    """Units on their way through an executor, a bounded number at a time."""
 
-    def __init__(self, work: Work[U, R], engine: Engine, executor: Any) -> None:
-        self._work, self._engine, self._executor = work, engine, executor
-        self._content = work.content()
-        self._waiting: deque[_Run[U, R]] = deque()
+    def __init__(
+        self, work: Work[U, R], units: Sequence[U], engine: Engine, progress: Callable[[int], None]
+    ) -> None:
+        self._work, self._engine, self._progress = work, engine, progress
+        self._left, self._events = deque(units), sum(unit.size for unit in units)
+        self._runs: deque[_Run[U]] = deque()
+        self._most = 3 * (engine.number or _DEFAULT_WORKERS)
+        self._executor = _Here(work, units, engine) if engine.executor is None else engine.executor
 
-    def over(self, left: deque[U]) -> Iterator[tuple[U, R]]:
-        workers = self._executor.number if isinstance(self._executor, WorkerPool) else self._engine.number
-        run: _Run[U, R] | None = None
+    def results(self) -> Iterator[R]:
         try:
-            while left or self._waiting:
-                while left and len(self._waiting) < 3 * (workers or _DEFAULT_WORKERS):
-                    if (unit := self._work.remaining(left.popleft())) is not None:
-                        self._waiting.append(_Run(unit))
-                        self._submit(self._waiting[-1])
-                if self._waiting:
-                    run = self._waiting[0]
-                    outcome = self._finished(run)
-                    self._waiting.popleft()
-                    if outcome:
-                        yield run.unit, outcome.result
-                    run = None
-        finally:
-            if (run or self._waiting) and isinstance(self._executor, WorkerPool):
-                self._executor.restart()  # they would work on
-            for waiting in self._waiting:
-                with suppress(Exception):  # not all futures can be cancelled
-                    waiting.future.cancel()
-
-    def _finished(self, run: _Run[U, R]) -> Outcome | None:
-        """Return the outcome of the oldest unit; None if it is left out."""
-        while True:
-            outcome = run.outcome or self._awaited(run)
-            if outcome is None:  # the processes of this machine were lost
-                self._do_singly()
-                continue
-            if outcome.error is None:
-                return outcome
-            run.outcome = None
-            run.failures += 1
-            if _gives_up(self._engine, self._work, run.unit, outcome.error, outcome.host, run.failures):
-                return None
-            self._submit(run)
-
-    def _do_singly(self) -> None:
-        """Start new processes, and do one by one what the old ones may have been doing: one of these units
-        ended them."""
-        assert isinstance(self._executor, WorkerPool)
-        unfinished = [run for run in self._waiting if run.outcome is None and not _is_done(run.future)]
-        suspects = unfinished[: self._executor.number + 1]
-        self._engine.retried += len(suspects)
-        self._executor.restart()
-        for run in suspects:
-            self._submit(run)
-            while (outcome := self._awaited(run)) is None:
-                error = self._executor.lost()
-                self._executor.restart()
-                run.failures += 1
-                if _gives_up(self._engine, self._work, run.unit, error, "", run.failures):
-                    raise error
-                self._submit(run)
-            run.outcome = outcome
-        for run in unfinished[len(suspects) :]:
-            self._submit(run)
-
-    def _submit(self, run: _Run[U, R]) -> None:
-        try:
-            run.future = self._executor.submit(perform, this_program(), self._content, run.unit)
-        except TrigemuError:
-            raise
+            while self._send():
+                run = self._runs[0]
+                outcome = run.stored or self._outcome(run.future)
+                if outcome.error is not None:
+                    if self._gives_up(run, outcome.error, outcome.host):
+                        self._runs.popleft()
+                    continue
+                if run.stored:
+                    self._engine.reused += run.unit.size
+                elif run.path:
+                    keep_result(run.path, outcome.result)
+                self._runs.popleft()
+                self._events -= run.unit.size
+                if isinstance(self._executor, _Here) and not run.stored:
+                    self._executor = self._executor.after(run.unit, self._events)
+                self._progress(run.unit.size)
+                yield outcome.result
+            self._progress(self._events)  # what was left out
         except BrokenExecutor as error:
-            if not isinstance(self._executor, WorkerPool):  # of which the result will report it
-                raise _broken(error) from error
-            run.future = None
+            raise TrigemuError(
+                f"the executor lost a worker and cannot continue ({_short(error)}): with a checkpoint, the "
+                f"same command does only what is missing; --engine local and dask replace lost workers"
+            ) from error
+        finally:
+            for run in self._runs:
+                with suppress(Exception):  # not all futures can be cancelled
+                    run.future.cancel()
+            if self._runs and isinstance(self._executor, WorkerPool):
+                self._executor.restart()  # they would work on
+            if isinstance(self._executor, _Here):
+                self._executor.threads.shutdown(cancel_futures=True)
+
+    def _send(self) -> bool:
+        """Send units, as many as may be on their way; return whether any is."""
+        most = self._executor.most if isinstance(self._executor, _Here) else self._most
+        while self._left and len(self._runs) < most:
+            if (unit := self._work.remaining(self._left.popleft())) is not None:
+                run = _Run(unit)
+                if checkpoint := self._engine.checkpoint:
+                    run.path = path_of(checkpoint, self._work.key, unit.key)
+                    result = load_result(run.path, self._engine.warn) if run.path.exists() else None
+                    run.stored = None if result is None else Outcome("", result)
+                self._runs.append(run)
+        for run in self._runs:
+            if run.future is None and run.stored is None:
+                run.future = self._submitted(run.unit)
+        return bool(self._runs)
+
+    @cached_property
+    def _content(self) -> bytes:
+        return pickle.dumps(self._work)
+
+    def _submitted(self, unit: U) -> Any:
+        if isinstance(self._executor, _Here):
+            return self._executor.submit(unit)
+        try:
+            return self._executor.submit(perform, this_program(), self._content, unit)
+        except (TrigemuError, BrokenExecutor):
+            raise
         except Exception as error:  # executors have errors of their own
             raise TrigemuError(
                 f"the executor accepts no tasks ({_short(error)}): is it shut down, or were its workers lost?"
             ) from error
 
-    def _awaited(self, run: _Run[U, R]) -> Outcome | None:
-        """Wait for an outcome; return None if the processes of this machine were lost."""
+    def _outcome(self, future: Any) -> Outcome:
         try:
-            outcome = _result(run.future, getattr(self._executor, "check", None))
+            outcome = _result(future, getattr(self._executor, "check", None))
             if not isinstance(outcome, Outcome):  # some engines return the error
                 raise TypeError(f"its result is {outcome!r:.100}")
-        except BrokenExecutor as error:
-            if isinstance(self._executor, WorkerPool):
-                return None
-            raise _broken(error) from error
+        except WorkerLostError as error:
+            return Outcome("", error=error)
         except (ImportError, AttributeError) as error:
             raise TrigemuError(
                 f"a worker cannot load trigemu ({_short(error)}): install {this_program()} there too"
             ) from error
-        except TrigemuError:
+        except (TrigemuError, BrokenExecutor):
             raise
         except Exception as error:  # of the executor: a worker or its connection was lost
             return Outcome("", error=WorkerLostError(f"a worker was lost ({_short(error)})"))
@@ -390,11 +280,22 @@ class _Elsewhere(Generic[U, R]):
             raise outcome.error
         return outcome
 
+    def _gives_up(self, run: _Run[U], error: Exception, host: str) -> bool:
+        """Wait before another attempt at a unit, and return False; or return True if it is left out. Raises
+        the error of the unit if it may neither be repeated nor left out."""
+        run.failures += 1
+        if isinstance(error, RetryableError) and run.failures <= self._engine.retries:
+            self._engine.retried += 1
+            time.sleep(min(run.unit.pause * 2 ** (run.failures - 1), LONGEST_PAUSE))
+            run.future = None
+            return False
+        self._work.give_up(run.unit, error, host, run.failures)
+        self._engine.skipped += 1
+        return True
+
 
 def _result(future: Any, check: Callable[[], None] | None) -> Any:
     """Wait for a future; an executor that can be checked is asked at intervals whether it is still there."""
-    if future is None:
-        raise BrokenExecutor
     while check:
         try:
             return future.result(timeout=_CHECK_S)
@@ -403,19 +304,67 @@ def _result(future: Any, check: Callable[[], None] | None) -> Any:
     return future.result()
 
 
-def _is_done(future: Any) -> bool:
-    return future is not None and future.done() and not future.cancelled() and future.exception() is None
-
-
-def _broken(error: BrokenExecutor) -> TrigemuError:
-    return TrigemuError(
-        f"the executor lost a worker and cannot continue ({_short(error)}): with a checkpoint, the same "
-        f"command does only what is missing; --engine local and dask replace lost workers"
-    )
-
-
 def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")
+
+
+class _Here(Generic[U, R]):
+    """Threads of this process, until worker processes are ready, if the work takes long enough for them.
+    Processes start beside the threads, and nobody waits for them."""
+
+    def __init__(self, work: Work[U, R], units: Sequence[U], engine: Engine) -> None:
+        number = engine.number or 1
+        self._workers = own_pool(number) if number > 1 else None
+        self._starting: list[Future[None]] = []
+        self._number = work.threads(units, min(cores(), number))
+        self.threads = ThreadPoolExecutor(self._number)
+        self._work, self._idle = work, [work]
+        self._begin = time.perf_counter()
+        self._done: int | None = None  # Events since the first unit, which loads kernels, or compiles them
+
+    @property
+    def most(self) -> int:
+        """How many units may be on their way."""
+        return 1 if self._number == 1 else 2 * self._number
+
+    def submit(self, unit: U) -> Future[Outcome]:
+        return self.threads.submit(self._perform, unit)
+
+    def _perform(self, unit: U) -> Outcome:
+        try:
+            work = self._idle.pop()
+        except IndexError:
+            work = self._work.copy()
+        try:
+            return Outcome("", work(unit))
+        except Exception as error:
+            return Outcome("", error=error)
+        finally:
+            self._idle.append(work)
+
+    def after(self, unit: U, events: int) -> WorkerPool | _Here[U, R]:
+        """Return what does further units. unit: the last that was done; events: those that are left."""
+        seconds = time.perf_counter() - self._begin
+        if self._done is None:
+            self._done, self._begin = 0, time.perf_counter()
+            rest = seconds if seconds > START_S else 0.0
+        else:
+            self._done += unit.size
+            rest = events * seconds / self._done
+        pool = self._workers
+        if pool and rest > (READY_S if pool.started else START_S) and not self._starting:
+            try:
+                content = pickle.dumps(self._work)
+                self._starting = [pool.submit(prepare, content) for _ in range(pool.number)]
+            except Exception:  # it cannot be sent
+                self._workers = None
+        if pool and self._starting and rest > READY_S and all(future.done() for future in self._starting):
+            if not any(future.exception() for future in self._starting):
+                self.threads.shutdown(wait=False)  # they finish what they have
+                return pool
+            pool.restart()
+            self._workers = None
+        return self
 
 
 # ---- in the process of a worker
@@ -427,9 +376,9 @@ class RefusedError(TrigemuError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a unit, or its error. host: the machine and process."""
+    """The result of a unit, or its error."""
 
-    host: str
+    host: str  # The machine and process; empty for this one
     result: Any = None
     error: Exception | None = None
 
@@ -448,18 +397,11 @@ def this_program() -> str:
 _last = threading.local()
 
 
-def _ready(content: bytes) -> Callable[[Any], Any]:
-    if getattr(_last, "content", None) != content:
-        _last.content = None
-        function, arguments = pickle.loads(content)
-        _last.work, _last.content = function(*arguments), content
-    work: Callable[[Any], Any] = _last.work
-    return work
-
-
 def prepare(content: bytes) -> None:
     """Make a work ready in this process."""
-    _ready(content)
+    if getattr(_last, "content", None) != content:
+        _last.content = None
+        _last.work, _last.content = pickle.loads(content), content
 
 
 def perform(program: str, content: bytes, unit: Any) -> Outcome:
@@ -469,20 +411,7 @@ def perform(program: str, content: bytes, unit: Any) -> Outcome:
         runs = f"a worker ({host}) runs {this_program()}, this program is {program}"
         return Outcome(host, error=RefusedError(f"{runs}: install the same versions"))
     try:
-        return Outcome(host, _ready(content)(unit))
+        prepare(content)
+        return Outcome(host, _last.work(unit))
     except Exception as error:
         return Outcome(host, error=transferable(error))
-
-
-def transferable(error: Exception) -> Exception:
-    """Return an error that can be sent to another process, with its traceback."""
-    text = "".join(traceback.format_exception(error))
-    if isinstance(error, TrigemuError):
-        error.remote = text
-    else:
-        error.add_note(text)
-    try:
-        pickle.loads(pickle.dumps(error))  # some errors cannot be created from their arguments
-        return error
-    except Exception:
-        return TrigemuError(str(error)) if isinstance(error, TrigemuError) else RuntimeError(repr(error))

@@ -12,24 +12,24 @@ import ast
 import importlib.metadata
 import importlib.util
 import os
-import pickletools
 import re
-import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from trigemu.base.cache import folder_of_cache
+from platformdirs import user_cache_path
+
 from trigemu.base.errors import PluginError, nearest, wrong_type
-from trigemu.base.files import is_file, read_bounded, temporary_folder
+from trigemu.base.files import is_file, read_bounded, write_bytes
 from trigemu.base.plugins import (
     MODULE,
     OWN,
     FoundPlugin,
     digest_of_plugin,
-    loaded_plugin,
     sources_in,
 )
 
@@ -43,7 +43,7 @@ Folders = Iterable[Path | str] | Path | str | None
 
 
 def search_path(folders: Folders = None) -> tuple[Path, ...]:
-    """Return the folders that are searched for plugins: those given, or else those of the environment."""
+    """Return the folders that are searched for plugins: those given, else those of the environment."""
     given: Any = folders if isinstance(folders, Iterable) and not isinstance(folders, str) else [folders]
     listed = tuple(folder for folder in given if folder is not None)
     if not all(isinstance(folder, str | os.PathLike) for folder in listed):
@@ -85,11 +85,9 @@ def find(name: str, path: Folders = None) -> FoundPlugin:
 
 
 def available(folders: Iterable[Path]) -> dict[str, list[FoundPlugin]]:
-    """Return all plugins that can be found, by name, those that come with trigemu first. None is read.
-
-    In folders, only regular files and packages with names of modules count: not lock files of editors, broken
-    links, or pipes.
-    """
+    """Return all plugins that can be found, by name, those that come with trigemu first. None is read. In
+    folders, only regular files and packages with names of modules count: not lock files of editors, broken
+    links, or pipes."""
     by_name: dict[str, list[FoundPlugin]] = {}
     for plugin in installed():
         by_name.setdefault(plugin.name, []).append(plugin)
@@ -127,13 +125,10 @@ CORE = FoundPlugin("trigemu", Path(__file__).parents[1] / "builtin.py", "trigemu
 
 def providers(part: str, folders: Iterable[Path] | None) -> dict[str, FoundPlugin]:
     """Return the plugin that provides each name of a part. The core precedes plugins that come with trigemu,
-    and these precede others.
-
-    Plugins that cannot be read are left out; using them raises an error. None is loaded.
-    """
-    candidates = [CORE, *(c for of_name in available(folders or ()).values() for c in of_name)]
+    and these precede others. None is loaded; those that cannot be read are left out: using them raises an
+    error."""
     by_name: dict[str, FoundPlugin] = {}
-    for candidate in candidates:
+    for candidate in (CORE, *chain.from_iterable(available(folders or ()).values())):
         if folders is None and not candidate.comes_with_trigemu:
             continue
         with suppress(PluginError):
@@ -157,18 +152,9 @@ def summary(candidate: FoundPlugin, part: str, command: str) -> str:
     return " ".join(text.partition("\n\n")[0].split())
 
 
-def plugins_in(pickled: bytes) -> set[FoundPlugin]:
-    """Return the plugins whose modules a pickle refers to."""
-    texts = (arg for _, arg, _ in pickletools.genops(pickled) if isinstance(arg, str))
-    modules = {text.split(".")[0] for text in texts if text.startswith(MODULE)}
-    return {plugin for module in modules if (plugin := loaded_plugin(module))}
-
-
 def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
-    """Return the Python files of a plugin, by their path in its package or their name.
-
-    Raises PluginError if they changed since the plugin was found.
-    """
+    """Return the Python files of a plugin, by their path in its package or their name; raise PluginError if
+    they changed since it was found."""
     if plugin.found() != plugin:
         raise PluginError(f"plugin {plugin.name!r}: {plugin.file} was changed while it was used: start again")
     return sources_in(plugin.file)
@@ -177,19 +163,15 @@ def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
 def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:
     """Load a plugin: from its own file, if this machine has the same, else from its sources, which are
     written to the cache folder."""
-    with suppress(OSError):
-        if digest_of_plugin(plugin.file) == plugin.sha256:
-            plugin.load()
-            return
-    folder = folder_of_cache() / "plugins" / plugin.sha256
-    file = folder / plugin.name / plugin.file.name
-    if not file.is_file() or digest_of_plugin(file) != plugin.sha256:
-        folder.parent.mkdir(exist_ok=True, mode=0o700)
-        with temporary_folder(folder) as temporary:
+    file = plugin.file
+    if not (file.is_file() and digest_of_plugin(file) == plugin.sha256):
+        try:
+            folder = user_cache_path("trigemu") / "plugins" / plugin.sha256 / plugin.name
+        except RuntimeError:  # there is no home folder
+            folder = Path(tempfile.mkdtemp(prefix="trigemu-"), plugin.name)
+        file = folder / file.name
+        if not (file.is_file() and digest_of_plugin(file) == plugin.sha256):
             for name, content in sources.items():
-                (temporary / plugin.name / name).parent.mkdir(parents=True, exist_ok=True)
-                (temporary / plugin.name / name).write_bytes(content)
-            shutil.rmtree(folder, ignore_errors=True)
-            with suppress(OSError):  # another process was first
-                temporary.rename(folder)
+                (folder / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                write_bytes(folder / name, content)
     replace(plugin, file=file).load()

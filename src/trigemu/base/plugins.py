@@ -36,32 +36,6 @@ class Plugin:
     A module or package assigns it once, to PLUGIN, written with literals only: it is read, not run, until one
     of its parts is used. A module that begins with a dot is one of the plugin's own.
 
-    Attributes
-    ----------
-    kinds : mapping of str to str
-        Trigger kinds: classes derived from `Kind` or `BitKind`.
-    formats : mapping of str to str
-        Formats of sample files: classes derived from `Source`.
-    importers : mapping of str to str
-        Menus of experiments: click commands, called as `trigemu import NAME`.
-    commands : mapping of str to str
-        click commands, called as `trigemu NAME`. One named by two words, as "rates-vs section", precedes the
-        command of the first word with the second as its argument.
-    sections : mapping of str to str
-        Sections of reports: functions of the `Contents` of a report that return `Section`s.
-    arithmetic : mapping of str to str
-        Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
-        `Arithmetic` in `triggers/combination/pairs.py`.
-    weightings : mapping of str to str
-        Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
-        that make a `Weighting` (`samples/sample.py`).
-    tables : mapping of str to str
-        Further tables of menus, by their key: classes derived from `MenuTables` in `menus/menu.py`.
-    exports : mapping of str to str
-        Forms of results, such as "pandas" for `to_pandas`: functions of a result.
-    uses : tuple of str
-        The names of other plugins that it imports.
-
     Examples
     --------
     >>> PLUGIN = Plugin(
@@ -70,16 +44,25 @@ class Plugin:
     ... )
     """
 
-    kinds: Places = field(default_factory=dict)
-    formats: Places = field(default_factory=dict)
-    importers: Places = field(default_factory=dict)
+    kinds: Places = field(default_factory=dict)  #: Trigger kinds: classes derived from `Kind` or `BitKind`
+    formats: Places = field(default_factory=dict)  #: Formats of sample files: classes derived from `Source`
+    importers: Places = field(default_factory=dict)  #: click commands, called as `trigemu import NAME`
+    #: click commands, called as `trigemu NAME`. One named by two words, as "rates-vs section", precedes the
+    #: command of the first word with the second as its argument.
     commands: Places = field(default_factory=dict)
+    #: Sections of reports: functions of the `Contents` of a report that return `Section`s
     sections: Places = field(default_factory=dict)
+    #: Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
+    #: `Arithmetic` in `triggers/combination/pairs.py`
     arithmetic: Places = field(default_factory=dict)
+    #: Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
+    #: that make a `Weighting` (`samples/sample.py`)
     weightings: Places = field(default_factory=dict)
+    #: Further tables of menus, by their key: classes derived from `MenuTables` in `menus/menu.py`
     tables: Places = field(default_factory=dict)
+    #: Forms of results, such as "pandas" for `to_pandas`: functions of a result
     exports: Places = field(default_factory=dict)
-    uses: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()  #: The names of other plugins that it imports
 
 
 PARTS = tuple(part.name for part in fields(Plugin) if part.name != "uses")
@@ -87,8 +70,7 @@ PARTS = tuple(part.name for part in fields(Plugin) if part.name != "uses")
 
 @lru_cache
 def declared(source: bytes) -> Plugin:
-    """Return PLUGIN from the source of a module, or a `Plugin` with the kinds of its table KINDS, or an empty
-    one."""
+    """Return PLUGIN from the source of a module, or a `Plugin` with the kinds of its table KINDS."""
     assigned = {
         target.id: node.value
         for node in ast.parse(source).body
@@ -117,16 +99,14 @@ def _plugin(value: ast.expr) -> Plugin:
             written = ast.literal_eval(keyword.value)
             values[part] = msgspec.convert(written, types[part])
         except msgspec.ValidationError:
-            expected = "names of plugins: ('anomaly',)" if part == "uses" else _PLACES
+            expected = "{'name': '.module:object'}, a place in the plugin's own module `module`"
+            expected = "names of plugins: ('anomaly',)" if part == "uses" else expected
             raise PluginError(f"{part} of PLUGIN is {quoted(written)}, expected {expected}") from None
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             raise PluginError(
                 f"{part} of PLUGIN must be written with literals: it is read, not run"
             ) from None
     return Plugin(**values)
-
-
-_PLACES = "{'name': '.module:object'}, a place in the plugin's own module `module`"
 
 
 def reason_of(error: BaseException) -> str:
@@ -224,19 +204,11 @@ class FoundPlugin:
         except BaseException:
             del sys.modules[self.module]
             raise
-        _loaded[self.module] = self
+        _loaded[self.module] = self if self.sha256 else self.found()
         return module
 
     def part(self, part: str, name: str) -> Any:
-        """Return a class or function that the plugin declares; raise PluginError if it cannot be loaded.
-
-        Parameters
-        ----------
-        part : str
-            One of `PARTS`, such as "kinds".
-        name : str
-            The name that the plugin declares.
-        """
+        """Return the class or function of a `name` in a `part` of `PARTS`; raise PluginError if it fails."""
         place = getattr(self.declared(), part)[name]
         module, _, attribute = place.partition(":")
         loaded: Any = self.load()
@@ -260,9 +232,9 @@ class FoundPlugin:
             raise PluginError(f"{self.where}{what}: {reason_of(error)}") from error
 
 
-def loaded_plugin(module: str) -> FoundPlugin | None:
-    """Return the plugin that was loaded as a module."""
-    return _loaded.get(module)
+def plugins_in(pickled: bytes) -> set[FoundPlugin]:
+    """Return the plugins that were loaded and whose modules a pickle refers to."""
+    return {plugin for module, plugin in _loaded.items() if module.encode() in pickled}
 
 
 def sources_in(file: Path) -> dict[str, bytes]:

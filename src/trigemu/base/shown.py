@@ -1,8 +1,5 @@
 """Base classes of results that can be shown: in a terminal, in a notebook, as a document, a data frame, a
-figure.
-
-The subpackages that make results do not import the code that shows them.
-"""
+figure. The rooms that make results do not import the code that shows them."""
 
 from __future__ import annotations
 
@@ -17,18 +14,10 @@ T = TypeVar("T")
 
 
 class Shown:
-    """A result that can be shown as text, as a document, as a data frame, as a figure.
+    """A result that can be shown as text, as a document, as a data frame, as a figure. `str` gives the text
+    that the command line prints, `repr` one line, and a notebook shows HTML."""
 
-    `str` gives the text that the command line prints, `repr` one line, and a notebook shows HTML. A derived
-    class names the view that shows it, whose module is loaded when a result is first shown.
-
-    Attributes
-    ----------
-    _view : str
-        The `View` that shows the result, MODULE:CLASS.
-    """
-
-    _view: ClassVar[str]
+    _view: ClassVar[str]  # MODULE:CLASS of the `View` that shows it; loaded when a result is first shown
 
     def __str__(self) -> str:
         return str(view_of(self).text(self))
@@ -45,47 +34,25 @@ class Shown:
         return document
 
     def to_pandas(self) -> Any:
-        """Return the numbers as a pandas.DataFrame, with units in the names of columns.
-
-        Absent numbers are NaN; lists of names are joined by semicolons.
-
-        Raises
-        ------
-        MissingExtraError
-            If pandas is not installed.
-        """
+        """Return the numbers as a pandas.DataFrame, with units in the names of columns. Absent numbers are
+        NaN; lists of names are joined by semicolons. Raises MissingExtraError if pandas is not installed."""
         return exported(self, "pandas")
 
     def to_hepdata(self) -> Any:
-        """Return the numbers as tables of a HEPData record.
+        """Return the numbers as tables of a HEPData record, hepdata_lib.Table, for `Submission.add_table`.
 
         Names and bins are independent variables, rates and other numbers dependent ones with their
         uncertainties and units. In a table of bins, each curve is a dependent variable, which names in
         qualifiers identify. Missing numbers are "-". A rate of no event has the value 0, and the upper limit
-        at 68 % as its positive error.
-
-        Returns
-        -------
-        list of hepdata_lib.Table
-            For `Submission.add_table`. Change `name`, `description` and `keywords` of a table, and the
-            `digits` of its variables, for a publication.
-
-        Raises
-        ------
-        MissingExtraError
-            If hepdata-lib is not installed.
+        at 68 % as its positive error. Change `name`, `description` and `keywords` of a table, and the
+        `digits` of its variables, for a publication. Raises MissingExtraError if hepdata-lib is not
+        installed.
         """
         return exported(self, "hepdata")
 
     def plot(self) -> Any:
-        """Draw the result.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes of the figure, or of its main panel; a tuple of axes if the result needs several figures.
-            Figures belong to pyplot: a notebook displays them, and matplotlib.pyplot.close releases them.
-        """
+        """Draw the result; return the matplotlib.axes.Axes of the figure, or of its main panel, or a tuple if
+        it needs several figures. They belong to pyplot: a notebook displays them, and close releases them."""
         return view_of(self).axes(self)
 
 
@@ -113,13 +80,8 @@ class WithHistograms(Shown):
     """A result that is a set of histograms, each with a name."""
 
     def to_hist(self, name: str | None = None) -> Any:
-        """Return a hist.Hist (UHI) with variances; it has no flow bins.
-
-        Parameters
-        ----------
-        name : str, optional
-            The name of one histogram; by default all are returned as one, with a category axis of names.
-        """
+        """Return a hist.Hist (UHI) with variances; it has no flow bins. name: one histogram; by default all
+        are returned as one, with a category axis of names."""
         return exported(self, "hist", name=name)
 
 
@@ -131,16 +93,8 @@ class WithCorrection(Shown):
 
         Its inputs are the observable and `variation`: "nominal", or "up" and "down", the ends of the interval
         at 68 %. Bins without events give NaN. `model_dump_json()` of the correction is the text of its file.
-
-        Parameters
-        ----------
-        flow : {"error", "clamp"}
-            Whether a value outside of the bins is an error, or has the efficiency of the nearest bin.
-
-        Raises
-        ------
-        MissingExtraError
-            If correctionlib is not installed.
+        flow: whether a value outside of the bins is an "error", or has the efficiency of the nearest bin,
+        "clamp". Raises MissingExtraError if correctionlib is not installed.
         """
         return exported(self, "correction", flow=flow)
 

@@ -41,83 +41,70 @@ _STRING = r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'
 _TOKEN = re.compile(rf"{_STRING}|[\w-]+|#[^\n]*|[ \t\r]+|.", re.DOTALL)
 
 
-def lines_of(text: str) -> dict[Key, int]:
-    """Return the line of every key and array element of a text that is valid TOML.
+@dataclass
+class _Open:
+    """A list or inline table around a value."""
 
-    TOML libraries do not keep positions; relying on valid TOML keeps this short.
-    """
-    tokens: list[tuple[str, int]] = []
-    line = 1
-    for match in _TOKEN.finditer(text):
-        if match[0][0] not in "# \t\r":
-            tokens.append((match[0], line))
-        line += match[0].count("\n")
-    tokens = [("\n", line), *reversed(tokens)]  # the next one is the last
+    key: Key
+    is_list: bool
+    number: int = 0  # Of the present element
+
+
+def lines_of(text: str) -> dict[Key, int]:
+    """Return the line of every key and array element of a text that is valid TOML. TOML libraries do not keep
+    positions."""
     found: dict[Key, int] = {}
     arrays: dict[Key, int] = {}  # The number of the latest table of each array
-
-    def names(end: str) -> Key:
-        parts = []
-        while (part := tokens.pop()[0]) != end:
-            if part[0] in "\"'":  # parsing a document takes long; only quotes and escapes need it
-                parts.append(next(iter(tomllib.loads(f"{part} = 0"))))
-            elif part != ".":
-                parts.append(part)
-        return tuple(parts)
-
-    def header(line: int) -> Key:
-        tokens.pop()
-        is_array = tokens[-1][0] == "["
-        if is_array:
-            tokens.pop()
-        key: Key = ()
-        parts = names("]")
-        for left, part in zip(reversed(range(len(parts))), parts, strict=True):
-            key = (*key, part)
-            found.setdefault(key, line)
-            if is_array and not left:
-                arrays[key] = arrays.get(key, -1) + 1
-            if key in arrays:
-                key = (*key, arrays[key])
-                found.setdefault(key, line)
-        if is_array:
-            tokens.pop()
-        return key
-
-    def pair(table: Key, line: int) -> None:
-        key = (*table, *names("="))
-        for length in range(len(table) + 1, len(key) + 1):
-            found.setdefault(key[:length], line)
-        value(key)
-
-    def value(key: Key) -> None:
-        first = tokens.pop()[0]
-        if first in ("[", "{"):
-            index = 0
-            while tokens[-1][0] not in ("]", "}"):
-                token, line = tokens[-1]
-                if token in (",", "\n"):
-                    index += token == ","
-                    tokens.pop()
-                elif first == "{":
-                    pair(key, line)
-                else:
-                    found[(*key, index)] = line
-                    value((*key, index))
-            tokens.pop()
-        elif first[0] not in "\"'":  # a number or a date may have several tokens
-            while tokens[-1][0] not in (",", "]", "}", "\n"):
-                tokens.pop()
-
+    opened: list[_Open] = []
+    parts: list[str] = []  # Of the key that is being read
     table: Key = ()
-    while tokens:
-        token, line = tokens[-1]
-        if token == "\n":
-            tokens.pop()
+    key: Key = ()
+    line, brackets, is_value = 1, 0, False
+    for match in _TOKEN.finditer(f"{text}\n"):
+        token = match[0]
+        if token[0] in "# \t\r":
+            continue
+        if is_value:
+            if opened and opened[-1].is_list and token not in (",", "]", "\n"):
+                key = (*opened[-1].key, opened[-1].number)
+                found.setdefault(key, line)
+            if token in ("[", "{"):
+                opened.append(_Open(key, token == "["))
+                is_value = token == "["
+            elif token in ("]", "}"):
+                opened.pop()
+            elif token == ",":
+                opened[-1].number += 1
+                is_value = opened[-1].is_list
+            elif token == "\n":
+                is_value = bool(opened)
+        elif token == "=":
+            start = opened[-1].key if opened else table
+            key = (*start, *parts)
+            for length in range(len(start) + 1, len(key) + 1):
+                found.setdefault(key[:length], line)
+            parts, is_value = [], True
+        elif token == "}":  # of an empty table
+            opened.pop()
+            is_value = True
         elif token == "[":
-            table = header(line)
-        else:
-            pair(table, line)
+            brackets += 1
+        elif token == "\n" and brackets:
+            table = ()
+            for number, part in enumerate(parts, 1):
+                table = (*table, part)
+                found.setdefault(table, line)
+                if brackets == 2 and number == len(parts):
+                    arrays[table] = arrays.get(table, -1) + 1
+                if table in arrays:
+                    table = (*table, arrays[table])
+                    found.setdefault(table, line)
+            parts, brackets = [], 0
+        elif token[0] in "\"'":  # parsing a document takes long; only quotes and escapes need it
+            parts.append(next(iter(tomllib.loads(f"{token} = 0"))))
+        elif token not in (".", "]", ",", "\n"):
+            parts.append(token)
+        line += token.count("\n")
     return found
 
 
@@ -135,24 +122,15 @@ NumberOrNaN = Annotated[float, msgspec.Meta(extra={"nan": True})]
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The keys that a TOML table may have: derive a class from it, with one annotated field for each key.
+    """The keys that a TOML table may have: derive a class from it, with one annotated field for each key. A
+    field without a default is a required key. Instances are frozen."""
 
-    A field without a default is a required key. Instances are frozen. A table that may have any further key
-    sets the class attribute `further` to the name of the field that collects them, a dict.
-    """
-
-    further: ClassVar[str | None] = None
+    further: ClassVar[str | None] = None  # The field, a dict, that collects keys of any other name
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        """Yield the mistakes that the types of the fields cannot express.
-
-        Override it if one value depends on another or has bounds. It is called if all types are correct.
-
-        Yields
-        ------
-        tuple of (str or Key, str)
-            The key, or the path of keys below this table, and the message.
-        """
+        """Yield mistakes that the types of the fields cannot express: the key, or the path of keys below this
+        table, and the message. Override it if one value depends on another or has bounds; it is called if all
+        types are correct."""
         return iter(())
 
 
@@ -183,10 +161,8 @@ class TableError(TrigemuError):
 
 @dataclass
 class Document:
-    """A TOML file, the line of each key, and its mistakes.
-
-    Read each table with `read_table`, then call `finish`, which reports all mistakes of the file at once.
-    """
+    """A TOML file, the line of each key, and its mistakes. Read each table with `read_table`, then call
+    `finish`, which reports all mistakes of the file at once."""
 
     path: Path  # The file
     data: dict[str, Any]  # Its content
@@ -196,11 +172,9 @@ class Document:
     cause: Exception | None = None  # The first error in code of a plugin among them
 
     def problem(self, key: Key, where: str, message: str, cause: Exception | None = None) -> None:
-        """Record a mistake at a key, or at the nearest enclosing key that has a line.
-
-        where: the entry, such as "trigger 'J100'"; may be empty. cause: an error in code of a plugin. Raises
-        TableError at more mistakes than are listed: a file with 10⁵ of them is not read to its end.
-        """
+        """Record a mistake at a key, or at the nearest enclosing key that has a line. where: the entry, such
+        as "trigger 'J100'"; may be empty. cause: an error in code of a plugin. Raises TableError at more
+        mistakes than are listed: a file with 10⁵ of them is not read to its end."""
         self.cause = self.cause or cause
         while key and key not in self.lines:
             key = key[:-1]
@@ -241,12 +215,7 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
     Returns
     -------
     Document
-        The content, with the line of each key.
-
-    Raises
-    ------
-    TableError
-        If the file cannot be read or is not valid TOML.
+        The content, with the line of each key. Raises TableError if the file is not readable or valid.
     """
 
     def refused(line: int, message: str) -> TableError:
@@ -292,10 +261,8 @@ def read_table(
     ----------
     document : Document
         The file.
-    table : object
-        The value that should be a table.
-    struct : type
-        A class derived from `TomlTable`.
+    table, struct
+        The value that should be a table, and a class derived from `TomlTable`.
     key : Key
         The path of keys to the table.
     where : str
@@ -311,12 +278,10 @@ def read_table(
     before = len(document.problems)
     fields = {f.encode_name: f for f in fields_of(struct)}
     further = fields.pop(struct.further or "", None)
-    if isinstance(table, list) and all(isinstance(part, dict) for part in table):
-        message = f"[[{dotted(key)}]]: expected one table [{dotted(key)}], in single brackets"
-        document.problem(key, where, message)
-        return None
     if not isinstance(table, dict):
         message = f"{dotted(key)} = {quoted(table)}: expected a table of {', '.join(fields)}"
+        if isinstance(table, list) and all(isinstance(part, dict) for part in table):
+            message = f"[[{dotted(key)}]]: expected one table [{dotted(key)}], in single brackets"
         document.problem(key, where, message)
         return None
     values: dict[str, Any] = {further.name: {}} if further else {}
@@ -363,7 +328,7 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
     if origin is tuple and isinstance(value, list) and _is_table(arguments[0]):
         where, parts = where or f"[[{dotted(key)}]]", enumerate(value)
         return tuple(read_table(document, part, arguments[0], (*key, i), where) for i, part in parts)
-    if origin is dict and isinstance(value, dict) and any(map(_is_table, _inner(arguments[1]))):
+    if origin is dict and isinstance(value, dict):
         items = value.items()
         return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}
     try:
@@ -371,8 +336,9 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
             expected = "finite numbers" if isinstance(value, list) else "a finite number"
             raise msgspec.ValidationError(f"expected {expected}")
         if origin is typing.Literal and (isinstance(value, dict | list) or value not in arguments):
-            allowed = " or ".join(map(repr, sorted(arguments)))
-            raise msgspec.ValidationError(f"expected {allowed}{_close(value, arguments)}")
+            close = isinstance(value, str) and difflib.get_close_matches(excerpt(value), arguments, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise msgspec.ValidationError(f"expected {' or '.join(map(repr, sorted(arguments)))}{hint}")
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         reason = _TYPES.sub(lambda found: " or ".join(_IN_TOML[t] for t in found[1].split(" | ")), str(error))
@@ -395,11 +361,6 @@ _IN_TOML = {
 _TYPES = re.compile("`(({0})( [|] ({0}))*)`".format("|".join(_IN_TOML)))
 
 
-def _close(value: Any, allowed: Iterable[str]) -> str:
-    close = difflib.get_close_matches(excerpt(str(value)), allowed, n=1) if isinstance(value, str) else ()
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
 def _is_finite(value: Any) -> bool:
     """Return whether no number of a value or of a list is infinite or NaN."""
     if isinstance(value, list):
@@ -409,11 +370,6 @@ def _is_finite(value: Any) -> bool:
 
 def _is_table(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, TomlTable)
-
-
-def _inner(kind: Any) -> tuple[Any, ...]:
-    """Return a type, or the types of the entries if it is a list."""
-    return typing.get_args(kind) if typing.get_origin(kind) is tuple else (kind,)
 
 
 def dotted(key: Key) -> str:

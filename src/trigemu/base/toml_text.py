@@ -12,39 +12,16 @@ WIDTH = 110
 
 
 def table(header: str, entries: Mapping[str, Any]) -> str:
-    """Return a table of TOML.
-
-    Parameters
-    ----------
-    header : str
-        Its first line, such as [menu] or [[trigger]].
-    entries : mapping of str to object
-        Keys and values; values that are None are left out.
-
-    Returns
-    -------
-    str
-        The lines, with a line break at the end.
-    """
+    """Return the lines of a table below its header, such as [menu] or [[trigger]]. Values that are None are
+    left out."""
     lines = [header]
     lines += [entry(key, item) for key, item in entries.items() if item is not None]
     return "\n".join(lines) + "\n"
 
 
 def entry(key: str, item: Any) -> str:
-    """Return `key = value`, on several lines if one would be too long or the text has several.
-
-    Parameters
-    ----------
-    key : str
-        The key; it is quoted if needed.
-    item : bool, int, float, str, sequence or mapping
-        The value.
-
-    Returns
-    -------
-    str
-        The lines, without a line break at the end.
+    """Return `key = value`, on several lines if one would be too long or the text has several; without a line
+    break at the end. The key is quoted if needed.
 
     Examples
     --------
@@ -60,18 +37,7 @@ def entry(key: str, item: Any) -> str:
 
 
 def value(item: Any) -> str:
-    """Return a value on one line. Floats keep every bit.
-
-    Parameters
-    ----------
-    item : bool, int, float, str, sequence or mapping
-        The value.
-
-    Returns
-    -------
-    str
-        The value in TOML.
-    """
+    """Return a bool, number, text, sequence or mapping on one line. Floats keep every bit."""
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, int | float):
@@ -85,18 +51,8 @@ def value(item: Any) -> str:
 
 
 def comment(text: str) -> str:
-    """Return a text as comment lines that begin with #, wrapped at `WIDTH` characters.
-
-    Parameters
-    ----------
-    text : str
-        The text; control characters become blanks.
-
-    Returns
-    -------
-    str
-        The lines, with a line break at the end.
-    """
+    """Return a text as lines that begin with #, wrapped at `WIDTH` characters. Control characters become
+    blanks."""
     text = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
     wrap = textwrap.TextWrapper(WIDTH, "# ", "#     ", break_long_words=False, break_on_hyphens=False)
     return "\n".join(wrap.wrap(text) or ["# "]) + "\n"

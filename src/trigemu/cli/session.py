@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from trigemu.base.checkpoint import Checkpoint
-from trigemu.base.dask import dask_client
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.base.mapping import Engine
 from trigemu.base.plugin_search import search_path
-from trigemu.base.processes import cores, own_pool
+from trigemu.base.processes import cores, dask_client, own_pool
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
 from trigemu.cli.console import say

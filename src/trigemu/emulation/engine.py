@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import pickle
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
-from threading import Lock, local
+from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
+from trigemu.base.checkpoint import digest_of_code, fingerprint
 from trigemu.base.errors import TrigemuError, UnreadableError
 from trigemu.base.files import contents_of
-from trigemu.base.fingerprint import digest_of_code, fingerprint
 from trigemu.base.mapping import Work, engine_of, map_chunks
-from trigemu.base.plugin_search import load_from, plugins_in, sources_of
-from trigemu.base.plugins import FoundPlugin
+from trigemu.base.plugin_search import load_from, sources_of
+from trigemu.base.plugins import FoundPlugin, plugins_in
 from trigemu.counting.patterns import PatternTable, empty_table, merge_tables
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
@@ -186,8 +183,9 @@ def over_samples(
 class _Pass(Work[Portion, R], Generic[R]):
     """The work of running a task over chunks."""
 
-    def __init__(self, job: Job, task: Task[R]) -> None:
-        self._job, self._task = job, task
+    def __init__(self, job: Job, task: Task[R], original: _Pass[R] | None = None) -> None:
+        self._job, self._task, self._is_copy, self._loaded = job, task, original is not None, False
+        self._loading: Lock = original._loading if original else Lock()
         self.bad: dict[tuple[str, str], str] = {}
 
     @cached_property
@@ -204,52 +202,35 @@ class _Pass(Work[Portion, R], Generic[R]):
         return fingerprint(digest_of_code(), triggers, plugins, models, needs, self._task)
 
     def __call__(self, portion: Portion) -> R:
-        return self._merged(portion, lambda: self._job.plan)
-
-    def each(self, portions: Sequence[Portion], threads: int) -> Iterator[R]:
-        """Yield results. Several threads work: decompression and kernels release the GIL. They begin to read
-        while this thread runs the first portion, which loads or compiles kernels."""
-        chunks = sum(len(portion.chunks) for portion in portions)
-        if threads == 1 or sum(portion.size for portion in portions) < THREAD_EVENTS * chunks:
-            yield from map(self, portions)
-            return
-        of_thread = local()  # compiled triggers have scratch memory
-        compiling = Lock()  # libraries of models redirect streams of the process while they load
-
-        def plan() -> Plan:
-            with compiling:
-                if not hasattr(of_thread, "plan"):
-                    of_thread.plan = make_plan(self._job.menus)
-            found: Plan = of_thread.plan
-            return found
-
-        coming = iter(portions[1:])
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                with compiling:
-                    some = islice(coming, 2 * threads)
-                    results = deque(pool.submit(self._merged, portion, plan) for portion in some)
-                    done = self(portions[0])
-                yield done
-                while results:
-                    done = results.popleft().result()
-                    if following := next(coming, None):
-                        results.append(pool.submit(self._merged, following, plan))
-                    yield done
-            finally:
-                pool.shutdown(cancel_futures=True)
-
-    def _merged(self, portion: Portion, plan: Callable[[], Plan]) -> R:
         parts: list[R] = []
         try:
-            for events in self._read(portion.chunks):
-                parts.append(self._task(plan(), portion.chunks[len(parts)], events))
+            for chunk, events in zip(portion.chunks, self._read(portion.chunks), strict=True):
+                parts.append(self._result(chunk, events))
         except Exception as error:
             vars(error)["failed"] = Portion(portion.chunks[len(parts) :][:1])
             raise
         return self._task.merge(parts) if len(parts) > 1 else parts[0]
 
-    def content(self) -> bytes:
+    def _result(self, chunk: Chunk, events: Events) -> R:
+        """Return the result of a chunk. One thread at a time compiles or loads kernels, and loads libraries of
+        models, which redirect streams of the process meanwhile; others read."""
+        if self._loaded:
+            return self._task(self._job.plan, chunk, events)
+        with self._loading:
+            if self._is_copy:  # compiled triggers have scratch memory
+                self._job = replace(self._job, plan=make_plan(self._job.menus))
+            self._loaded = True
+            return self._task(self._job.plan, chunk, events)
+
+    def threads(self, portions: Sequence[Portion], most: int) -> int:
+        """Decompression and kernels release the GIL, unless chunks are small."""
+        chunks = sum(len(portion.chunks) for portion in portions)
+        return most if sum(portion.size for portion in portions) >= THREAD_EVENTS * chunks else 1
+
+    def copy(self) -> _Pass[R]:
+        return _Pass(self._job, self._task, self)
+
+    def __reduce__(self) -> tuple[Callable[..., _Pass[R]], tuple[object, ...]]:
         """Return what makes this pass in another process, with the content of every file but the samples'."""
         job = self._job
         samples = tuple(replace(sample, sources=()) for sample in job.catalogue.samples)
@@ -258,7 +239,7 @@ class _Pass(Work[Portion, R], Generic[R]):
         plugins = {plugin for menu in job.menus for plugin in menu.plugins} | plugins_in(pickled)
         models = {path: sha256 for of_menu in job.plan.models for path, sha256 in of_menu.items()}
         sources = [(plugin, sources_of(plugin)) for plugin in sorted(plugins, key=lambda p: p.name)]
-        return pickle.dumps((_prepared, (sources, contents_of(models), pickled)))
+        return _prepared, (sources, contents_of(models), pickled)
 
     def give_up(self, portion: Portion, error: Exception, host: str, attempts: int) -> None:
         """Raise the error of chunks, with their file and entries; keep it, where the file may be left out."""

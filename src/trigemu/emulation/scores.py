@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import TrigemuError, in_brackets, quoted
-from trigemu.base.fingerprint import fingerprint
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.counting.patterns import PatternTable, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background

@@ -19,9 +19,9 @@ import msgspec
 import numpy as np
 
 from trigemu.base.arrays import IntArray
+from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import check_no_pipe, new_file, without_clock
-from trigemu.base.fingerprint import fingerprint
 from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_tables
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.event_table import EventTable

@@ -15,11 +15,10 @@ import fsspec
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray, IntArray
+from trigemu.base.arrays import BoolArray, IntArray, splitmix64
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, quoted
 from trigemu.base.files import is_folder
 from trigemu.base.mapping import Engine
-from trigemu.base.splitmix import splitmix64
 from trigemu.samples.events import Need
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root

@@ -12,9 +12,9 @@ from typing import Any, cast
 import numpy as np
 
 from trigemu.base.arrays import BoolArray
+from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import SampleError, excerpt, wrong_type
 from trigemu.base.files import is_there
-from trigemu.base.fingerprint import fingerprint
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.awkward import advice_on, events_from_awkward, is_awkward
 from trigemu.samples.catalogue import Catalogue, normalised

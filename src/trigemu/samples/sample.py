@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray
+from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import SampleError, in_brackets, quoted
-from trigemu.base.fingerprint import fingerprint
 from trigemu.samples.events import Collection, Events, Need, decision_in, make_events
 from trigemu.samples.files import File
 from trigemu.samples.formats.source import Schema, Source

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray, IntArray
-from trigemu.base.splitmix import splitmix64
+from trigemu.base.arrays import BoolArray, IntArray, splitmix64
 
 #: The half that models are trained on.
 TRAINING = 0

@@ -6,13 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from numba.core import entrypoints
 from numba.core.compiler_lock import global_compiler_lock
-from numba.np.numpy_support import from_dtype
 
-from trigemu.base.kernels import kernel, numbers_at
+from trigemu.base.kernels import kernel
 
 FIRST = """
 from trigemu.base.kernels import kernel
@@ -98,21 +96,6 @@ def test_a_kernel_is_compiled_anew_when_generated_code_changes(tmp_path: Path, o
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
         results.append(tuple(map(float, done.stdout.split())))
     assert results == [(3.0, 0), (3.0, 1), (6.0, 0)]
-
-
-@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float32, np.float64, np.uint8])
-def test_numbers_at_addresses(kind: type) -> None:
-    read, write = numbers_at(from_dtype(np.dtype(kind)))
-
-    @kernel
-    def copied(source: int, target: int, n: int) -> None:
-        for i in range(n):
-            write(target, i, read(source, i))
-
-    values = np.array([0, 1, 200, 7]).astype(kind)
-    result = np.zeros(4, kind)
-    copied(values.ctypes.data, result[1:].ctypes.data, 3)
-    assert result.tolist() == [0, 0, 1, 200]
 
 
 def test_extensions_of_numba_are_loaded_under_its_lock(monkeypatch: pytest.MonkeyPatch) -> None:

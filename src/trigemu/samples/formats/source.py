@@ -12,8 +12,8 @@ import awkward as ak
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
+from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import SampleError
-from trigemu.base.fingerprint import fingerprint
 from trigemu.base.kernels import kernel
 from trigemu.samples.events import Collection, Need, ReadEvents, first_falling, first_unordered
 from trigemu.samples.locations import opened

@@ -17,10 +17,10 @@ import pytest
 from executor_toys import thread_cluster
 from work_toys import Recital, calls, items, numbers
 
-from trigemu.base import dask
-from trigemu.base.dask import dask_client
+from trigemu.base import processes
 from trigemu.base.errors import MissingExtraError, TrigemuError
 from trigemu.base.mapping import Engine, map_chunks
+from trigemu.base.processes import dask_client
 
 distributed = pytest.importorskip("distributed")
 
@@ -124,7 +124,7 @@ class Lost:
 def test_a_scheduler_that_is_lost_is_told(tmp_path: Path) -> None:
     client = Lost()
     with pytest.raises(TrigemuError, match=r"^the scheduler of dask was lost: with a checkpoint"):
-        numbers(map_chunks(Recital(str(tmp_path)), items(5), dask.DaskExecutor(client)))
+        numbers(map_chunks(Recital(str(tmp_path)), items(5), processes.DaskExecutor(client)))
     assert len(client.asked) == 3
 
 
@@ -140,7 +140,7 @@ def refused(where: str, match: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["tcp", "tls"])
 def test_a_scheduler_that_is_not_there_is_told_in_time(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask, "_CONNECT_S", 0.5)
+    monkeypatch.setattr(processes, "_CONNECT_S", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     address = f"{scheme}://127.0.0.1:{port}"
@@ -151,7 +151,7 @@ def test_a_scheduler_that_is_not_there_is_told_in_time(scheme: str, monkeypatch:
 def test_what_answers_and_is_no_scheduler_is_told_in_time(
     says: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask, "_CONNECT_S", 0.5)
+    monkeypatch.setattr(processes, "_CONNECT_S", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=answer, args=(server, says), daemon=True).start()
         port = server.getsockname()[1]

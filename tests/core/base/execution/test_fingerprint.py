@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from trigemu.base.fingerprint import digest_of_code, fingerprint
+from trigemu.base.checkpoint import digest_of_code, fingerprint
 
 PROGRAM = """
 import enum, sys
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 import numpy as np
 from trigemu.observables import momenta
-from trigemu.base.fingerprint import fingerprint
+from trigemu.base.checkpoint import fingerprint
 
 @dataclass(frozen=True)
 class Cut:
@@ -166,7 +166,7 @@ def test_the_digest_of_code_changes_with_any_file_in_it(
         return digest_of_code()
 
     before = digest()
-    monkeypatch.setattr("trigemu.base.fingerprint._ROOT", tmp_path)
+    monkeypatch.setattr("trigemu.base.checkpoint._ROOT", tmp_path)
     (tmp_path / "__init__.py").touch()
     (tmp_path / "below").mkdir()
     file = tmp_path / "below" / "code.py"

@@ -16,11 +16,10 @@ from plugin_toys import CARDED, write, write_card
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import TrigemuError, open_catalogue, read_menu, run, worker_pool
-from trigemu.base import plugins
 from trigemu.base.errors import PluginError
 from trigemu.base.mapping import Engine
-from trigemu.base.plugin_search import find, load_from, plugins_in, sources_of
-from trigemu.base.plugins import FoundPlugin, digest_of_plugin
+from trigemu.base.plugin_search import find, load_from, sources_of
+from trigemu.base.plugins import FoundPlugin, digest_of_plugin, plugins_in
 from trigemu.base.processes import WorkerLostError
 
 INNER = """
@@ -156,9 +155,7 @@ def test_the_same_plugin_is_loaded_wherever_it_is(client: Path, tmp_path: Path, 
     file = Path(str(sys.modules["trigemu_plugin_twice"].__file__))
     assert (file == plugin.file) == (there == "same")
     assert digest_of_plugin(file) == plugin.sha256
-    assert plugins.loaded_plugin("trigemu_plugin_twice") == FoundPlugin(
-        "twice", file, plugin.module, plugin.sha256
-    )
+    assert plugins_in(b"trigemu_plugin_twice") == {FoundPlugin("twice", file, plugin.module, plugin.sha256)}
 
 
 def test_plugins_that_a_pickle_refers_to(client: Path) -> None:

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
+from trigemu_anomaly import cache
+from trigemu_anomaly.cache import NoCacheError, folder_of_cache
 
-from trigemu.base import cache
-from trigemu.base.cache import NoCacheError, folder_of_cache
 from trigemu.base.errors import TrigemuError
 
 
