@@ -212,7 +212,7 @@ class _Pass(Work[Portion, R], Generic[R]):
         return self._task.merge(parts) if len(parts) > 1 else parts[0]
 
     def _result(self, chunk: Chunk, events: Events) -> R:
-        """Return the result of a chunk. One thread at a time compiles or loads kernels, and loads libraries of
+        """Return the result of a chunk. One thread at a time compiles or loads kernels, and libraries of
         models, which redirect streams of the process meanwhile; others read."""
         if self._loaded:
             return self._task(self._job.plan, chunk, events)

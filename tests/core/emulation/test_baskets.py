@@ -14,6 +14,7 @@ from toys import menu_from
 
 import trigemu
 from trigemu.base.mapping import Engine
+from trigemu.samples.formats.source import Source
 
 N = 1000
 MENU = """
@@ -93,13 +94,13 @@ def test_a_pass_decompresses_each_block_once(
 def test_tasks_of_a_basket_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A basket with more events than a task has is decoded again for the next task."""
     samples = trigemu.open_catalogue(_tree(tmp_path / "a.root", N))
-    source, ranges = type(samples.samples[0].sources[0]), list[tuple[int, int]]()
-    read = source.columns
+    ranges = list[tuple[int, int]]()
+    read = Source.columns
 
     def counted(self: Any, start: int, stop: int, needs: Any) -> Any:
         ranges.append((start, stop))
         return read(self, start, stop, needs)
 
-    monkeypatch.setattr(source, "columns", counted)
+    monkeypatch.setattr(Source, "columns", counted)
     trigemu.run(menu_from(tmp_path, MENU), samples, executor=Engine(chunk_events=30, workers=1))
     assert ranges == [(0, 480), (480, 960), (960, 1000)]
