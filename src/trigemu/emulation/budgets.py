@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import Parents, PatternTable, distinct_entries, merge_tables
+from trigemu.counting.patterns import Parents, distinct_entries, merge_tables
 from trigemu.counting.quantities import Label, fractions
 from trigemu.emulation.engine import Chunk, Progress, over_background
 from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
@@ -28,7 +28,17 @@ from trigemu.emulation.scaling import (
     unseen_half,
     weights_by_half,
 )
-from trigemu.emulation.scores import Scores, at_conditions_of, catalogue_behind, job_of
+from trigemu.emulation.scores import (
+    Columns,
+    Scores,
+    Selection,
+    SelectionTask,
+    at_conditions_of,
+    catalogue_behind,
+    event_columns,
+    job_of,
+    take_rows,
+)
 from trigemu.menus.menu import Menu, Solution, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenusLike, menus_of
@@ -36,7 +46,7 @@ from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike
-from trigemu.samples.split import EVALUATION, half_of
+from trigemu.samples.split import EVALUATION
 
 #: Thresholds decrease with every sweep and converge within a few; if not, budgets compete for single events.
 _MAX_SWEEPS = 200
@@ -46,18 +56,6 @@ _COARSE = 0.01
 _MISSED = 0.1
 #: The relative tolerance, so that a user can request a rate from a message, even if it was rounded up.
 _DIGITS = 1e-5
-
-
-@dataclass(frozen=True)
-class BudgetEvents:
-    """Events of one half with a score of at least one trigger with a budget."""
-
-    sample: IntArray  # int64[n]
-    weight: FloatArray  # float64[n] in Hz, unscaled
-    parent: Parents  # uint64[n]
-    shared: BoolArray  # bool[n], whether other events may have the same parent
-    words: Words  # uint64[n, w], the decisions of all slots
-    scores: FloatArray  # float64[n, s], one column for each slot with a budget
 
 
 def solve_budgets(
@@ -118,44 +116,34 @@ def solve_budgets(
     slots = sorted(known_above)
     unseen = unseen_half(menus, job.plan, catalogue)
     half = EVALUATION if unseen is None else unseen
-    collect = _Collect(tuple(slots), half, catalogue.with_parents)
+    collect = _Collect(tuple(slots), half)
     if not (parts := [*over_background(job, collect, executor, progress)]):
         raise SampleError(f"{catalogue.path}: there are no events to find thresholds from")
-    table, events = collect.merge(parts)
-    scales = half_scales(merge_tables([table, job.rest]), half, catalogue)
+    events, sums = collect.merge(parts)
+    scales = half_scales(merge_tables([sums, job.rest]), half, catalogue)
+    events["weight"] = events["weight"] * scales[events["sample"]]
     return tuple(
-        menu.solved(_Solver(menu, bits_of_menu, slots, events, scales, catalogue, known_above).solutions())
+        menu.solved(_Solver(menu, bits_of_menu, slots, events, catalogue, known_above).solutions())
         for menu, bits_of_menu in zip(menus, job.plan.bits, strict=True)
     )
 
 
 @dataclass(frozen=True)
-class _Collect:
-    """The task that collects the events of a half with a score, and the weight of each half of a chunk."""
+class _Collect(SelectionTask):
+    """The task that collects the events of a half with a score of any trigger with a budget, and the weight
+    of each half of a chunk."""
 
     slots: tuple[int, ...]
     half: int
-    with_parents: frozenset[int]
 
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[PatternTable, BudgetEvents]:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Selection:
         refuse_negative(events)
-        work = Workspace(events)
-        words = decide(events, plan, work)
-        scores: FloatArray = np.column_stack(
-            [np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64) for slot in self.slots]
-        )
-        keep = np.zeros(len(events), np.bool_)
-        keep[events.core] = True
-        keep &= (half_of(events.parent) == self.half) & (scores > -np.inf).any(axis=1)
-        n = np.count_nonzero(keep)
-        sample, shared = np.full(n, chunk.sample, np.int64), np.full(n, chunk.sample in self.with_parents)
-        columns = (sample, events.weight[keep], events.parent[keep], shared, words[keep], scores[keep])
-        return weights_by_half(chunk.sample, events), BudgetEvents(*columns)
-
-    def merge(self, parts: Sequence[tuple[PatternTable, BudgetEvents]]) -> tuple[PatternTable, BudgetEvents]:
-        tables, events = zip(*parts, strict=True)
-        columns = (np.concatenate([getattr(e, field.name) for e in events]) for field in fields(BudgetEvents))
-        return merge_tables(tables), BudgetEvents(*columns)
+        work, columns = Workspace(events), event_columns(chunk, events)
+        columns["words"] = decide(events, plan, work)[events.core]  # uint64[n, w], of all slots
+        scores = [np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64) for slot in self.slots]
+        columns["scores"] = np.column_stack(scores)[events.core]  # float64[n, slots]
+        keep = (columns["half"] == self.half) & (columns["scores"] > -np.inf).any(axis=1)
+        return Selection(take_rows(columns, keep), weights_by_half(chunk.sample, events))
 
 
 class _Solver:
@@ -167,19 +155,18 @@ class _Solver:
         menu: Menu,
         bits: Mapping[str, int],
         slots: Sequence[int],
-        events: BudgetEvents,
-        scales: FloatArray,
+        events: Columns,
         catalogue: Catalogue,
         known_above: Mapping[int, float],
     ) -> None:
         self.menu = menu
         self.known_above = {t.name: known_above[bits[t.name]] for t in menu.budgeted}
-        self.weight = events.weight * scales[events.sample] * crossing_scale(menu, catalogue)
-        self.scores = {t.name: events.scores[:, slots.index(bits[t.name])] for t in menu.budgeted}
-        width = events.words.shape[1]
-        more = np.zeros((len(events.weight), -(-len(menu.budgeted) // 64)), np.uint64)
-        self.words = np.hstack([events.words, more])
-        self.parent, self.shared = events.parent, events.shared
+        self.weight = events["weight"] * crossing_scale(menu, catalogue)
+        self.scores = {t.name: events["scores"][:, slots.index(bits[t.name])] for t in menu.budgeted}
+        n, width = events["words"].shape
+        self.words = np.hstack([events["words"], np.zeros((n, -(-len(menu.budgeted) // 64)), np.uint64)])
+        self.parent = events["parent"]
+        self.shared = np.isin(events["sample"], [*catalogue.with_parents])  # which may share a parent
         self.bits = dict(bits) | {t.name: 64 * width + i for i, t in enumerate(menu.budgeted)}
 
     def solutions(self) -> dict[str, Solution]:

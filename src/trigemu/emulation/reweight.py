@@ -296,13 +296,14 @@ def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
 
 
 def at_conditions(
-    menus: Sequence[Menu], catalogue: Catalogue, executor: Any = None, progress: Progress | None = None
+    menus: Sequence[Menu], samples: SamplesLike, executor: Any = None, progress: Progress | None = None
 ) -> Catalogue:
     """Return samples at the pile-up or the luminosity of the chosen columns of prescales of menus.
 
     A luminosity of a column also gives the pile-up of crossings, in proportion to that of the samples.
     Samples at another pile-up already, and samples of menus whose columns have neither, stay as they are.
     """
+    catalogue = samples_of(samples, executor=executor)
     of_menus = {conditions: menu for menu in menus if any(conditions := menu.columns.conditions)}
     if not of_menus or catalogue.pileup:
         return catalogue

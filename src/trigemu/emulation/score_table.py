@@ -19,16 +19,19 @@ from trigemu.counting.acceptance import raw_decisions
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
-from trigemu.emulation.event_table import EVENT_COLUMNS, FIRED, SCORE, event_columns, for_rows
+from trigemu.emulation.event_table import FIRED, SCORE
 from trigemu.emulation.plan import Plan, ThresholdLadder, bit_of_words, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scores import (
+    EVENT_COLUMNS,
     EventColumn,
-    ScorePart,
     Scores,
+    Selection,
+    SelectionTask,
     ThresholdRange,
     definition,
-    join_scores,
+    event_columns,
+    for_rows,
     made_with,
     take_rows,
 )
@@ -38,7 +41,7 @@ from trigemu.menus.warnings import unit_of_threshold
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import INTERACTIONS
 from trigemu.triggers.base import ScoreKind
 
@@ -104,7 +107,7 @@ def score_table(
     """
     engine = engine_of(executor)
     input_menus = menus_of(menus)
-    catalogue = at_conditions(input_menus, samples_of(catalogue, executor=engine), engine, progress)
+    catalogue = at_conditions(input_menus, catalogue, engine, progress)
     signal_samples = [catalogue.sample(name) for name in names_of("the signals", signals)]
     if in_background := [sample.name for sample in signal_samples if sample in catalogue.background]:
         raise TrigemuError(f"{in_background[0]!r} is a background sample, which the table always includes")
@@ -192,7 +195,7 @@ def _selection(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple
 
 
 @dataclass(frozen=True)
-class _Collect:
+class _Collect(SelectionTask):
     """The task that collects the scores of a chunk."""
 
     names: tuple[str, ...]  # Those of the columns of scores and decisions
@@ -201,7 +204,7 @@ class _Collect:
     signals: frozenset[int]  # The samples of which all events are kept
     stratum_of: tuple[int, ...]
 
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScorePart:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Selection:
         work, core = Workspace(events), events.core
         words = decide(events, plan, work)[core]
         columns = event_columns(chunk, events)
@@ -228,10 +231,7 @@ class _Collect:
         left = ~keep
         keys = Keys(columns["half"][left], stratum=columns["stratum"][left])
         nothing = np.zeros((np.count_nonzero(left), 1), np.uint64)
-        return ScorePart(kept, count_patterns(chunk.sample, nothing, columns["weight"][left], keys))
-
-    def merge(self, parts: Sequence[ScorePart]) -> ScorePart:
-        return join_scores(parts)
+        return Selection(kept, count_patterns(chunk.sample, nothing, columns["weight"][left], keys))
 
 
 def requested_ranges(

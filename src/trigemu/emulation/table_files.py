@@ -30,14 +30,14 @@ from trigemu.emulation.score_table import PLAIN_COLUMNS
 from trigemu.emulation.scores import (
     Columns,
     EventColumn,
-    ScorePart,
     Scores,
+    Selection,
     ThresholdRange,
     join_columns,
 )
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import Sample
 
 #: The names of the tree in a ROOT file, and of its metadata there and in Parquet.
@@ -94,7 +94,7 @@ def write_scores(path: Path, scores: Scores, version: str) -> int:
     def parts() -> Iterator[Columns]:
         nonlocal rest
         for part in scores.parts():
-            rest = merge_tables([rest, part.rest])
+            rest = merge_tables([rest, part.sums])
             yield part.columns
 
     def metadata() -> dict[bytes, bytes]:
@@ -227,7 +227,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     """
     pyarrow = _pyarrow_for("reading")
     menus = menus_of(menus)
-    catalogue = at_conditions(menus, samples_of(catalogue))
+    catalogue = at_conditions(menus, catalogue)
     try:
         check_no_pipe(Path(path))
         with (
@@ -263,7 +263,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
         tuple(about.signals),
         about.threshold_ranges,
         frozenset(about.made_with),
-        lambda: [ScorePart(arrays, rest)],
+        lambda: [Selection(arrays, rest)],
     )
 
 
