@@ -119,8 +119,8 @@ def solve_budgets(
     collect = _Collect(tuple(slots), half)
     if not (parts := [*over_background(job, collect, executor, progress)]):
         raise SampleError(f"{catalogue.path}: there are no events to find thresholds from")
-    events, sums = collect.merge(parts)
-    scales = half_scales(merge_tables([sums, job.rest]), half, catalogue)
+    selected = collect.merge(parts)
+    events, scales = selected.columns, half_scales(merge_tables([selected.sums, job.rest]), half, catalogue)
     events["weight"] = events["weight"] * scales[events["sample"]]
     return tuple(
         menu.solved(_Solver(menu, bits_of_menu, slots, events, catalogue, known_above).solutions())

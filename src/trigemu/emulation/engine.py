@@ -50,7 +50,7 @@ class Chunk:
 
     sample: int  # The number of the sample
     source: int  # The number of the file in the sample
-    start: int  # start, stop: The entries
+    start: int
     stop: int
     file: File | Source = field(compare=False, repr=False)  # The file
     identity: str = field(default="", compare=False, repr=False)  # Fingerprint of the sample
@@ -112,18 +112,17 @@ class Portion:
         return f"events of {first.file.path} to {last.file.path}"
 
 
-def _portions(chunks: Iterable[Chunk], events: int) -> Iterator[Portion]:
+def _portions(chunks: Iterable[Chunk], events: int) -> list[Portion]:
     """Join small chunks, up to some number of events, and those of the same baskets."""
-    portion: list[Chunk] = []
+    portions: list[list[Chunk]] = []
     size = 0
     for chunk in chunks:
-        if portion and size + chunk.size > events * (_LONGEST if chunk.continues else 1):
-            yield Portion(tuple(portion))
-            portion, size = [], 0
-        portion.append(chunk)
         size += chunk.size
-    if portion:
-        yield Portion(tuple(portion))
+        if not portions or size > events * (_LONGEST if chunk.continues else 1):
+            portions.append([])
+            size = chunk.size
+        portions[-1].append(chunk)
+    return [Portion(tuple(portion)) for portion in portions]
 
 
 class Task(Protocol[R]):
@@ -175,7 +174,7 @@ def over_samples(
     chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most)]
     size = max(engine.chunk_events, sum(chunk.size for chunk in chunks) // _MOST_TASKS)
     done = _Pass(job, task)
-    yield from map_chunks(done, [*_portions(chunks, size)], engine, progress)
+    yield from map_chunks(done, _portions(chunks, size), engine, progress)
     if done.bad:
         raise BadFilesError(done.bad)
 
@@ -201,7 +200,14 @@ class _Pass(Work[Portion, R], Generic[R]):
         return fingerprint(digest_of_code(), triggers, plugins, models, needs, self._task)
 
     def __call__(self, portion: Portion) -> R:
-        return self._merged(portion, self._read(portion.chunks))
+        parts: list[R] = []
+        try:
+            for events in self._read(portion.chunks):
+                parts.append(self._task(self._job.plan, portion.chunks[len(parts)], events))
+        except Exception as error:
+            vars(error)["failed"] = Portion(portion.chunks[len(parts) :][:1])
+            raise
+        return self._task.merge(parts) if len(parts) > 1 else parts[0]
 
     def each(self, portions: Sequence[Portion], threads: int) -> Iterator[R]:
         """Yield results. After the first portion, which loads or compiles kernels, several threads work:
@@ -238,16 +244,6 @@ class _Pass(Work[Portion, R], Generic[R]):
             finally:
                 pool.shutdown(cancel_futures=True)
 
-    def _merged(self, portion: Portion, read: Iterable[Events]) -> R:
-        parts: list[R] = []
-        try:
-            for events in read:
-                parts.append(self._task(self._job.plan, portion.chunks[len(parts)], events))
-        except Exception as error:
-            vars(error)["failed"] = Portion(portion.chunks[len(parts) :][:1])
-            raise
-        return self._task.merge(parts) if len(parts) > 1 else parts[0]
-
     def content(self) -> bytes:
         """Return what makes this pass in another process, with the content of every file but the samples'."""
         job = self._job
@@ -267,8 +263,8 @@ class _Pass(Work[Portion, R], Generic[R]):
         if not isinstance(error, TrigemuError):
             raise error
         tried = f" after {attempts} attempts" if attempts > 1 else ""
-        where = f" on {host}" if host else ""
-        error.args = (f"{error}\nfailed{tried}{where}: {vars(error).get('failed', portion)}",)
+        where = f"{tried} on {host}" if host else tried
+        error.args = (f"{error}\nfailed{where}: {vars(error).get('failed', portion)}",)
         raise error
 
     def remaining(self, portion: Portion) -> Portion | None:
@@ -283,13 +279,12 @@ class _Pass(Work[Portion, R], Generic[R]):
         together."""
         job, together = self._job, list[list[Chunk]]()
         for chunk in chunks:
-            if together and chunk.goes_on(together[-1][-1]):
-                together[-1].append(chunk)
-            else:
-                together.append([chunk])
+            if not (together and chunk.goes_on(together[-1][-1])):
+                together.append([])
+            together[-1].append(chunk)
         needs = {*job.plan.needs, *job.further}
         for first, *more in together:
-            sample, stop = job.catalogue.samples[first.sample], more[-1].stop if more else first.stop
+            sample, stop = job.catalogue.samples[first.sample], [first, *more][-1].stop
             try:
                 events = sample.read_file(first.file, first.start, stop, needs, job.plan.margin)
             except UnreadableError as error:

@@ -99,7 +99,8 @@ def for_rows(engine: Engine) -> Engine:
     return replace(engine, chunk_events=min(engine.chunk_events, _ROW_EVENTS))
 
 
-class Selection(NamedTuple):
+@dataclass(frozen=True)
+class Selection:
     """The columns of selected events among consecutive ones, and what is summed over events."""
 
     columns: Columns
@@ -110,7 +111,7 @@ class SelectionTask:
     """Base class of tasks whose results are selections."""
 
     def merge(self, parts: Iterable[Selection]) -> Selection:
-        columns, sums = zip(*parts, strict=True)
+        columns, sums = zip(*((part.columns, part.sums) for part in parts), strict=True)
         return Selection(join_columns(columns), merge_tables(sums))
 
 
