@@ -1,5 +1,4 @@
-"""Warnings that need events: triggers that fire in none, limits that exclude nothing, and events unlike those
-that models were fitted to."""
+"""Warnings that need events: triggers that fire in none, and limits that exclude nothing."""
 
 from __future__ import annotations
 
@@ -31,9 +30,8 @@ from trigemu.triggers.base import Compiled
 from trigemu.triggers.combination.kind import CompiledCombination
 from trigemu.triggers.combination.leg_threshold import CompiledLegThreshold
 
-#: The number of events that largest values are from, and means, the same of each sample: a pass over the
-#: former takes seconds, one over the latter a tenth of a run over the embedded sample.
-MOST, _MOST_COMPARED = 10_000_000, 200_000
+#: The number of events that largest values are from, the same of each sample: a pass takes seconds.
+MOST = 10_000_000
 #: The largest number of idle triggers that are explained, and of warnings of one sort.
 _EXPLAINED, _NAMED = 200, 8
 _MEV_PER_GEV = 1000.0
@@ -176,11 +174,13 @@ def with_warnings(emulation: Emulation, executor: Any = None) -> Emulation:
     most = max(1, MOST // len(samples))
     _, ranges = _measured(Job(emulation.menus, plan, emulation.catalogue), idle, samples, most, executor)
     part = f" (values: the first {most} of each sample)" if most < max(s.entries for s in samples) else ""
-    warnings = []
-    for number, limits in enumerate(idle):
-        of_idle = _of_idle(limits, ranges, f"no event of the background{part}")
-        warnings.append((*of_idle, *_unlike(emulation, number, executor)))
-    return replace(emulation, warnings=tuple(warnings))
+    warnings = [[*_of_idle(limits, ranges, f"no event of the background{part}")] for limits in idle]
+    for of_menu, menu, bits in zip(warnings, emulation.menus, plan.bits, strict=True):
+        for t in (t for t in menu.enabled if t.name in bits):
+            compiled = plan.slots[bits[t.name]].compiled
+            texts = compiled.sample_warnings(menu, t.name, emulation.catalogue, executor)
+            of_menu += (f"{t.name!r} ({t.place}): {text}" for text in texts)
+    return replace(emulation, warnings=tuple(map(tuple, warnings)))
 
 
 def warnings_of_first(menu: Menu, catalogue: Catalogue, most: int) -> Iterator[str]:
@@ -246,44 +246,3 @@ def _of_loose(limits: _Limits, ranges: _Ranges, where: str) -> Iterator[str]:
                 f"{limit.name} in {where} is {low:.4g} {limit.unit}: "
                 f"{lacking if low < _IN_MEV * least else 'MeV? trigemu reads GeV: convert the sample'}"
             )
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """The task that sums what the check of a slot compares: Σw, Σw², and Σwv of each value."""
-
-    slot: int
-    scales: tuple[float, ...]  # The factor on the weights of each sample
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> FloatArray:
-        check, counted = plan.slots[self.slot].compiled.sample_check(), np.zeros(len(events), np.bool_)
-        assert check
-        counted[events.core] = True
-        rows, values = check.values(Workspace(events))
-        weight = np.where(counted, events.weight, 0.0)[rows] * self.scales[chunk.sample]
-        return np.array([weight.sum(), weight @ weight, *(weight @ values)])
-
-    def merge(self, parts: Sequence[FloatArray]) -> FloatArray:
-        return np.asarray(np.sum(parts, axis=0))
-
-
-def _unlike(emulation: Emulation, number: int, executor: Any) -> Iterator[str]:
-    """Explain how the background differs from the events that the models of a menu were fitted to. The sums
-    over the first events of each sample are scaled to all."""
-    menu, bits, samples = emulation.menus[number], emulation.plan.bits[number], emulation.catalogue.background
-    most = max(1, _MOST_COMPARED // len(samples))
-    for trigger in (trigger for trigger in menu.enabled if trigger.name in bits):
-        check = emulation.plan.slots[bits[trigger.name]].compiled.sample_check()
-        if check is None:
-            continue
-        sums = np.zeros(2 + check.width)
-        if check.width:
-            plan = make_plan([part := menu.part([trigger.name])])
-            scales = tuple(max(1.0, sample.entries / most) for sample in emulation.catalogue.samples)
-            job, task = Job((part,), plan, emulation.catalogue), _Sum(plan.bits[0][trigger.name], scales)
-            sums = task.merge([sums, *over_samples(samples, job, task, executor, most=most)])
-        total, squares = sums[:2].tolist()
-        mean = sums[2:] / total if total > 0 else np.full(check.width, np.nan)
-        threshold = (trigger.solution.threshold, trigger.solution.error) if trigger.solution else None
-        for warning in check.warnings(mean, total**2 / squares if squares else 0.0, threshold):
-            yield f"{trigger.name!r} ({trigger.place}): {warning}"
