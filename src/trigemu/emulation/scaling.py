@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 from scipy import sparse
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.acceptance import own_decisions
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
@@ -91,12 +91,10 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
     return scales
 
 
-def weights_by_half(sample: int, events: Events, half: IntArray | None = None) -> PatternTable:
-    """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks. half:
-    int64[n], optional."""
-    core = events.core
-    part = (half_of(events.parent) if half is None else half)[core]
-    return count_patterns(sample, np.zeros((len(part), 1), np.uint64), events.weight[core], Keys(part))
+def weights_by_half(sample: int, events: Events) -> PatternTable:
+    """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks."""
+    half, weight = half_of(events.parent[events.core]), events.weight[events.core]
+    return count_patterns(sample, np.zeros((len(half), 1), np.uint64), weight, Keys(half))
 
 
 def refuse_negative(events: Events) -> None:

@@ -56,12 +56,9 @@ Extend = Callable[[Columns], object]
 
 def write_events(path: Path, table: EventTable, version: str, progress: Progress) -> int:
     """Write a table into a file, whose suffix determines the format; return the number of its events."""
-    about = {
-        "version": version,
-        "menu": table.menu.name,
-        "fired": table.fired.text if table.fired else None,
-        "samples": {str(sample.number): sample.name for sample in table.samples},
-    }
+    fired = table.fired.text if table.fired else None
+    samples = {str(sample.number): sample.name for sample in table.samples}
+    about = {"version": version, "menu": table.menu.name, "fired": fired, "samples": samples}
     check_event_file(path)
     write = _WRITERS[path.suffix]
     return _write(path, write, table.columns, table.catalogue, table.parts(progress), about)
@@ -136,24 +133,17 @@ def _write(
     after the events."""
     about["columns"] = {c.name: {"unit": c.unit, "description": c.description} for c in columns}
     names, events = [sample.name for sample in catalogue.samples], 0
-    with new_file(path) as temporary, write(temporary, columns, names, about, metadata) as extend:
-        for group in _row_groups(parts):
-            extend(group)
-            events += len(group["id"])
-    return events
-
-
-def _row_groups(parts: Iterable[Columns]) -> Iterator[Columns]:
-    """Yield the columns of at least _ROWS events, but for the last."""
     waiting: list[Columns] = []
-    for part in parts:
-        if len(part["id"]):
-            waiting.append(part)
-        if sum(len(part["id"]) for part in waiting) >= _ROWS:
-            yield join_columns(waiting)
-            waiting = []
-    if waiting:
-        yield join_columns(waiting)
+    with new_file(path) as temporary, write(temporary, columns, names, about, metadata) as extend:
+        for part in parts:
+            events += len(part["id"])
+            waiting += [part] if len(part["id"]) else []
+            if sum(len(part["id"]) for part in waiting) >= _ROWS:
+                extend(join_columns(waiting))
+                waiting = []
+        if waiting:
+            extend(join_columns(waiting))
+    return events
 
 
 @contextmanager
