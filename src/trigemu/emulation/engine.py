@@ -6,11 +6,9 @@ import pickle
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
-from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -62,10 +60,10 @@ class Chunk:
         """The number of events."""
         return self.stop - self.start
 
-    def goes_on(self, chunk: Chunk) -> bool:
+    def goes_on(self, other: Chunk) -> bool:
         """Return whether another chunk ends where this one begins, in the same basket."""
-        before, here = (chunk.sample, chunk.source, chunk.stop), (self.sample, self.source, self.start)
-        return self.continues and before == here
+        same_file = (self.sample, self.source) == (other.sample, other.source)
+        return self.continues and same_file and self.start == other.stop
 
 
 def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
@@ -216,39 +214,38 @@ class _Pass(Work[Portion, R], Generic[R]):
         if threads == 1 or sum(portion.size for portion in portions) < THREAD_EVENTS * chunks:
             yield from map(self, portions)
             return
-        idle: SimpleQueue[_Pass[R]] = SimpleQueue()  # compiled triggers have scratch memory
-        idle.put(self)
+        idle = [self]  # compiled triggers have scratch memory
         compiling = Lock()  # libraries of models redirect streams of the process while they load
 
         def result(portion: Portion) -> R:
             try:
-                work = idle.get_nowait()
-            except Empty:
+                work = idle.pop()
+            except IndexError:
                 with compiling:
                     work = _Pass(replace(self._job, plan=make_plan(self._job.menus)), self._task)
             try:
                 return work(portion)
             finally:
-                idle.put(work)
+                idle.append(work)
 
-        first, coming = portions[0], iter(portions[1:])
-        yield self(first)
+        yield self(portions[0])
+        running = deque[Future[R]]()
         with ThreadPoolExecutor(threads) as pool:
-            results = deque(pool.submit(result, portion) for portion in islice(coming, 2 * threads))
             try:
-                while results:
-                    done = results.popleft().result()
-                    if following := next(coming, None):
-                        results.append(pool.submit(result, following))
-                    yield done
+                for portion in portions[1:]:
+                    running.append(pool.submit(result, portion))
+                    if len(running) > 2 * threads:
+                        yield running.popleft().result()
+                while running:
+                    yield running.popleft().result()
             finally:
                 pool.shutdown(cancel_futures=True)
 
     def content(self) -> bytes:
         """Return what makes this pass in another process, with the content of every file but the samples'."""
         job = self._job
-        samples = tuple(replace(sample, sources=()) for sample in job.catalogue.samples)
-        heads = replace(job.catalogue, samples=samples, left_out=())
+        samples = (replace(sample, sources=()) for sample in job.catalogue.samples)
+        heads = replace(job.catalogue, samples=tuple(samples), left_out=())
         pickled = pickle.dumps((job.menus, heads, job.further, self._task))
         plugins = {plugin for menu in job.menus for plugin in menu.plugins} | plugins_in(pickled)
         models = {path: sha256 for of_menu in job.plan.models for path, sha256 in of_menu.items()}
