@@ -14,17 +14,11 @@ from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.base.mapping import CHUNK_EVENTS, engine_of
 from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.counting.patterns import distinct_entries, merge_tables
+from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background, over_samples
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
-from trigemu.emulation.scaling import (
-    crossing_scale,
-    fitted_in,
-    half_scales,
-    switched_off,
-    unseen_half,
-)
 from trigemu.emulation.scores import (
     EVENT_COLUMNS,
     Columns,
@@ -229,12 +223,14 @@ def event_table(
     plan = make_plan([solved])
     for sample in selection:
         plan.check(sample)
-    half, (fitted,) = unseen_half([solved], plan, catalogue), fitted_in([solved], plan, catalogue)
+    half = scaling.unseen_half([solved], plan, catalogue)
+    (fitted,) = scaling.fitted_in([solved], plan, catalogue)
     job, scales = Job((solved,), plan, catalogue), np.ones(len(catalogue.samples))
     crossing = scales.copy()
-    crossing[[sample.number for sample in catalogue.background]] = crossing_scale(solved, catalogue)
+    crossing[[sample.number for sample in catalogue.background]] = scaling.crossing_scale(solved, catalogue)
     if half is not None and catalogue.background:
-        scales = half_scales(merge_tables(over_background(job, Halves(), engine, progress)), half, catalogue)
+        sums = merge_tables(over_background(job, Halves(), engine, progress))
+        scales = scaling.half_scales(sums, half, catalogue)
     task = _Record(solved, expression, half, fitted, tuple(scales.tolist()), tuple(crossing.tolist()))
     rows = partial(over_samples, selection, job, task, for_rows(engine))
     return EventTable(solved, catalogue, selection, expression, _columns(solved, plan, half), rows)
@@ -242,7 +238,7 @@ def event_table(
 
 def passes(menu: Menu, catalogue: Catalogue) -> int:
     """Return the number of passes over the background before the pass over the events."""
-    fitted = bool(menu.budgeted) or unseen_half([menu], make_plan([menu]), catalogue) is not None
+    fitted = bool(menu.budgeted) or scaling.unseen_half([menu], make_plan([menu]), catalogue) is not None
     return 2 if menu.budgeted else int(fitted)
 
 
@@ -305,7 +301,7 @@ class _Record(RowTask):
         columns["weight"] = columns["weight"] * self.crossing[chunk.sample]
         columns["acceptance"] = accepted.either(everything)[entry]
         if self.half is not None:
-            without = acceptances(words[first], switched_off(self.menu, self.fitted), bits)
+            without = acceptances(words[first], scaling.switched_off(self.menu, self.fitted), bits)
             scaled = columns["weight"] * self.scales[chunk.sample]
             columns["weight_unseen"] = np.where(columns["half"] == self.half, scaled, 0.0)
             columns["unfitted_acceptance"] = without.either(everything)[entry]

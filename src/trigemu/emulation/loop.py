@@ -25,17 +25,10 @@ from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.counting.sums import Scales
+from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, decide
-from trigemu.emulation.scaling import (
-    Counted,
-    constant_in,
-    crossing_scale,
-    fitted_in,
-    half_scales,
-    unseen_half,
-)
 from trigemu.emulation.scores import Scores, at_conditions_of, catalogue_behind, job_of
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
@@ -107,7 +100,7 @@ class Emulation:
             f"the menu {requested.name!r} ({requested.path}) is not in the emulation of {names}"
         )
 
-    def counted(self, *numbers: int, by_bin: bool = False, apart: bool = False) -> Counted:
+    def counted(self, *numbers: int, by_bin: bool = False, apart: bool = False) -> scaling.Counted:
         """Select the patterns that the rates of the menus at some positions are computed from. by_bin:
         whether patterns in different bins of the axis stay apart; apart: the same for those that differ in an
         observable of `numbers`."""
@@ -128,16 +121,16 @@ class Emulation:
         else:
             table = table.onto(read, ("half", *keys))
             unseen = np.where(table.half == self.half, self.scales[table.sample], 0.0)
-        crossing = max(crossing_scale(menu, self.catalogue) for menu in menus)
+        crossing = max(scaling.crossing_scale(menu, self.catalogue) for menu in menus)
         scales = Scales(unseen, crossing, table.stratum if self.catalogue.pileup else None)
         known = all(sample.rate_is_known for sample in self.catalogue.background)
         crossings = known and self.only is None and not by_bin
         crossings = crossings and self.catalogue.table.convention == "crossing"
         constant = tuple(
-            constant_in(menu) - names if crossings else frozenset()
+            scaling.constant_in(menu) - names if crossings else frozenset()
             for menu, names in zip(menus, fitted, strict=True)
         )
-        return Counted(table, scales, menus, bits, fitted, constant)
+        return scaling.Counted(table, scales, menus, bits, fitted, constant)
 
     @cached_property
     def scales(self) -> FloatArray:
@@ -145,7 +138,7 @@ class Emulation:
         half."""
         if self.half is None:
             return np.ones(len(self.catalogue.samples))
-        return half_scales(self.table, self.half, self.catalogue)
+        return scaling.half_scales(self.table, self.half, self.catalogue)
 
 
 def emulate(
@@ -211,7 +204,7 @@ def emulate(
     solved = solve_budgets(input_menus, samples, executor=engine, progress=progress)
     catalogue, job = catalogue_behind(samples), job_of(solved, samples)
     plan, columns = job.plan, numbers or ()
-    half = unseen_half(solved, plan, catalogue)
+    half = scaling.unseen_half(solved, plan, catalogue)
     count_rejected = counts_rejected(solved, plan, catalogue) or (axis is not None and axis.count_rejected)
     strata = job.catalogue.stratum_of
     task = _CountPatterns(half is not None, axis, columns, strata, catalogue.with_parents, count_rejected)
@@ -225,7 +218,7 @@ def emulate(
         if sum(map(len, parts)) > len(table) + 4096:  # merging is expensive while tables grow
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
-    fitted = fitted_in(solved, plan, catalogue)
+    fitted = scaling.fitted_in(solved, plan, catalogue)
     return Emulation(input_menus, solved, catalogue, plan, table, half, fitted, numbers=numbers)
 
 
