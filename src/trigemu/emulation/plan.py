@@ -1,8 +1,7 @@
 """Events × triggers → packed bits.
 
 A plan is the union of the triggers of some menus. Triggers that compile to equal objects are evaluated once
-and share one bit, whichever menus they belong to. `logic`, `random`, seeds and prescales act on the bits
-later.
+and share one bit, whichever menus they belong to. `logic`, `random`, seeds and prescales act on bits later.
 """
 
 from __future__ import annotations
@@ -50,10 +49,10 @@ _NAMED = 8
 
 @dataclass(frozen=True)
 class PlannedTrigger:
-    """A compiled trigger."""
+    """A compiled trigger, and the first trigger that compiles to it, which messages name."""
 
-    compiled: Compiled  # The compiled trigger
-    trigger: Trigger  # The first trigger that compiles to it, which messages name
+    compiled: Compiled
+    trigger: Trigger
 
 
 @dataclass(frozen=True)
@@ -191,9 +190,9 @@ def lacks(sample: Sample, need: Need, objects: Iterable[tuple[str, str]] = ()) -
 
 def check_needs(samples: Iterable[Sample], needs: Iterable[Need], reason: str) -> None:
     """Raise SampleError that lists the columns that samples lack, with the `reason` that they are needed."""
-    pairs = product(samples, sorted(needs))
-    if problems := dict.fromkeys(filter(None, (lacks(sample, need) for sample, need in pairs))):
-        raise SampleError("\n".join(f"{problem}, which {reason}" for problem in problems))
+    problems = [lacks(sample, need) for sample, need in product(samples, sorted(needs))]
+    if lacking := dict.fromkeys(filter(None, problems)):
+        raise SampleError("\n".join(f"{problem}, which {reason}" for problem in lacking))
 
 
 def numbers_of(menus: Iterable[Menu], samples: Iterable[Sample]) -> tuple[Number, ...]:
@@ -373,24 +372,13 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     if not isinstance(events, Events):
         raise wrong_type("the events", events, "Events", "events_from_awkward converts an awkward array")
     work = work or Workspace(events)
-    return pack(len(events), len(plan.slots), _decisions(plan, work))
-
-
-def _decisions(plan: Plan, work: Workspace) -> Iterator[tuple[int, BoolArray]]:
-    """Yield each bit of a plan with its decisions."""
+    packed = np.zeros((8 * plan.words, len(events)), np.uint8)  # byte b // 8 of each event has bit b
     for group in plan.groups:
         result = _evaluate(group, work)
         scored = len(group.thresholds) > 0
         fired = (result > threshold for threshold in group.thresholds) if scored else (result,)
-        yield from zip(group.bits.tolist(), fired, strict=True)
-
-
-def pack(events: int, bits: int, decisions: Iterable[tuple[int, BoolArray]]) -> Words:
-    """Return patterns of some `bits` from decisions bool[events], each with its bit."""
-    # byte b // 8 of each event has bit b
-    packed = np.zeros((8 * max(1, -(-bits // 64)), events), np.uint8)
-    for bit, decision in decisions:
-        packed[bit // 8] |= decision.view(np.uint8) << (bit % 8)
+        for bit, decision in zip(group.bits.tolist(), fired, strict=True):
+            packed[bit // 8] |= decision.view(np.uint8) << (bit % 8)
     return np.ascontiguousarray(packed.T).view("<u8").astype(np.uint64, copy=False)
 
 

@@ -124,15 +124,10 @@ def score_table(
     columns, numbers = _columns(loosest, plan), frozenset(sample.number for sample in signal_samples)
     task = _Collect(columns, *_selection(loosest, plan, catalogue), numbers, catalogue.stratum_of)
     samples, job = [*catalogue.background, *signal_samples], Job(loosest, plan, catalogue)
-    return Scores(
-        solved,
-        catalogue,
-        (*PLAIN_COLUMNS, *columns),
-        tuple(sample.name for sample in signal_samples),
-        threshold_ranges,
-        frozenset(sha256 for *_, sha256 in made_with(loosest, plan)),
-        partial(over_samples, samples, job, task, for_rows(engine), progress),
-    )
+    names = tuple(sample.name for sample in signal_samples)
+    digests = frozenset(sha256 for *_, sha256 in made_with(loosest, plan))
+    rows = partial(over_samples, samples, job, task, for_rows(engine), progress)
+    return Scores(solved, catalogue, (*PLAIN_COLUMNS, *columns), names, threshold_ranges, digests, rows)
 
 
 def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> int:

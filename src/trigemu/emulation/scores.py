@@ -128,7 +128,7 @@ class Scores:
 
     menus: tuple[Menu, ...]  #: The menus that the table was made for, with their budgets solved
     catalogue: Catalogue  #: The samples
-    #: The columns: those of the events, then scores, then decisions of triggers without a score
+    #: The columns: those of the events, then scores, and decisions of triggers without a score
     columns: tuple[EventColumn, ...]
     signal_names: tuple[str, ...]  #: The signals of which all events are in the table
     #: The range of each trigger that has a threshold, by name
