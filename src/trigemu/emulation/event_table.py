@@ -216,7 +216,12 @@ def event_table(
     """
     engine = engine_of(executor)
     input_menu = at_own_column(menu_of(menu))
-    expression = None if fired is None else _expression(input_menu, fired)
+    expression = None if fired is None else parse_expression(fired)
+    names = [trigger.name for trigger in input_menu.enabled]
+    for name in expression.names() if expression else ():
+        if name not in names:
+            what = f"{input_menu.path} has no enabled trigger {name!r}{nearest(name, names)}"
+            raise TrigemuError(f"fired = {fired!r}: {what}")
     catalogue = at_conditions([input_menu], catalogue, engine, progress)
     selection = tuple(catalogue.sample(name) for name in samples) or catalogue.background
     (solved,) = solve_budgets(input_menu, catalogue, executor=engine, progress=progress)
@@ -240,16 +245,6 @@ def passes(menu: Menu, catalogue: Catalogue) -> int:
     """Return the number of passes over the background before the pass over the events."""
     fitted = bool(menu.budgeted) or scaling.unseen_half([menu], make_plan([menu]), catalogue) is not None
     return 2 if menu.budgeted else int(fitted)
-
-
-def _expression(menu: Menu, text: str) -> Expression:
-    expression = parse_expression(text)
-    names = [trigger.name for trigger in menu.enabled]
-    for name in expression.names():
-        if name not in names:
-            hint = nearest(name, names)
-            raise TrigemuError(f"fired = {text!r}: {menu.path} has no enabled trigger {name!r}{hint}")
-    return expression
 
 
 def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[EventColumn, ...]:

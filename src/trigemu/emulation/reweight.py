@@ -22,7 +22,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from scipy.special import gammaln
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, number_of
@@ -79,7 +78,8 @@ class Pileups:
     def probabilities(self, n: int) -> FloatArray:
         """Return the probabilities of 0 to n − 1 interactions, float64[n]."""
         numbers = np.arange(n)
-        exponents = np.log(self.means)[:, None] * numbers - self.means[:, None] - gammaln(numbers + 1)
+        factorials = np.cumsum(np.log(np.maximum(numbers, 1)))
+        exponents = np.log(self.means)[:, None] * numbers - self.means[:, None] - factorials
         probabilities: FloatArray = self.weights @ np.exp(exponents)
         return probabilities
 
@@ -369,21 +369,22 @@ def _check(catalogue: Catalogue) -> None:
 def _check_sparse(catalogue: Catalogue, pileups: Pileups, enough: BoolArray) -> None:
     """Raise SampleError if too few crossings have the numbers of interactions of a target. enough: bool[n],
     which numbers have enough."""
-    if (sparse := _sparse(pileups, enough)) <= MAX_SPARSE:
+
+    def sparse(target: Pileups) -> float:
+        """Return the fraction of a target for which the sample has too few crossings."""
+        return 1.0 - float(target.probabilities(len(enough))[enough].sum())
+
+    if sparse(pileups) <= MAX_SPARSE:
         return
     held, covered = "too few of any", np.flatnonzero(enough)
     if len(covered):
         held = f"enough with {covered[0]} to {covered[-1]}"
-        means = _STEP * np.arange(1, round(2 * len(enough) / _STEP))
-        allowed = [pileup for pileup in means if _sparse(pileups_of(float(pileup)), enough) <= MAX_SPARSE]
+        means = (_STEP * np.arange(1, round(2 * len(enough) / _STEP))).tolist()
+        allowed = [mean for mean in means if sparse(pileups_of(mean)) <= MAX_SPARSE]
         held += f", which allows means of {allowed[0]:.3g} to {allowed[-1]:.3g}" if allowed else ""
     raise SampleError(
-        f"{catalogue.path}: pile-up {pileups}: {100 * sparse:.3g} % of the crossings would have a number of "
-        f"interactions for which the sample has too few (it has {held}), more than {100 * MAX_SPARSE:g} %: "
-        f"generate crossings at that pile-up (trigemu generate run3 makes them at a mean of 60)"
+        f"{catalogue.path}: pile-up {pileups}: {100 * sparse(pileups):.3g} % of the crossings would have a "
+        f"number of interactions for which the sample has too few (it has {held}), more than "
+        f"{100 * MAX_SPARSE:g} %: generate crossings at that pile-up (trigemu generate run3 makes them at a "
+        f"mean of 60)"
     )
-
-
-def _sparse(pileups: Pileups, enough: BoolArray) -> float:
-    """Return the fraction of a target distribution for which a sample has too few crossings."""
-    return 1.0 - float(pileups.probabilities(len(enough))[enough].sum())

@@ -31,7 +31,7 @@ from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import Memory, SamplesLike
-from trigemu.samples.sample import INTERACTIONS, Sample
+from trigemu.samples.sample import INTERACTIONS
 from trigemu.samples.split import half_of
 from trigemu.triggers.base import Compiled, Context, Kind, ScoreKind
 
@@ -151,25 +151,25 @@ class Scores:
         return SelectionTask().merge(self._pass())
 
     @cached_property
-    def _rows(self) -> Mapping[int, slice]:
-        sample = self._whole.columns["sample"]  # events of one sample follow each other
-        bounds = np.flatnonzero(np.diff(sample, prepend=-1, append=-1)).tolist()
-        return {int(sample[start]): slice(start, stop) for start, stop in pairwise(bounds)}
-
-    def _rows_of(self, sample: Sample) -> slice:
-        return self._rows.get(sample.number, slice(0, 0))
+    def _by_sample(self) -> Mapping[int, Columns]:
+        columns = self._whole.columns  # events of one sample follow each other
+        bounds = np.flatnonzero(np.diff(columns["sample"], prepend=-1, append=-1)).tolist()
+        numbers = columns["sample"][bounds[:-1]].tolist()
+        none = {sample.number: take_rows(columns, slice(0)) for sample in self.catalogue.samples}
+        rows = (take_rows(columns, slice(start, stop)) for start, stop in pairwise(bounds))
+        return none | dict(zip(numbers, rows, strict=True))
 
     @property
     def table(self) -> Columns:
         """The events of the background, which come first."""
-        end = max((self._rows_of(sample).stop for sample in self.catalogue.background), default=0)
-        return take_rows(self._whole.columns, slice(end))
+        events = sum(len(self._by_sample[sample.number]["id"]) for sample in self.catalogue.background)
+        return take_rows(self._whole.columns, slice(events))
 
     @property
     def signals(self) -> Mapping[str, Columns]:
         """All events of the signals, by the name of the sample."""
         samples = map(self.catalogue.sample, self.signal_names)
-        return {sample.name: take_rows(self._whole.columns, self._rows_of(sample)) for sample in samples}
+        return {sample.name: self._by_sample[sample.number] for sample in samples}
 
     def by_half(self) -> PatternTable:
         """Return the pattern table of all events of the background by sample and half only."""
@@ -231,9 +231,9 @@ class Scores:
         """The samples with the events of the table, in which scores and decisions are numbers per event."""
         catalogue, scalars, samples = self.catalogue, {c.name for c in self.columns if c.definitions}, []
         for sample in catalogue.samples:
-            rows, sources = self._rows_of(sample), []
-            for start in range(rows.start, rows.stop, CHUNK_EVENTS):
-                part = take_rows(self._whole.columns, slice(start, min(start + CHUNK_EVENTS, rows.stop)))
+            rows, sources = self._by_sample[sample.number], []
+            for start in range(0, len(rows["id"]), CHUNK_EVENTS):
+                part = take_rows(rows, slice(start, start + CHUNK_EVENTS))
                 numbers = {name: part[name] for name in scalars} | {INTERACTIONS[1]: part["stratum"]}
                 events = Events(sample.name, part["weight"], part["id"], part["parent"], {}, numbers)
                 sources.append(Memory(sample.name, events=events, shared=sample.has_parents))
