@@ -187,11 +187,10 @@ class _Pass(Work[Portion, R], Generic[R]):
     @cached_property
     def key(self) -> str:  # type: ignore[override]
         """Fingerprint of the code, the trigger definitions, and the task."""
-        job = self._job
-        triggers = [
-            (m.scope, [t.description for t in m.triggers if isinstance(t.description, Kind)])
-            for m in job.menus
-        ]
+        job, triggers = self._job, []
+        for menu in job.menus:
+            kinds = [t.description for t in menu.triggers if isinstance(t.description, Kind)]
+            triggers.append((menu.scope, kinds))
         plugins = sorted({plugin.sha256 for menu in job.menus for plugin in menu.plugins})
         models = [list(models.values()) for models in job.plan.models]
         needs = frozenset(job.plan.needs), job.further, job.plan.margin

@@ -2,10 +2,10 @@
 
 catalogue = open_catalogue()                           # samples/     the events and their weights
 menus = solve_budgets(menus, catalogue)                # budgets.py   thresholds from rate budgets, if any
-plan = make_plan(menus)                                # decisions/    the union of the menus' triggers
+plan = make_plan(menus)                                # plan.py      the union of the menus' triggers
 for chunk in over_background(…):                       # engine.py    in any order, on any engine
     events = sample.read(…)                            # samples/     columns and weights in Hz
-    words = decide(events, plan)                       # decisions/    one bit per trigger
+    words = decide(events, plan)                       # plan.py      one bit per trigger
     table += count_patterns(…, words, events.weight)   # counting/    n, Σw, Σw²
 rates_of(emulation)                                    # rates/       everything else follows
 """
@@ -123,11 +123,10 @@ class Emulation:
             unseen = np.where(table.half == self.half, self.scales[table.sample], 0.0)
         crossing = max(scaling.crossing_scale(menu, self.catalogue) for menu in menus)
         scales = Scales(unseen, crossing, table.stratum if self.catalogue.pileup else None)
-        known = all(sample.rate_is_known for sample in self.catalogue.background)
-        crossings = known and self.only is None and not by_bin
-        crossings = crossings and self.catalogue.table.convention == "crossing"
+        known = self.only is None and not by_bin and self.catalogue.table.convention == "crossing"
+        known = known and all(sample.rate_is_known for sample in self.catalogue.background)
         constant = tuple(
-            scaling.constant_in(menu) - names if crossings else frozenset()
+            scaling.constant_in(menu) - names if known else frozenset()
             for menu, names in zip(menus, fitted, strict=True)
         )
         return scaling.Counted(table, scales, menus, bits, fitted, constant)

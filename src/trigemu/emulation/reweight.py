@@ -361,8 +361,7 @@ def _check(catalogue: Catalogue) -> None:
             f"{catalogue.path}: the events are single interactions and have no pile-up: use --luminosity for "
             f"rates at another luminosity"
         )
-    if not catalogue.background:
-        raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
+    make_plan(()).check_background(catalogue)
     check_needs(catalogue.background, [INTERACTIONS], "pile-up reweighting needs")
 
 
