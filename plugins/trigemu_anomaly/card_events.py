@@ -18,16 +18,16 @@ from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import temporary_folder
 from trigemu.base.toml import load_toml
 from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
-from trigemu.emulation.event_table import (
+from trigemu.emulation.event_table import FIRED, EventTable, event_table
+from trigemu.emulation.plan import Plan, make_plan
+from trigemu.emulation.scores import (
     EVENT_COLUMNS,
-    FIRED,
-    EventTable,
+    Columns,
+    EventColumn,
     RowTask,
     event_columns,
-    event_table,
+    join_columns,
 )
-from trigemu.emulation.plan import Plan, make_plan
-from trigemu.emulation.scores import Columns, EventColumn, join_columns
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.observables.workspace import Workspace

@@ -20,10 +20,9 @@ from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.sums import RateSums
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background
-from trigemu.emulation.event_table import RowTask
 from trigemu.emulation.loop import emulate
 from trigemu.emulation.plan import Plan
-from trigemu.emulation.scores import Columns, join_columns
+from trigemu.emulation.scores import Columns, RowTask, join_columns
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.workspace import Workspace

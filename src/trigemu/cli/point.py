@@ -13,8 +13,8 @@ from trigemu.base.mapping import Engine
 from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.emulation.engine import Progress
+from trigemu.emulation.plan import fed_menu
 from trigemu.emulation.reweight import at_conditions, at_luminosity, at_pileup
-from trigemu.emulation.runnable import fed_menu
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import (
     ALL_COLUMNS,

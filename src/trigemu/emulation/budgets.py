@@ -9,26 +9,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import Parents, PatternTable, distinct_entries, merge_tables
+from trigemu.counting.patterns import Parents, distinct_entries, merge_tables
 from trigemu.counting.quantities import Label, fractions
+from trigemu.emulation import scaling
 from trigemu.emulation.engine import Chunk, Progress, over_background
 from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
-from trigemu.emulation.scaling import (
-    crossing_scale,
-    half_scales,
-    refuse_negative,
-    unseen_half,
-    weights_by_half,
+from trigemu.emulation.scores import (
+    Columns,
+    Scores,
+    Selection,
+    SelectionTask,
+    at_conditions_of,
+    catalogue_behind,
+    event_columns,
+    job_of,
+    take_rows,
 )
-from trigemu.emulation.scores import Scores, at_conditions_of, catalogue_behind, job_of
 from trigemu.menus.menu import Menu, Solution, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenusLike, menus_of
@@ -36,7 +40,7 @@ from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike
-from trigemu.samples.split import EVALUATION, half_of
+from trigemu.samples.split import EVALUATION
 
 #: Thresholds decrease with every sweep and converge within a few; if not, budgets compete for single events.
 _MAX_SWEEPS = 200
@@ -46,18 +50,6 @@ _COARSE = 0.01
 _MISSED = 0.1
 #: The relative tolerance, so that a user can request a rate from a message, even if it was rounded up.
 _DIGITS = 1e-5
-
-
-@dataclass(frozen=True)
-class BudgetEvents:
-    """Events of one half with a score of at least one trigger with a budget."""
-
-    sample: IntArray  # int64[n]
-    weight: FloatArray  # float64[n] in Hz, unscaled
-    parent: Parents  # uint64[n]
-    shared: BoolArray  # bool[n], whether other events may have the same parent
-    words: Words  # uint64[n, w], the decisions of all slots
-    scores: FloatArray  # float64[n, s], one column for each slot with a budget
 
 
 def solve_budgets(
@@ -116,46 +108,36 @@ def solve_budgets(
             above = samples.column_of(menu, trigger).above if isinstance(samples, Scores) else None
             known_above[bits[trigger.name]] = -math.inf if above is None else above
     slots = sorted(known_above)
-    unseen = unseen_half(menus, job.plan, catalogue)
+    unseen = scaling.unseen_half(menus, job.plan, catalogue)
     half = EVALUATION if unseen is None else unseen
-    collect = _Collect(tuple(slots), half, catalogue.with_parents)
+    collect = _Collect(tuple(slots), half)
     if not (parts := [*over_background(job, collect, executor, progress)]):
         raise SampleError(f"{catalogue.path}: there are no events to find thresholds from")
-    table, events = collect.merge(parts)
-    scales = half_scales(merge_tables([table, job.rest]), half, catalogue)
+    selected = collect.merge(parts)
+    events, sums = selected.columns, merge_tables([selected.sums, job.rest])
+    events["weight"] = events["weight"] * scaling.half_scales(sums, half, catalogue)[events["sample"]]
     return tuple(
-        menu.solved(_Solver(menu, bits_of_menu, slots, events, scales, catalogue, known_above).solutions())
+        menu.solved(_Solver(menu, bits_of_menu, slots, events, catalogue, known_above).solutions())
         for menu, bits_of_menu in zip(menus, job.plan.bits, strict=True)
     )
 
 
 @dataclass(frozen=True)
-class _Collect:
-    """The task that collects the events of a half with a score, and the weight of each half of a chunk."""
+class _Collect(SelectionTask):
+    """The task that collects the events of a half with a score of any trigger with a budget, and the weight
+    of each half of a chunk."""
 
     slots: tuple[int, ...]
     half: int
-    with_parents: frozenset[int]
 
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[PatternTable, BudgetEvents]:
-        refuse_negative(events)
-        work = Workspace(events)
-        words = decide(events, plan, work)
-        scores: FloatArray = np.column_stack(
-            [np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64) for slot in self.slots]
-        )
-        keep = np.zeros(len(events), np.bool_)
-        keep[events.core] = True
-        keep &= (half_of(events.parent) == self.half) & (scores > -np.inf).any(axis=1)
-        n = np.count_nonzero(keep)
-        sample, shared = np.full(n, chunk.sample, np.int64), np.full(n, chunk.sample in self.with_parents)
-        columns = (sample, events.weight[keep], events.parent[keep], shared, words[keep], scores[keep])
-        return weights_by_half(chunk.sample, events), BudgetEvents(*columns)
-
-    def merge(self, parts: Sequence[tuple[PatternTable, BudgetEvents]]) -> tuple[PatternTable, BudgetEvents]:
-        tables, events = zip(*parts, strict=True)
-        columns = (np.concatenate([getattr(e, field.name) for e in events]) for field in fields(BudgetEvents))
-        return merge_tables(tables), BudgetEvents(*columns)
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Selection:
+        scaling.refuse_negative(events)
+        work, columns = Workspace(events), event_columns(chunk, events)
+        columns["words"] = decide(events, plan, work)[events.core]  # uint64[n, w], of all slots
+        scores = [np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64) for slot in self.slots]
+        columns["scores"] = np.column_stack(scores)[events.core]  # float64[n, slots]
+        keep = (columns["half"] == self.half) & (columns["scores"] > -np.inf).any(axis=1)
+        return Selection(take_rows(columns, keep), scaling.weights_by_half(chunk.sample, events))
 
 
 class _Solver:
@@ -167,19 +149,18 @@ class _Solver:
         menu: Menu,
         bits: Mapping[str, int],
         slots: Sequence[int],
-        events: BudgetEvents,
-        scales: FloatArray,
+        events: Columns,
         catalogue: Catalogue,
         known_above: Mapping[int, float],
     ) -> None:
         self.menu = menu
         self.known_above = {t.name: known_above[bits[t.name]] for t in menu.budgeted}
-        self.weight = events.weight * scales[events.sample] * crossing_scale(menu, catalogue)
-        self.scores = {t.name: events.scores[:, slots.index(bits[t.name])] for t in menu.budgeted}
-        width = events.words.shape[1]
-        more = np.zeros((len(events.weight), -(-len(menu.budgeted) // 64)), np.uint64)
-        self.words = np.hstack([events.words, more])
-        self.parent, self.shared = events.parent, events.shared
+        self.weight = events["weight"] * scaling.crossing_scale(menu, catalogue)
+        self.scores = {t.name: events["scores"][:, slots.index(bits[t.name])] for t in menu.budgeted}
+        n, width = events["words"].shape
+        self.words = np.hstack([events["words"], np.zeros((n, -(-len(menu.budgeted) // 64)), np.uint64)])
+        self.parent = events["parent"]
+        self.shared = np.isin(events["sample"], [*catalogue.with_parents])  # which may share a parent
         self.bits = dict(bits) | {t.name: 64 * width + i for i, t in enumerate(menu.budgeted)}
 
     def solutions(self) -> dict[str, Solution]:
@@ -212,10 +193,9 @@ class _Solver:
         accepted = acceptances(words[first], self.menu, self.bits)
         label = Label("trigger", trigger.name, trigger.budget.quantity)
         fraction = fractions(self.menu, accepted, (trigger.budget.quantity,))[label]
+        rate, together = self.weight[scored] * fraction[entry], (self.parent[scored], self.shared[scored])
+        score, known_above = self.scores[trigger.name][scored], self.known_above[trigger.name]
         try:
-            rate = self.weight[scored] * fraction[entry]
-            together = self.parent[scored], self.shared[scored]
-            score, known_above = self.scores[trigger.name][scored], self.known_above[trigger.name]
             return threshold_for(score, rate, trigger.budget.hz, together, known_above)
         except ValueError as error:
             budget = f"{trigger.budget.key} = {trigger.budget.hz:g}"
@@ -236,8 +216,8 @@ def threshold_for(
     together: tuple[Parents, BoolArray] | None = None,
     known_above: float = -math.inf,
 ) -> Solution:
-    """Return the threshold between two distinct scores with the Σ rate above it nearest to a budget. score:
-    float64[n]; rate: float64[n]; together: tuple of uint64[n] and bool[n], optional."""
+    """Return the threshold between two distinct scores with the Σ rate above it nearest to a budget. score,
+    rate: float64[n]; together: the parents, and whether other events may have the same one."""
     if not len(score):
         raise ValueError("cannot be met: no event has a score")
     order = np.lexsort((rate, -score))  # sums of floats must not depend on the order of events
@@ -245,10 +225,9 @@ def threshold_for(
     ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
     above = np.concatenate([[0.0], np.cumsum(rates)[ends]])
     unknown = f"only scores above {known_above:g} are known, and give {above[-1]:.6g} Hz"
-    if budget_hz > above[-1] * (1 + _DIGITS) and known_above > -math.inf:
-        raise ValueError(unknown)
     if budget_hz > above[-1] * (1 + _DIGITS):
-        raise ValueError(f"cannot be met: all events with a score give {above[-1]:.6g} Hz")
+        all_events = f"cannot be met: all events with a score give {above[-1]:.6g} Hz"
+        raise ValueError(unknown if known_above > -math.inf else all_events)
     reached = min(int(np.searchsorted(above, budget_hz)), len(ends))
     nearest = reached - 1 if budget_hz - above[reached - 1] < above[reached] - budget_hz else reached
     tied = slice(ends[reached - 2] + 1 if reached > 1 else 0, ends[reached - 1] + 1)
@@ -257,10 +236,13 @@ def threshold_for(
         raise ValueError(f"cannot be met: the highest score with a rate alone gives {above[reached]:.6g} Hz")
 
     def threshold(groups: int) -> float:
-        """Return the threshold that this number of distinct scores pass."""
-        lowest = scores[ends[groups - 1]] if groups else np.inf
-        next_ = scores[ends[groups - 1] + 1] if groups < len(ends) and groups else -np.inf
-        return _between(float(lowest), float(next_))
+        """Return a threshold that this number of distinct scores pass, and the next one does not."""
+        higher = float(scores[ends[groups - 1]]) if groups else math.inf
+        if groups in (0, len(ends)):
+            return math.nextafter(higher, -math.inf)
+        lower = float(scores[ends[groups - 1] + 1])
+        middle = lower + (higher - lower) / 2
+        return middle if lower <= middle < higher else lower
 
     passing = order[: ends[nearest - 1] + 1]
     sigma = math.sqrt(_variance(rate, passing, together))
@@ -280,14 +262,6 @@ def _variance(rate: FloatArray, passing: IntArray, together: tuple[Parents, Bool
     parent, shared = (array[passing] for array in together)
     rates, (_, number) = rate[passing], np.unique(parent[shared], return_inverse=True)
     return math.fsum(rates[~shared] ** 2) + math.fsum(np.bincount(number.ravel(), rates[shared]) ** 2)
-
-
-def _between(higher: float, lower: float) -> float:
-    """Return a threshold that `higher` passes and `lower` does not."""
-    if lower == -math.inf:
-        return math.nextafter(higher, -math.inf)
-    middle = lower + (higher - lower) / 2
-    return middle if lower <= middle < higher else lower
 
 
 def ties(menu: Menu) -> Iterator[str]:

@@ -48,7 +48,7 @@ class Chunk:
 
     sample: int  # The number of the sample
     source: int  # The number of the file in the sample
-    start: int  # start, stop: The entries
+    start: int
     stop: int
     file: File | Source = field(compare=False, repr=False)  # The file
     identity: str = field(default="", compare=False, repr=False)  # Fingerprint of the sample
@@ -60,10 +60,10 @@ class Chunk:
         """The number of events."""
         return self.stop - self.start
 
-    def goes_on(self, chunk: Chunk) -> bool:
+    def goes_on(self, other: Chunk) -> bool:
         """Return whether another chunk ends where this one begins, in the same basket."""
-        before, here = (chunk.sample, chunk.source, chunk.stop), (self.sample, self.source, self.start)
-        return self.continues and before == here
+        same_file = (self.sample, self.source) == (other.sample, other.source)
+        return self.continues and same_file and self.start == other.stop
 
 
 def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
@@ -110,18 +110,17 @@ class Portion:
         return f"events of {first.file.path} to {last.file.path}"
 
 
-def _portions(chunks: Iterable[Chunk], most: int, in_basket: int) -> Iterator[Portion]:
+def _portions(chunks: Iterable[Chunk], most: int, in_basket: int) -> list[Portion]:
     """Join small chunks, up to `most` events, and those in the same basket, up to `in_basket` events."""
-    portion: list[Chunk] = []
+    portions: list[list[Chunk]] = []
     size = 0
     for chunk in chunks:
-        if portion and size + chunk.size > (in_basket if chunk.continues else most):
-            yield Portion(tuple(portion))
-            portion, size = [], 0
-        portion.append(chunk)
         size += chunk.size
-    if portion:
-        yield Portion(tuple(portion))
+        if not portions or size > (in_basket if chunk.continues else most):
+            portions.append([])
+            size = chunk.size
+        portions[-1].append(chunk)
+    return [Portion(tuple(portion)) for portion in portions]
 
 
 class Task(Protocol[R]):
@@ -173,7 +172,7 @@ def over_samples(
     chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most)]
     events = sum(chunk.size for chunk in chunks)
     most = max(min(engine.chunk_events, events // _FEWEST_TASKS), events // _MOST_TASKS)
-    portions = [*_portions(chunks, most, _LONGEST * max(engine.chunk_events, most))]
+    portions = _portions(chunks, most, _LONGEST * max(engine.chunk_events, most))
     done = _Pass(job, task)
     yield from map_chunks(done, portions, engine, progress)
     if done.bad:
@@ -191,11 +190,10 @@ class _Pass(Work[Portion, R], Generic[R]):
     @cached_property
     def key(self) -> str:  # type: ignore[override]
         """Fingerprint of the code, the trigger definitions, and the task."""
-        job = self._job
-        triggers = [
-            (m.scope, [t.description for t in m.triggers if isinstance(t.description, Kind)])
-            for m in job.menus
-        ]
+        job, triggers = self._job, []
+        for menu in job.menus:
+            kinds = [t.description for t in menu.triggers if isinstance(t.description, Kind)]
+            triggers.append((menu.scope, kinds))
         plugins = sorted({plugin.sha256 for menu in job.menus for plugin in menu.plugins})
         models = [list(models.values()) for models in job.plan.models]
         needs = frozenset(job.plan.needs), job.further, job.plan.margin
@@ -233,8 +231,8 @@ class _Pass(Work[Portion, R], Generic[R]):
     def __reduce__(self) -> tuple[Callable[..., _Pass[R]], tuple[object, ...]]:
         """Return what makes this pass in another process, with the content of every file but the samples'."""
         job = self._job
-        samples = tuple(replace(sample, sources=()) for sample in job.catalogue.samples)
-        heads = replace(job.catalogue, samples=samples, left_out=())
+        samples = (replace(sample, sources=()) for sample in job.catalogue.samples)
+        heads = replace(job.catalogue, samples=tuple(samples), left_out=())
         pickled = pickle.dumps((job.menus, heads, job.further, self._task))
         plugins = {plugin for menu in job.menus for plugin in menu.plugins} | plugins_in(pickled)
         models = {path: sha256 for of_menu in job.plan.models for path, sha256 in of_menu.items()}
@@ -249,8 +247,8 @@ class _Pass(Work[Portion, R], Generic[R]):
         if not isinstance(error, TrigemuError):
             raise error
         tried = f" after {attempts} attempts" if attempts > 1 else ""
-        where = f" on {host}" if host else ""
-        error.args = (f"{error}\nfailed{tried}{where}: {vars(error).get('failed', portion)}",)
+        where = f"{tried} on {host}" if host else tried
+        error.args = (f"{error}\nfailed{where}: {vars(error).get('failed', portion)}",)
         raise error
 
     def remaining(self, portion: Portion) -> Portion | None:
@@ -265,13 +263,12 @@ class _Pass(Work[Portion, R], Generic[R]):
         together."""
         job, together = self._job, list[list[Chunk]]()
         for chunk in chunks:
-            if together and chunk.goes_on(together[-1][-1]):
-                together[-1].append(chunk)
-            else:
-                together.append([chunk])
+            if not (together and chunk.goes_on(together[-1][-1])):
+                together.append([])
+            together[-1].append(chunk)
         needs = {*job.plan.needs, *job.further}
         for first, *more in together:
-            sample, stop = job.catalogue.samples[first.sample], more[-1].stop if more else first.stop
+            sample, stop = job.catalogue.samples[first.sample], [first, *more][-1].stop
             try:
                 events = sample.read_file(first.file, first.start, stop, needs, job.plan.margin)
             except UnreadableError as error:

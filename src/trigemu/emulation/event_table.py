@@ -11,21 +11,25 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
-from trigemu.base.mapping import CHUNK_EVENTS, Engine, engine_of
+from trigemu.base.mapping import CHUNK_EVENTS, engine_of
 from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.counting.patterns import distinct_entries, merge_tables
+from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background, over_samples
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
-from trigemu.emulation.scaling import (
-    crossing_scale,
-    fitted_in,
-    half_scales,
-    switched_off,
-    unseen_half,
+from trigemu.emulation.scores import (
+    EVENT_COLUMNS,
+    Columns,
+    EventColumn,
+    Halves,
+    RowTask,
+    event_columns,
+    for_rows,
+    join_columns,
+    take_rows,
 )
-from trigemu.emulation.scores import Columns, EventColumn, Halves, join_columns, take_rows
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
@@ -35,44 +39,12 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike, sample_in_memory, samples_of
 from trigemu.samples.sample import Sample
-from trigemu.samples.split import HALF_NAMES, half_of
+from trigemu.samples.split import HALF_NAMES
 from trigemu.triggers.base import Compiled
 from trigemu.triggers.logic import Expression, parse_expression
 
-#: The largest number of events of a chunk of which rows are kept.
-_ROW_EVENTS = 65_536
 #: Prefixes of the names of columns of a trigger.
 FIRED, SCORE, ACCEPTANCE = "fired_", "score_", "acceptance_"
-#: The columns that every table begins with.
-EVENT_COLUMNS = (
-    EventColumn("sample", "int32", "the sample: its position in the catalogue"),
-    EventColumn("id", "uint64", "the number of the event"),
-    EventColumn("parent", "uint64", "the generated interaction that the event was made from"),
-    EventColumn("half", "int8", "the half of the sample: 0 training, 1 evaluation"),
-    EventColumn("weight", "float64", "the rate that the event stands for", "Hz"),
-)
-
-
-def event_columns(chunk: Chunk, events: Events) -> Columns:
-    """Return the `EVENT_COLUMNS` of a chunk."""
-    core = events.core
-    parent, weight = events.parent[core], events.weight[core]
-    sample = np.full(len(weight), chunk.sample, np.int32)
-    half = half_of(parent).astype(np.int8)
-    return {"sample": sample, "id": events.id[core], "parent": parent, "half": half, "weight": weight}
-
-
-class RowTask:
-    """Base class of tasks whose results are columns of events."""
-
-    def merge(self, parts: Sequence[Columns]) -> Columns:
-        return join_columns(parts)
-
-
-def for_rows(engine: Engine) -> Engine:
-    """Return an engine for passes that keep a row of many columns for each event: several of their results
-    are in memory."""
-    return replace(engine, chunk_events=min(engine.chunk_events, _ROW_EVENTS))
 
 
 def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:
@@ -244,59 +216,45 @@ def event_table(
     """
     engine = engine_of(executor)
     input_menu = at_own_column(menu_of(menu))
-    expression = None if fired is None else _expression(input_menu, fired)
-    catalogue = at_conditions([input_menu], samples_of(catalogue, executor=engine), engine, progress)
+    expression = None if fired is None else parse_expression(fired)
+    names = [trigger.name for trigger in input_menu.enabled]
+    for name in expression.names() if expression else ():
+        if name not in names:
+            what = f"{input_menu.path} has no enabled trigger {name!r}{nearest(name, names)}"
+            raise TrigemuError(f"fired = {fired!r}: {what}")
+    catalogue = at_conditions([input_menu], catalogue, engine, progress)
     selection = tuple(catalogue.sample(name) for name in samples) or catalogue.background
     (solved,) = solve_budgets(input_menu, catalogue, executor=engine, progress=progress)
     plan = make_plan([solved])
     for sample in selection:
         plan.check(sample)
-    half, (fitted,) = unseen_half([solved], plan, catalogue), fitted_in([solved], plan, catalogue)
-    crossing = np.ones(len(catalogue.samples))
-    crossing[[sample.number for sample in catalogue.background]] = crossing_scale(solved, catalogue)
-    scales = np.ones(len(crossing))
-    job = Job((solved,), plan, catalogue)
+    half = scaling.unseen_half([solved], plan, catalogue)
+    (fitted,) = scaling.fitted_in([solved], plan, catalogue)
+    job, scales = Job((solved,), plan, catalogue), np.ones(len(catalogue.samples))
+    crossing = scales.copy()
+    crossing[[sample.number for sample in catalogue.background]] = scaling.crossing_scale(solved, catalogue)
     if half is not None and catalogue.background:
-        scales = half_scales(merge_tables(over_background(job, Halves(), engine, progress)), half, catalogue)
-    factors = tuple(scales.tolist()), tuple(crossing.tolist())
-    task = _Record(solved, expression, half, fitted, *factors)
-    return EventTable(
-        solved,
-        catalogue,
-        selection,
-        expression,
-        _columns(solved, plan, half),
-        partial(over_samples, selection, job, task, for_rows(engine)),
-    )
+        sums = merge_tables(over_background(job, Halves(), engine, progress))
+        scales = scaling.half_scales(sums, half, catalogue)
+    task = _Record(solved, expression, half, fitted, tuple(scales.tolist()), tuple(crossing.tolist()))
+    rows = partial(over_samples, selection, job, task, for_rows(engine))
+    return EventTable(solved, catalogue, selection, expression, _columns(solved, plan, half), rows)
 
 
 def passes(menu: Menu, catalogue: Catalogue) -> int:
     """Return the number of passes over the background before the pass over the events."""
-    fitted = bool(menu.budgeted) or unseen_half([menu], make_plan([menu]), catalogue) is not None
+    fitted = bool(menu.budgeted) or scaling.unseen_half([menu], make_plan([menu]), catalogue) is not None
     return 2 if menu.budgeted else int(fitted)
-
-
-def _expression(menu: Menu, text: str) -> Expression:
-    expression = parse_expression(text)
-    names = [trigger.name for trigger in menu.enabled]
-    for name in expression.names():
-        if name not in names:
-            hint = nearest(name, names)
-            raise TrigemuError(f"fired = {text!r}: {menu.path} has no enabled trigger {name!r}{hint}")
-    return expression
 
 
 def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[EventColumn, ...]:
     """Return the columns of a table. half: the half that fitted triggers are judged on, if there is any."""
-    columns = [
-        *EVENT_COLUMNS,
-        EventColumn("acceptance", "float64", "the probability that the menu accepts the event"),
-    ]
+    what = "the probability that the menu accepts the event"
+    columns = [*EVENT_COLUMNS, EventColumn("acceptance", "float64", what)]
     if half is not None:
-        what = f"the same for fitted triggers: 0 outside of the {HALF_NAMES[half]} half, and scaled"
-        columns.append(EventColumn("weight_unseen", "float64", what, "Hz"))
-        what = "the probability that the menu accepts the event without its fitted triggers"
-        columns.append(EventColumn("unfitted_acceptance", "float64", what))
+        unseen = f"the same for fitted triggers: 0 outside of the {HALF_NAMES[half]} half, and scaled"
+        columns.append(EventColumn("weight_unseen", "float64", unseen, "Hz"))
+        columns.append(EventColumn("unfitted_acceptance", "float64", f"{what} without its fitted triggers"))
     for trigger in menu.enabled:
         name = trigger.name
         columns.append(EventColumn(f"{FIRED}{name}", "bool", f"decision of {name} before its prescale"))
@@ -338,7 +296,7 @@ class _Record(RowTask):
         columns["weight"] = columns["weight"] * self.crossing[chunk.sample]
         columns["acceptance"] = accepted.either(everything)[entry]
         if self.half is not None:
-            without = acceptances(words[first], switched_off(self.menu, self.fitted), bits)
+            without = acceptances(words[first], scaling.switched_off(self.menu, self.fitted), bits)
             scaled = columns["weight"] * self.scales[chunk.sample]
             columns["weight_unseen"] = np.where(columns["half"] == self.half, scaled, 0.0)
             columns["unfitted_acceptance"] = without.either(everything)[entry]

@@ -2,10 +2,10 @@
 
 catalogue = open_catalogue()                           # samples/     the events and their weights
 menus = solve_budgets(menus, catalogue)                # budgets.py   thresholds from rate budgets, if any
-plan = make_plan(menus)                                # decisions/    the union of the menus' triggers
+plan = make_plan(menus)                                # plan.py      the union of the menus' triggers
 for chunk in over_background(…):                       # engine.py    in any order, on any engine
     events = sample.read(…)                            # samples/     columns and weights in Hz
-    words = decide(events, plan)                       # decisions/    one bit per trigger
+    words = decide(events, plan)                       # plan.py      one bit per trigger
     table += count_patterns(…, words, events.weight)   # counting/    n, Σw, Σw²
 rates_of(emulation)                                    # rates/       everything else follows
 """
@@ -23,25 +23,12 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError, in_brackets, quoted
 from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import (
-    Keys,
-    PatternTable,
-    complete_table,
-    count_patterns,
-    merge_tables,
-)
+from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.counting.sums import Scales
+from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, decide
-from trigemu.emulation.scaling import (
-    Counted,
-    constant_in,
-    crossing_scale,
-    fitted_in,
-    half_scales,
-    unseen_half,
-)
 from trigemu.emulation.scores import Scores, at_conditions_of, catalogue_behind, job_of
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
@@ -77,42 +64,22 @@ class Axis(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Emulation:
-    """The result of the event loop: one pattern table for all triggers of some menus.
+    """The result of the event loop: one pattern table for all triggers of some menus."""
 
-    Attributes
-    ----------
-    input_menus : tuple of Menu
-        The menus before their budgets were solved.
-    menus : tuple of Menu
-        The same menus with their budgets solved.
-    catalogue : Catalogue
-        The samples.
-    plan : Plan
-        The compiled triggers; it gives the bit of each trigger in the patterns.
-    table : PatternTable
-        The pattern table.
-    half : int or None
-        The half of the samples that fitted triggers are judged on; None: nothing was fitted to them.
-    fitted : tuple of frozenset of str
-        For each menu, the triggers that were fitted, or read such a trigger.
-    only : int or None
-        The only bin of the axis in the rates; None: all bins.
-    warnings : tuple of tuple of str
-        For each menu, why triggers fire in no event, and how the background differs from the events that
-        models were fitted to, if that was asked for (`with_warnings`).
-    numbers : tuple of Number or None
-        The observables by which its patterns differ as well; None: it was not asked for any.
-    """
-
-    input_menus: tuple[Menu, ...]
-    menus: tuple[Menu, ...]
-    catalogue: Catalogue
-    plan: Plan
-    table: PatternTable
+    input_menus: tuple[Menu, ...]  #: The menus before their budgets were solved
+    menus: tuple[Menu, ...]  #: The same menus with their budgets solved
+    catalogue: Catalogue  #: The samples
+    plan: Plan  #: The compiled triggers; it gives the bit of each trigger in the patterns
+    table: PatternTable  #: The pattern table
+    #: The half of the samples that fitted triggers are judged on; None: nothing was fitted to them
     half: int | None
+    #: For each menu, the triggers that were fitted, or read such a trigger
     fitted: tuple[frozenset[str], ...]
-    only: int | None = None
+    only: int | None = None  #: The only bin of the axis in the rates; None: all bins
+    #: For each menu, why triggers fire in no event, and how the background differs from the events that
+    #: models were fitted to, if that was asked for (`with_warnings`)
     warnings: tuple[tuple[str, ...], ...] = ()
+    #: The observables by which its patterns differ as well; None: it was not asked for any
     numbers: tuple[Number, ...] | None = None
 
     def __repr__(self) -> str:
@@ -120,18 +87,8 @@ class Emulation:
         return in_brackets(self, f"of {menus}: {len(self.table)} patterns")
 
     def number(self, menu: MenuLike | None = None) -> int:
-        """Return the position of one of its menus in `menus`.
-
-        Parameters
-        ----------
-        menu : path, Menu, or None
-            The menu, with or without its budgets solved; by default the first.
-
-        Raises
-        ------
-        TrigemuError
-            If the emulation does not have it.
-        """
+        """Return the position in `menus` of one of its menus, with or without its budgets solved; by default
+        of the first. TrigemuError if the emulation does not have it."""
         if menu is None:
             return 0
         requested = menu_of(menu)
@@ -143,57 +100,36 @@ class Emulation:
             f"the menu {requested.name!r} ({requested.path}) is not in the emulation of {names}"
         )
 
-    def counted(self, *numbers: int, by_bin: bool = False, apart: bool = False) -> Counted:
-        """Select the patterns that the rates of some menus are computed from.
-
-        Parameters
-        ----------
-        *numbers : int
-            The positions of the menus in `menus`.
-        by_bin : bool
-            Whether patterns in different bins of the axis stay apart.
-        apart : bool
-            Whether to keep patterns apart that differ in an observable of `self.numbers`.
-
-        Raises
-        ------
-        SampleError
-            If a sample has no weight in the half that fitted triggers are judged on.
-        """
+    def counted(self, *numbers: int, by_bin: bool = False, apart: bool = False) -> scaling.Counted:
+        """Select the patterns that the rates of the menus at some positions are computed from. by_bin:
+        whether patterns in different bins of the axis stay apart; apart: the same for those that differ in an
+        observable of `numbers`."""
         menus = tuple(self.menus[number] for number in numbers)
         bits = tuple(self.plan.bits[number] for number in numbers)
         fitted = tuple(self.fitted[number] for number in numbers)
         table = self.table
         if self.only is not None:
             table = table.take(np.flatnonzero(table.bin == self.only))
-        read = {
-            bit_of[t.name]
-            for menu, bit_of in zip(menus, bits, strict=True)
-            for t in menu.used
-            if t.name in bit_of
-        }
-        keys = ("stratum", "bin") if by_bin else ("stratum",)
+        used = [(menu.used, of_menu) for menu, of_menu in zip(menus, bits, strict=True)]
+        read = {of_menu[t.name] for triggers, of_menu in used for t in triggers if t.name in of_menu}
         if apart:
             read |= {*range(64 * self.plan.words, 64 * table.words.shape[1])}
+        keys = ("stratum", "bin") if by_bin else ("stratum",)
         if self.half is None or not any(fitted):
             table = table.onto(read, keys)
             unseen = np.ones(len(table))
         else:
             table = table.onto(read, ("half", *keys))
             unseen = np.where(table.half == self.half, self.scales[table.sample], 0.0)
-        scales = Scales(
-            unseen,
-            max(crossing_scale(menu, self.catalogue) for menu in menus),
-            table.stratum if self.catalogue.pileup else None,
-        )
-        known = all(sample.rate_is_known for sample in self.catalogue.background)
-        crossings = known and self.only is None and not by_bin
-        crossings = crossings and self.catalogue.table.convention == "crossing"
+        crossing = max(scaling.crossing_scale(menu, self.catalogue) for menu in menus)
+        scales = Scales(unseen, crossing, table.stratum if self.catalogue.pileup else None)
+        known = self.only is None and not by_bin and self.catalogue.table.convention == "crossing"
+        known = known and all(sample.rate_is_known for sample in self.catalogue.background)
         constant = tuple(
-            constant_in(menu) - names if crossings else frozenset()
+            scaling.constant_in(menu) - names if known else frozenset()
             for menu, names in zip(menus, fitted, strict=True)
         )
-        return Counted(table, scales, menus, bits, fitted, constant)
+        return scaling.Counted(table, scales, menus, bits, fitted, constant)
 
     @cached_property
     def scales(self) -> FloatArray:
@@ -201,7 +137,7 @@ class Emulation:
         half."""
         if self.half is None:
             return np.ones(len(self.catalogue.samples))
-        return half_scales(self.table, self.half, self.catalogue)
+        return scaling.half_scales(self.table, self.half, self.catalogue)
 
 
 def emulate(
@@ -266,24 +202,22 @@ def emulate(
     samples = at_conditions_of(input_menus, catalogue, engine, progress)
     solved = solve_budgets(input_menus, samples, executor=engine, progress=progress)
     catalogue, job = catalogue_behind(samples), job_of(solved, samples)
-    plan = job.plan
-    half = unseen_half(solved, plan, catalogue)
+    plan, columns = job.plan, numbers or ()
+    half = scaling.unseen_half(solved, plan, catalogue)
     count_rejected = counts_rejected(solved, plan, catalogue) or (axis is not None and axis.count_rejected)
     strata = job.catalogue.stratum_of
-    task = _CountPatterns(
-        half is not None, axis, numbers or (), strata, catalogue.with_parents, count_rejected
-    )
-    needs = {*(axis.needs(plan) if axis else ()), *(need for n in task.numbers for need in n.needs())}
-    job = replace(job, further=job.further | frozenset(needs))
+    task = _CountPatterns(half is not None, axis, columns, strata, catalogue.with_parents, count_rejected)
+    needs = {*(axis.needs(plan) if axis else ()), *(need for n in columns for need in n.needs())}
+    job = replace(job, further=job.further | needs)
     rest = job.rest.onto((), ("stratum",) if half is None else ("half", "stratum"))
-    table = replace(rest, words=np.zeros((len(rest), plan.words + len(task.numbers)), np.uint64))
+    table = replace(rest, words=np.zeros((len(rest), plan.words + len(columns)), np.uint64))
     parts: list[PatternTable] = []
     for part in over_background(job, task, engine, progress):
         parts.append(part)
         if sum(map(len, parts)) > len(table) + 4096:  # merging is expensive while tables grow
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
-    fitted = fitted_in(solved, plan, catalogue)
+    fitted = scaling.fitted_in(solved, plan, catalogue)
     return Emulation(input_menus, solved, catalogue, plan, table, half, fitted, numbers=numbers)
 
 
@@ -298,10 +232,6 @@ class _CountPatterns(TableTask):
     with_parents: frozenset[int]
     count_rejected: bool
 
-    @property
-    def strata(self) -> int:
-        return max(self.stratum_of, default=0) + 1
-
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
         work = Workspace(events)
         words = decide(events, plan, work)
@@ -310,20 +240,15 @@ class _CountPatterns(TableTask):
             if not self.count_rejected:
                 values[~words.any(axis=1)] = 0.0
             words = np.hstack([words, values.view(np.uint64)])
-        core = events.core
-        keys = Keys(
-            half=half_of(events.parent) if self.by_half else None,
-            bin=self.axis(plan, work) if self.axis else None,
-            stratum=(np.array(self.stratum_of)[events.scalars[INTERACTIONS[1]]] if self.strata > 1 else None),
-        )
+        core, stratum = events.core, None
+        if max(self.stratum_of, default=0) > 0:
+            stratum = np.array(self.stratum_of)[events.scalars[INTERACTIONS[1]]]
+        half = half_of(events.parent) if self.by_half else None
+        keys = Keys(half, self.axis(plan, work) if self.axis else None, stratum).take(core)
         made_from = (events.parent[core], events.id[core]) if chunk.sample in self.with_parents else None
+        weight, rejected = events.weight[core], self.count_rejected
         return count_patterns(
-            chunk.sample,
-            words[core],
-            events.weight[core],
-            keys.take(core),
-            made_from=made_from,
-            count_rejected=self.count_rejected,
+            chunk.sample, words[core], weight, keys, made_from=made_from, count_rejected=rejected
         )
 
 

@@ -1,8 +1,7 @@
 """Events × triggers → packed bits.
 
 A plan is the union of the triggers of some menus. Triggers that compile to equal objects are evaluated once
-and share one bit, whichever menus they belong to. `logic`, `random`, seeds and prescales act on the bits
-later.
+and share one bit, whichever menus they belong to. `logic`, `random`, seeds and prescales act on bits later.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from trigemu.base.errors import (
     wrong_type,
 )
 from trigemu.base.plugins import place_of, place_of_method, reason_of
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.menus.read import MenusLike, menus_of
+from trigemu.menus.menu import LeftOut, Menu, Trigger
+from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
 from trigemu.menus.warnings import lost_prescales, signed_differences
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need, decision_in, outside
+from trigemu.samples.events import Events, Need, decision_in
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
 
@@ -43,61 +42,40 @@ class LackingError(SampleError):
     """Samples lack columns, or neighbouring crossings, that triggers need."""
 
 
-#: What a message calls a sample whose name is not yet filled in.
-_SAMPLE = "\0"
 #: Further triggers that a message names if a sample lacks a column.
 _NAMED = 8
 
 
 @dataclass(frozen=True)
 class PlannedTrigger:
-    """A compiled trigger."""
+    """A compiled trigger, and the first trigger that compiles to it, which messages name."""
 
-    compiled: Compiled  # The compiled trigger
-    trigger: Trigger  # The first trigger that compiles to it, which messages name
+    compiled: Compiled
+    trigger: Trigger
 
 
 @dataclass(frozen=True)
 class ThresholdLadder:
-    """Slots that differ only in their thresholds and are evaluated together.
+    """Slots that differ only in their thresholds and are evaluated together."""
 
-    slot: the compiled trigger with the lowest threshold, and the first trigger. bits: int64[c], the bits of
-    the slots. thresholds: float64[c], ascending; empty if `evaluate` gives decisions.
-    """
-
-    slot: PlannedTrigger
-    bits: IntArray
-    thresholds: FloatArray
+    slot: PlannedTrigger  # The compiled trigger with the lowest threshold, and the first trigger
+    bits: IntArray  # int64[c], the bits of the slots
+    thresholds: FloatArray  # float64[c], ascending; empty if `evaluate` gives decisions
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The compiled triggers of some menus, each distinct one once.
+    """The compiled triggers of some menus, each distinct one once."""
 
-    Attributes
-    ----------
-    slots : tuple of PlannedTrigger
-        The distinct compiled triggers; slot b gives bit b.
-    bits : tuple of mapping of str to int
-        For each menu, the bit of each used trigger (`Menu.used`), by name.
-    needs : mapping of Need to tuple of Trigger
-        The columns to read, each with the triggers that need it.
-    models : tuple of mapping of str to str
-        For each menu, the files of its models and their SHA-256.
-    trained_on : tuple of mapping of str to tuple of TrainedOn
-        For each menu, the training events of the models of a trigger, by its name.
-    warnings : tuple of tuple of str
-        For each menu, the warnings of its compiled triggers, and about parts that are often misunderstood.
-    objects : frozenset of (str, str)
-        The objects of the menus, each with its collection of the sample.
-    """
-
-    slots: tuple[PlannedTrigger, ...]
-    bits: tuple[Mapping[str, int], ...]
-    needs: Mapping[Need, tuple[Trigger, ...]]
-    models: tuple[Mapping[str, str], ...] = ()
+    slots: tuple[PlannedTrigger, ...]  #: The distinct compiled triggers; slot b gives bit b
+    bits: tuple[Mapping[str, int], ...]  #: For each menu, the bit of each used trigger (`Menu.used`), by name
+    needs: Mapping[Need, tuple[Trigger, ...]]  #: The columns to read, each with the triggers that need it
+    models: tuple[Mapping[str, str], ...] = ()  #: For each menu, the files of its models and their SHA-256
+    #: For each menu, the training events of the models of a trigger, by its name
     trained_on: tuple[Mapping[str, tuple[TrainedOn, ...]], ...] = ()
+    #: For each menu, the warnings of its compiled triggers, and about parts that are often misunderstood
     warnings: tuple[tuple[str, ...], ...] = ()
+    #: The objects of the menus, each with its collection of the sample
     objects: frozenset[tuple[str, str]] = frozenset()
 
     @property
@@ -113,10 +91,18 @@ class Plan:
     @cached_property
     def groups(self) -> tuple[ThresholdLadder, ...]:
         """The slots in groups that differ only in their thresholds; each group is evaluated once."""
-        bits: dict[Hashable, list[int]] = {}
+        groups: dict[Hashable, list[int]] = {}
         for bit, slot in enumerate(self.slots):
-            bits.setdefault(_score(slot.compiled), []).append(bit)
-        return tuple(_group([(bit, self.slots[bit]) for bit in group]) for group in bits.values())
+            groups.setdefault(_score(slot.compiled), []).append(bit)
+        return tuple(map(self._ladder, groups.values()))
+
+    def _ladder(self, bits: list[int]) -> ThresholdLadder:
+        first = self.slots[bits[0]].trigger
+        rising = sorted(bits, key=lambda bit: self.slots[bit].compiled.threshold or 0.0)
+        thresholds = [self.slots[bit].compiled.threshold for bit in rising]
+        known = np.array([value for value in thresholds if value is not None], np.float64)
+        lowest = PlannedTrigger(self.slots[rising[0]].compiled, first)
+        return ThresholdLadder(lowest, np.array(rising, np.int64), known)
 
     def check(self, sample: Sample) -> None:
         """Raise SampleError that lists the columns, and neighbouring crossings, that the `sample` lacks, and
@@ -127,31 +113,31 @@ class Plan:
     def problems(self, samples: Iterable[Sample]) -> Iterator[str]:
         """Yield a message for each column that `samples` lack, and for missing neighbouring crossings. It has
         the name of the first sample, and the number of others."""
-        lacking: dict[str, list[Sample]] = {}
+        lacking: dict[tuple[str, str], list[Sample]] = {}
         for sample in samples:
             for _, (first, *others), problem in self.lacking(sample):
-                text = f"{first.place}: trigger {first.name!r}: {problem}{_also(others)}"
+                named = [f"{trigger.name!r} ({trigger.place})" for trigger in others]
+                too = f"; {few_of(named, _NAMED)} need{'s' * (len(named) == 1)} it too" if named else ""
+                before, after = problem.split(_named(sample), 1)
+                text = f"{first.place}: trigger {first.name!r}: {before}", f"{after}{too}"
                 lacking.setdefault(text, []).append(sample)
-        for text, (sample, *further) in lacking.items():
+        for (before, after), (sample, *further) in lacking.items():
             more = f" (and {len(further)} other{'s' * (len(further) > 1)})" if further else ""
-            yield text.replace(_SAMPLE, f"{_named(sample)}{more}")
+            yield f"{before}{_named(sample)}{more}{after}"
 
     def lacking(self, sample: Sample) -> Iterator[tuple[str, Sequence[Trigger], str]]:
-        """Yield what a `sample` lacks: its name, the triggers that need it, and a message in which the name
-        of the sample is left to be filled in."""
+        """Yield what a `sample` lacks: its name, the triggers that need it, and a message."""
         for slot in self.slots:
-            if problem := lacks_neighbours(sample, slot.compiled, _SAMPLE):
+            if problem := lacks_neighbours(sample, slot.compiled):
                 yield "neighbouring crossings", [slot.trigger], problem
-        needed: dict[Need, tuple[Need, dict[tuple[str, str], Trigger]]] = {}
-        for need, triggers in self.needs.items():
-            known = not need[0] or need[0] in sample.schema.collections
-            same = need if known else (need[0], "")  # a missing collection is reported once
-            needed.setdefault(same, (need, {}))[1].update({(t.place, t.name): t for t in triggers})
-        for need, needing in needed.values():
-            if problem := lacks(sample, need, _SAMPLE, self.objects):
-                collection, column = need
-                known = collection in sample.schema.collections
-                name = f"{collection}.{column}" if known else collection or column
+        needed: dict[Need, dict[tuple[str, str], Trigger]] = {}
+        for (collection, column), triggers in self.needs.items():
+            known = not collection or collection in sample.schema.collections
+            same = collection, column if known else ""  # a missing collection is reported once
+            needed.setdefault(same, {}).update({(t.place, t.name): t for t in triggers})
+        for need, needing in needed.items():
+            if problem := lacks(sample, need, self.objects):
+                name = ".".join(filter(None, need))
                 if (decision := decision_in(need)) is not None:
                     name = f"stored decision {decision}"
                 yield name, [*needing.values()], problem
@@ -165,32 +151,23 @@ class Plan:
             self.check(sample)
 
 
-def _also(triggers: Sequence[Trigger]) -> str:
-    """Return the end of a message on a column that further triggers need."""
-    named = [f"{trigger.name!r} ({trigger.place})" for trigger in triggers]
-    need = "needs" if len(triggers) == 1 else "need"
-    return f"; {few_of(named, _NAMED)} {need} it too" if triggers else ""
-
-
-def lacks_neighbours(sample: Sample, compiled: Compiled, called: str = "") -> str | None:
+def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
     """Return a message if a trigger reads neighbouring crossings that a sample does not have."""
     if not compiled.margin or sample.has_neighbours:
         return None
     return (
-        f"it reads neighbouring crossings, but the events of {called or _named(sample)} (format "
+        f"it reads neighbouring crossings, but the events of {_named(sample)} (format "
         f"{sample.table.format!r}) are not consecutive crossings"
     )
 
 
-def lacks(
-    sample: Sample, need: Need, called: str = "", objects: Iterable[tuple[str, str]] = ()
-) -> str | None:
+def lacks(sample: Sample, need: Need, objects: Iterable[tuple[str, str]] = ()) -> str | None:
     """Return a message if a sample lacks a column, with the closest existing name."""
     if (decision := decision_in(need)) is not None:
         if decision in sample.stored:
             return None
         hint = nearest(decision, sample.stored) if sample.stored else "; it stores none"
-        return f"{called or _named(sample)} has no stored decision {decision!r}{hint}"
+        return f"{_named(sample)} has no stored decision {decision!r}{hint}"
     (collection, column), schema = need, sample.schema
     columns = schema.collections.get(collection, frozenset()) if collection else schema.scalars
     known = {*schema.collections, *(name for name, base in objects if base in schema.collections)}
@@ -207,14 +184,14 @@ def lacks(
     else:
         return None
     why = "; pairs of objects under [integer] are computed from it" if column.startswith("hw_") else ""
-    return f"{called or _named(sample)} has no {what}{why}"
+    return f"{_named(sample)} has no {what}{why}"
 
 
 def check_needs(samples: Iterable[Sample], needs: Iterable[Need], reason: str) -> None:
     """Raise SampleError that lists the columns that samples lack, with the `reason` that they are needed."""
-    pairs = product(samples, sorted(needs))
-    if problems := dict.fromkeys(filter(None, (lacks(sample, need) for sample, need in pairs))):
-        raise SampleError("\n".join(f"{problem}, which {reason}" for problem in problems))
+    problems = [lacks(sample, need) for sample, need in product(samples, sorted(needs))]
+    if lacking := dict.fromkeys(filter(None, problems)):
+        raise SampleError("\n".join(f"{problem}, which {reason}" for problem in lacking))
 
 
 def numbers_of(menus: Iterable[Menu], samples: Iterable[Sample]) -> tuple[Number, ...]:
@@ -280,10 +257,9 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             compiled = trigger.description.compile(context)
             # Plugins may compile to objects without a hash.
             same = compiled if isinstance(compiled, Hashable) else id(compiled)  # type: ignore[redundant-expr]
-            bit = bit_of.setdefault(same, len(slots))
+            bits[-1][trigger.name] = bit = bit_of.setdefault(same, len(slots))
             if bit == len(slots):
                 slots.append(PlannedTrigger(compiled, trigger))
-            bits[-1][trigger.name] = bit
             for need in sorted(context.needs):
                 needs.setdefault(need, []).append(trigger)
             models[-1] |= context.models
@@ -302,6 +278,68 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         tuple(warnings),
         frozenset(objects),
     )
+
+
+def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
+    """Return a menu without the triggers that need a column that a background sample lacks.
+
+    Triggers that read the decision of such a trigger, in `logic` or as a seed, are left out too. Rates of the
+    result, and its total, are those of the remaining triggers.
+
+    Parameters
+    ----------
+    menu : path or Menu
+        The menu.
+    samples : Catalogue, path, Events, ak.Array or None
+        The samples, as in `emulate`; None: the embedded ones.
+
+    Returns
+    -------
+    Menu
+        The remaining menu; its `left_out` lists the others with what is missing. The menu itself if the
+        samples have everything.
+
+    Raises
+    ------
+    SampleError
+        If no enabled trigger remains.
+
+    Examples
+    --------
+    >>> import awkward as ak
+    >>> import trigemu
+    >>> particles = [{"pt": 120.0, "eta": 0.0, "phi": 0.0}]
+    >>> events = ak.Array({"jet": [particles], "photon": [particles]})
+    >>> menu = trigemu.fed_menu("menus/two-level.toml", events)
+    >>> menu.left_out[:2]
+    (LeftOut(name='L1_MET90', missing='met'), LeftOut(name='L1_E20', missing='electron'))
+    """
+    menu, catalogue = menu_of(menu), samples_of(samples)
+    plan = make_plan(menu)
+    missing: dict[str, str] = {}
+    for sample in catalogue.background:
+        for lacked, triggers, _ in plan.lacking(sample):
+            for trigger in triggers:
+                missing.setdefault(trigger.name, lacked)
+    for name, bit in plan.bits[0].items():  # equal triggers lack the same
+        if (first := plan.slots[bit].trigger.name) in missing:
+            missing.setdefault(name, missing[first])
+    for name in menu.order:  # each follows those that it reads
+        read = next((other for other in menu.trigger(name).inputs() if other in missing), None)
+        if read is not None:
+            missing.setdefault(name, f"reads {read}")
+    if not missing:
+        return menu
+    left_out = (LeftOut(t.name, missing[t.name]) for t in menu.triggers if t.name in missing)
+    fed = replace(
+        menu,
+        triggers=tuple(trigger for trigger in menu.triggers if trigger.name not in missing),
+        order=tuple(name for name in menu.order if name not in missing),
+        left_out=(*menu.left_out, *left_out),
+    )
+    if not fed.enabled:
+        raise SampleError(f"{menu.path}: the samples can feed none of its triggers: {fed.left_out_text}")
+    return fed
 
 
 def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
@@ -333,48 +371,19 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     if not isinstance(events, Events):
         raise wrong_type("the events", events, "Events", "events_from_awkward converts an awkward array")
     work = work or Workspace(events)
-    return pack(len(events), len(plan.slots), _decisions(plan, work))
-
-
-def _decisions(plan: Plan, work: Workspace) -> Iterator[tuple[int, BoolArray]]:
-    """Yield each bit of a plan with its decisions."""
-    events = work.events
+    packed = np.zeros((8 * plan.words, len(events)), np.uint8)  # byte b // 8 of each event has bit b
     for group in plan.groups:
         result = _evaluate(group, work)
         scored = len(group.thresholds) > 0
-        if scored and np.isnan(result).any():
-            trigger, event = group.slot.trigger, outside(result)
-            raise PluginError(
-                f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
-                f"{events.sample!r}, event {events.id[event]}; a score without a value is -inf"
-                f"{_code(group.slot.compiled)}"
-            )
         fired = (result > threshold for threshold in group.thresholds) if scored else (result,)
-        yield from zip(group.bits.tolist(), fired, strict=True)
-
-
-def pack(events: int, bits: int, decisions: Iterable[tuple[int, BoolArray]]) -> Words:
-    """Return patterns of some `bits` from decisions bool[events], each with its bit."""
-    # byte b // 8 of each event has bit b
-    packed = np.zeros((8 * max(1, -(-bits // 64)), events), np.uint8)
-    for bit, decision in decisions:
-        packed[bit // 8] |= decision.view(np.uint8) << (bit % 8)
+        for bit, decision in zip(group.bits.tolist(), fired, strict=True):
+            packed[bit // 8] |= decision.view(np.uint8) << (bit % 8)
     return np.ascontiguousarray(packed.T).view("<u8").astype(np.uint64, copy=False)
 
 
 def bit_of_words(words: Words, bit: int) -> BoolArray:
     """Return one decision of patterns."""
     return np.asarray((words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0)
-
-
-def _group(slots: Sequence[tuple[int, PlannedTrigger]]) -> ThresholdLadder:
-    """Make a group of slots with their bits, in ascending order of the bits."""
-    rising = sorted(slots, key=lambda item: item[1].compiled.threshold or 0.0)
-    thresholds = [slot.compiled.threshold for _, slot in rising if slot.compiled.threshold is not None]
-    lowest = PlannedTrigger(rising[0][1].compiled, slots[0][1].trigger)
-    return ThresholdLadder(
-        lowest, np.array([bit for bit, _ in rising], np.int64), np.array(thresholds, np.float64)
-    )
 
 
 def _score(compiled: Compiled) -> Hashable:
@@ -387,38 +396,32 @@ def _score(compiled: Compiled) -> Hashable:
 
 def _evaluate(group: ThresholdLadder, work: Workspace) -> Any:
     """Return decisions bool[n], or scores float64[n], which are exact only above the lowest threshold.
-
-    Raises PluginError if the code of the trigger fails or returns another type.
-    """
-    trigger, compiled = group.slot.trigger, group.slot.compiled
+    PluginError if the code of the trigger fails or breaks its contract."""
+    trigger, compiled, events = group.slot.trigger, group.slot.compiled, work.events
+    scored = compiled.threshold is not None
+    named = f"{trigger.place}: trigger {trigger.name!r}"
+    where = f"{named} (kind {trigger.kind!r})"
     try:
-        scored = compiled.threshold is not None
         result = compiled.score_above(work, group.thresholds[0]) if scored else compiled.evaluate(work)
     except SampleError as error:  # it names the sample and the column
         error.args = (f"{error}{place_of(error)}",)
         raise
     except TrigemuError as error:
-        raise PluginError(f"{_place(trigger)}: {error}") from error
+        raise PluginError(f"{where}: {error}") from error
     except Exception as error:
         if cause := own_cause(error):
             raise cause from error
-        where = f"{_place(trigger)} failed on sample {work.events.sample!r}, from event {work.events.id[0]}"
-        raise PluginError(f"{where}: {reason_of(error)}") from error
-    expected, n = np.dtype(np.bool_ if compiled.threshold is None else np.float64), len(work.events)
-    if not isinstance(result, np.ndarray):
-        got = type(result).__name__
-        raise PluginError(f"{_place(trigger)} gave a {got}, expected {expected}[{n}]{_code(compiled)}")
-    if result.dtype != expected or result.shape != (n,):
-        shape = ", ".join(map(str, result.shape))
-        got = f"{result.dtype}[{shape}]"
-        raise PluginError(f"{_place(trigger)} gave {got}, expected {expected}[{n}]{_code(compiled)}")
+        first = f"on sample {events.sample!r}, from event {events.id[0]}"
+        raise PluginError(f"{where} failed {first}: {reason_of(error)}") from error
+    expected, got = f"{'float64' if scored else 'bool'}[{len(events)}]", f"a {type(result).__name__}"
+    if isinstance(result, np.ndarray):
+        got = f"{result.dtype}[{', '.join(map(str, result.shape))}]"
+    code = place_of_method(compiled, "evaluate")  # if it belongs to a plugin
+    if got != expected:
+        raise PluginError(f"{where} gave {got}, expected {expected}{code}")
+    if scored and np.isnan(result).any():
+        raise PluginError(
+            f"{named}: its score is not a number (NaN) in sample {events.sample!r}, event "
+            f"{events.id[outside(result)]}; a score without a value is -inf{code}"
+        )
     return result
-
-
-def _code(compiled: Compiled) -> str:
-    """Return the file and line of `evaluate`, if it belongs to a plugin."""
-    return place_of_method(compiled, "evaluate")
-
-
-def _place(trigger: Trigger) -> str:
-    return f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"

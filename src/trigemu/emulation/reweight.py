@@ -2,22 +2,22 @@
 
 Crossings are reweighted so that their number of interactions n follows Poisson(n; µ), or the mixture of these
 for a measured histogram of µ; the distribution of events at a given n stays the same, and their weights still
-add up to the crossing rate R0.
+add up to the crossing rate R0. The estimator of a ratio, for a known µ₀, is unbiased even with few crossings
+at some n; without it, a range of n includes neighbours until the sample has enough crossings in it. In both
+cases only the accepted fraction of a fixed weight fluctuates.
 
-If the catalogue gives the mean µ₀ of the generated crossings, the factor is Poisson(n; µ) / Poisson(n; µ₀)
-over the sum of all weights. This estimator of a ratio is unbiased even with few crossings at some n, and its
-error accounts for these. Otherwise the factor is R0 P / W, where P is the probability and W the weight of a
-range of n in the full background: the samples determine the fraction of each process at a given n, and their
-rates follow. A range is a single n if the sample has enough crossings with it; otherwise it includes
-neighbours, with the distribution over n of the sample. In both cases only the accepted fraction of a fixed
-weight fluctuates (`strata.py`).
+A measured µ is a histogram, uniform in each bin: a ROOT file with the histogram (TH1) `pileup`, or only one;
+JSON, {"edges": [0, 1, 2, …], "contents": [3.1, 4.2, …]}; or CSV with rows of low edge, high edge, content,
+after a heading.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,17 +25,22 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, number_of
+from trigemu.base.files import read_bounded
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
-from trigemu.emulation.pileup import MAX_INTERACTIONS, Pileups, pileups_of
 from trigemu.emulation.plan import Plan, check_needs, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
+from trigemu.samples.formats.root import open_root
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.normalisation import Pileup
 from trigemu.samples.sample import INTERACTIONS
 
+#: The largest mean, and number of interactions in one crossing: others must be mistakes.
+MAX_INTERACTIONS = 100_000
+#: Values of µ in each bin of a histogram: exact to twelve digits for bins of width 10.
+_NODES = 16
 #: The minimum effective number of crossings in a range of n: otherwise a few crossings that happen to include
 #: none of the common processes would get the full weight of the range.
 MIN_EFFECTIVE = 10.0
@@ -47,6 +52,83 @@ _STEP = 0.1
 _COMPLETE = 1e-3
 #: The largest relative difference between the mean of a sample and that of its generation.
 _MEAN_AGREES = 0.05
+
+
+@dataclass(frozen=True)
+class Pileups:
+    """A mixture of Poisson distributions."""
+
+    means: FloatArray  # float64[k]
+    weights: FloatArray  # float64[k], which add up to 1
+    file: str = ""  # The file of its histogram; empty for one number
+
+    @property
+    def mean(self) -> float:
+        return float(self.means @ self.weights)
+
+    def __str__(self) -> str:
+        return self.file or f"{self.mean:g}"
+
+    def ratios(self, mean: float, n: int) -> FloatArray:
+        """Return the probabilities of 0 to n − 1 interactions over those of Poisson(mean), float64[n]."""
+        exponents = np.log(self.means / mean)[:, None] * np.arange(n) - (self.means - mean)[:, None]
+        ratios: FloatArray = self.weights @ np.exp(exponents)
+        return ratios
+
+    def probabilities(self, n: int) -> FloatArray:
+        """Return the probabilities of 0 to n − 1 interactions, float64[n]."""
+        numbers = np.arange(n)
+        factorials = np.cumsum(np.log(np.maximum(numbers, 1)))
+        exponents = np.log(self.means)[:, None] * numbers - self.means[:, None] - factorials
+        probabilities: FloatArray = self.weights @ np.exp(exponents)
+        return probabilities
+
+
+def pileups_of(target: float | str | os.PathLike[str]) -> Pileups:
+    """Return the distribution of a mean, or of a file. Raises TrigemuError if it cannot be used."""
+    if not isinstance(target, str | os.PathLike):
+        mean = number_of("the pile-up", target)
+        if not 0 < mean < MAX_INTERACTIONS:
+            raise TrigemuError(f"pile-up {mean:g}: expected a mean number of interactions above 0")
+        return Pileups(np.array([mean]), np.ones(1))
+    path = Path(target)
+    if path.suffix not in (".root", ".json", ".csv"):
+        raise TrigemuError(f"pile-up {target}: expected a number, or a histogram of µ: .root, .json or .csv")
+    try:
+        edges, contents = (np.asarray(values, np.float64) for values in _read(path))
+    except OSError as error:
+        raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
+    except Exception as error:  # of libraries, which have many for a damaged file
+        raise TrigemuError(f"{path}: it is no histogram of µ: {error}") from None
+    if edges.ndim != 1 or edges.shape != (contents.size + 1,) or not (np.diff(edges) > 0).all():
+        raise TrigemuError(f"{path}: expected ascending edges of bins, one more than contents")
+    if not 0 <= edges[0] < edges[-1] < MAX_INTERACTIONS:
+        raise TrigemuError(f"{path}: bins from {edges[0]:g} to {edges[-1]:g}: expected µ of at least 0")
+    if not (np.isfinite(contents) & (contents >= 0)).all() or not contents.sum() > 0:
+        raise TrigemuError(f"{path}: expected contents of at least 0, of which some are above 0")
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    full = contents > 0
+    low, width = edges[:-1][full, None], np.diff(edges)[full, None]
+    of_bins = contents[full, None] / contents.sum() * weights / 2
+    return Pileups((low + width * (nodes + 1) / 2).ravel(), of_bins.ravel(), str(path))
+
+
+def _read(path: Path) -> Any:
+    """Return the edges of the bins of a histogram, and their contents."""
+    if path.suffix == ".json":
+        read = json.loads(read_bounded(path))
+        return read["edges"], read["contents"]
+    if path.suffix == ".csv":
+        lines = [line for line in read_bounded(path).decode().splitlines()[1:] if line.strip()]
+        low, high, contents = np.array([line.split(",") for line in lines], np.float64).T
+        if (low[1:] != high[:-1]).any():
+            raise ValueError("each bin has to begin where the one before it ends")
+        return np.append(low, high[-1]), contents
+    with open_root(str(path)) as file:
+        names = file.keys(cycle=False, filter_classname="TH1*")
+        if len(names) != 1 and "pileup" not in names:
+            raise ValueError(f"expected one histogram (TH1), or one called pileup, among {names}")
+        return file["pileup" if "pileup" in names else names[0]].to_numpy()[::-1]
 
 
 def at_pileup(
@@ -103,7 +185,14 @@ def at_pileup(
     _check(catalogue)
     job = Job((), make_plan(()), catalogue, frozenset((INTERACTIONS,)))
     table = merge_tables(over_background(job, _CountPileup(), executor, progress))
-    _check_complete(catalogue, table)
+    held_hz = np.bincount(table.sample, table.weight, len(catalogue.samples))
+    for sample in catalogue.background:
+        if abs(held_hz[sample.number] - sample.rate_hz) > _COMPLETE * sample.rate_hz:
+            raise SampleError(
+                f"sample {sample.name!r}: its events sum to {held_hz[sample.number]:g} of {sample.rate_hz:g} "
+                f"Hz, and the number of interactions of the missing ones is unknown: a skim cannot be "
+                f"reweighted"
+            )
     total, square = (
         np.bincount(table.bin, column).astype(np.float64) for column in (table.weight, table.square)
     )
@@ -151,15 +240,13 @@ def at_pileup(
 def _ranges(total: FloatArray, square: FloatArray) -> IntArray:
     """Return the number of the range of each n, ascending, int64[n]. Each range has enough crossings; the
     last n join the range before them if they have too few."""
-    ranges, ends, inside = np.zeros(len(total), np.int64), [], np.zeros(2)
+    ranges, number, inside = np.zeros(len(total), np.int64), 0, np.zeros(2)
     for n in range(len(total)):
+        ranges[n] = number
         inside += total[n], square[n]
         if inside[0] > 0 and inside[0] ** 2 >= MIN_EFFECTIVE * inside[1]:
-            ends.append(n)
-            inside = np.zeros(2)
-    for end in ends[:-1]:
-        ranges[end + 1 :] += 1
-    return ranges
+            number, inside = number + 1, np.zeros(2)
+    return np.minimum(ranges, max(number - 1, 0))
 
 
 def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
@@ -209,35 +296,37 @@ def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
 
 
 def at_conditions(
-    menus: Sequence[Menu], catalogue: Catalogue, executor: Any = None, progress: Progress | None = None
+    menus: Sequence[Menu], samples: SamplesLike, executor: Any = None, progress: Progress | None = None
 ) -> Catalogue:
     """Return samples at the pile-up or the luminosity of the chosen columns of prescales of menus.
 
     A luminosity of a column also gives the pile-up of crossings, in proportion to that of the samples.
     Samples at another pile-up already, and samples of menus whose columns have neither, stay as they are.
     """
+    catalogue = samples_of(samples, executor=executor)
     of_menus = {conditions: menu for menu in menus if any(conditions := menu.columns.conditions)}
     if not of_menus or catalogue.pileup:
         return catalogue
     if len(of_menus) > 1:
         each = (
-            f"{menu.name}, column {menu.columns.chosen}: {_conditions_text(*conditions)}"
-            for conditions, menu in of_menus.items()
+            f"{menu.name}, column {menu.columns.chosen}: "
+            + (f"µ = {pileup:g}" if pileup else f"{luminosity:g} cm⁻² s⁻¹")
+            for (pileup, luminosity), menu in of_menus.items()
         )
         raise TrigemuError(
             f"the columns are for different conditions, at which menus do not share their events "
             f"({'; '.join(each)}): choose one with --pileup or --luminosity"
         )
     (((pileup, luminosity), menu),) = of_menus.items()
-    table = catalogue.table
+    table, column = catalogue.table, menu.columns.chosen or menu.columns.default
     if table.convention == "luminosity" and luminosity:
         return at_luminosity(catalogue, luminosity)
     if not pileup:
         if not (table.mean_interactions and table.luminosity_cm2s):
             raise SampleError(
-                f"{catalogue.path}: column {menu.columns.chosen!r} is for {_conditions_text(0, luminosity)}, "
-                f"and the pile-up there is not known: mean_interactions and luminosity_cm2s of the catalogue "
-                f"would give it; or give the pile-up of the column"
+                f"{catalogue.path}: column {column!r} is for {luminosity:g} cm⁻² s⁻¹, and the pile-up there "
+                f"is not known: mean_interactions and luminosity_cm2s of the catalogue would give it; "
+                f"or give the pile-up of the column"
             )
         crossings = catalogue.crossing_rate_hz / menu.crossing_rate_hz
         pileup = table.mean_interactions * luminosity / table.luminosity_cm2s * crossings
@@ -246,11 +335,7 @@ def at_conditions(
     except UnreadableError:  # whose file may be left out
         raise
     except SampleError as error:
-        raise SampleError(f"column {menu.columns.chosen or menu.columns.default!r}: {error}") from error
-
-
-def _conditions_text(pileup: float, luminosity_cm2s: float) -> str:
-    return f"µ = {pileup:g}" if pileup else f"{luminosity_cm2s:g} cm⁻² s⁻¹"
+        raise SampleError(f"column {column!r}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -276,39 +361,29 @@ def _check(catalogue: Catalogue) -> None:
             f"{catalogue.path}: the events are single interactions and have no pile-up: use --luminosity for "
             f"rates at another luminosity"
         )
-    if not catalogue.background:
-        raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
+    make_plan(()).check_background(catalogue)
     check_needs(catalogue.background, [INTERACTIONS], "pile-up reweighting needs")
-
-
-def _check_complete(catalogue: Catalogue, table: PatternTable) -> None:
-    for sample in catalogue.background:
-        total = float(table.weight[table.sample == sample.number].sum())
-        if abs(total - sample.rate_hz) > _COMPLETE * sample.rate_hz:
-            raise SampleError(
-                f"sample {sample.name!r}: its events sum to {total:g} of {sample.rate_hz:g} Hz, and the "
-                f"number of interactions of the missing ones is unknown: a skim cannot be reweighted"
-            )
 
 
 def _check_sparse(catalogue: Catalogue, pileups: Pileups, enough: BoolArray) -> None:
     """Raise SampleError if too few crossings have the numbers of interactions of a target. enough: bool[n],
     which numbers have enough."""
-    if (sparse := _sparse(pileups, enough)) <= MAX_SPARSE:
+
+    def sparse(target: Pileups) -> float:
+        """Return the fraction of a target for which the sample has too few crossings."""
+        return 1.0 - float(target.probabilities(len(enough))[enough].sum())
+
+    if sparse(pileups) <= MAX_SPARSE:
         return
     held, covered = "too few of any", np.flatnonzero(enough)
     if len(covered):
         held = f"enough with {covered[0]} to {covered[-1]}"
-        means = _STEP * np.arange(1, round(2 * len(enough) / _STEP))
-        allowed = [pileup for pileup in means if _sparse(pileups_of(float(pileup)), enough) <= MAX_SPARSE]
+        means = (_STEP * np.arange(1, round(2 * len(enough) / _STEP))).tolist()
+        allowed = [mean for mean in means if sparse(pileups_of(mean)) <= MAX_SPARSE]
         held += f", which allows means of {allowed[0]:.3g} to {allowed[-1]:.3g}" if allowed else ""
     raise SampleError(
-        f"{catalogue.path}: pile-up {pileups}: {100 * sparse:.3g} % of the crossings would have a number of "
-        f"interactions for which the sample has too few (it has {held}), more than {100 * MAX_SPARSE:g} %: "
-        f"generate crossings at that pile-up (trigemu generate run3 makes them at a mean of 60)"
+        f"{catalogue.path}: pile-up {pileups}: {100 * sparse(pileups):.3g} % of the crossings would have a "
+        f"number of interactions for which the sample has too few (it has {held}), more than "
+        f"{100 * MAX_SPARSE:g} %: generate crossings at that pile-up (trigemu generate run3 makes them at a "
+        f"mean of 60)"
     )
-
-
-def _sparse(pileups: Pileups, enough: BoolArray) -> float:
-    """Return the fraction of a target distribution for which a sample has too few crossings."""
-    return 1.0 - float(pileups.probabilities(len(enough))[enough].sum())

@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 from scipy import sparse
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.acceptance import own_decisions
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
@@ -43,8 +43,8 @@ def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int 
         )
     if seen:
         return other_half(seen.pop())
-    used = [trigger for menu in menus for trigger in menu.used]
-    return EVALUATION if any(_has_fitted_threshold(trigger, catalogue) for trigger in used) else None
+    fitted = (_has_fitted_threshold(trigger, catalogue) for menu in menus for trigger in menu.used)
+    return EVALUATION if any(fitted) else None
 
 
 def fitted_in(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[frozenset[str], ...]:
@@ -91,12 +91,10 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
     return scales
 
 
-def weights_by_half(sample: int, events: Events, half: IntArray | None = None) -> PatternTable:
-    """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks. half:
-    int64[n], optional."""
-    core = events.core
-    part = (half_of(events.parent) if half is None else half)[core]
-    return count_patterns(sample, np.zeros((len(part), 1), np.uint64), events.weight[core], Keys(part))
+def weights_by_half(sample: int, events: Events) -> PatternTable:
+    """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks."""
+    half, weight = half_of(events.parent[events.core]), events.weight[events.core]
+    return count_patterns(sample, np.zeros((len(half), 1), np.uint64), weight, Keys(half))
 
 
 def refuse_negative(events: Events) -> None:
@@ -146,11 +144,9 @@ class Counted:
         """The same for `constant`."""
         return self._enabled(self.constant)
 
-    def _enabled(self, fitted_names: tuple[frozenset[str], ...]) -> tuple[BoolArray, ...]:
-        return tuple(
-            np.array([trigger.name in names for trigger in menu.enabled], np.bool_)
-            for menu, names in zip(self.menus, fitted_names, strict=True)
-        )
+    def _enabled(self, names: tuple[frozenset[str], ...]) -> tuple[BoolArray, ...]:
+        menus = zip(self.menus, names, strict=True)
+        return tuple(np.array([t.name in of_menu for t in m.enabled], np.bool_) for m, of_menu in menus)
 
     def sums(self, fractions_of: FractionsOf, columns: int) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f of some quantities in Hz and its variance in Hz², float64[columns] each."""
@@ -165,12 +161,9 @@ class Counted:
         if not any(self.constant):
             return None
         nothing = np.zeros((1, self.table.words.shape[1]), np.uint64)
-        others = (
-            frozenset(t.name for t in menu.triggers) - names
-            for menu, names in zip(self.menus, self.constant, strict=True)
-        )
-        part = fractions_of(nothing, tuple(map(switched_off, self.menus, others)))
-        return np.asarray(sparse.csr_array(part).toarray()[0])
+        menus = zip(self.menus, self.constant, strict=True)
+        alone = (switched_off(m, frozenset(t.name for t in m.triggers) - names) for m, names in menus)
+        return np.asarray(sparse.csr_array(fractions_of(nothing, tuple(alone))).toarray()[0])
 
     def fractions(self, rows: slice, fractions_of: FractionsOf) -> sparse.csr_array:
         """Return the fractions of the entries of a block in some quantities, float64[m, columns]."""
@@ -180,17 +173,15 @@ class Counted:
         self, rows: slice, fractions: FloatArray | sparse.csr_array, fractions_of: FractionsOf
     ) -> sparse.csr_array:
         """Return the same from known fractions in the menus."""
-        fractions = sparse.csr_array(fractions)
-        touched = np.flatnonzero(self.touched[rows])
+        fractions, is_touched = sparse.csr_array(fractions), self.touched[rows]
+        touched = np.flatnonzero(is_touched)
         if not len(touched):
             return fractions
-        entries = touched + rows.start
+        entries, n = touched + rows.start, len(touched)
         without = sparse.csr_array(fractions_of(self.table.words[entries], self.without_fitted))
         with_half = self.scales.with_unseen_half(entries, fractions[touched], without)
-        untouched = ~self.touched[rows]
-        place = (np.ones(len(touched)), (touched, np.arange(len(touched))))
-        placed = sparse.csr_array(place, (len(untouched), len(touched))) @ with_half
-        return sparse.diags_array(untouched.astype(np.float64)) @ fractions + placed
+        place = sparse.csr_array((np.ones(n), (touched, np.arange(n))), (len(is_touched), n))
+        return sparse.diags_array((~is_touched).astype(np.float64)) @ fractions + place @ with_half
 
     @cached_property
     def touched(self) -> BoolArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -19,16 +19,19 @@ from trigemu.counting.acceptance import raw_decisions
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
-from trigemu.emulation.event_table import EVENT_COLUMNS, FIRED, SCORE, event_columns, for_rows
-from trigemu.emulation.plan import Plan, ThresholdLadder, bit_of_words, decide, make_plan
+from trigemu.emulation.event_table import FIRED, SCORE
+from trigemu.emulation.plan import Plan, bit_of_words, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scores import (
+    EVENT_COLUMNS,
     EventColumn,
-    ScorePart,
     Scores,
+    Selection,
+    SelectionTask,
     ThresholdRange,
     definition,
-    join_scores,
+    event_columns,
+    for_rows,
     made_with,
     take_rows,
 )
@@ -38,7 +41,7 @@ from trigemu.menus.warnings import unit_of_threshold
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import INTERACTIONS
 from trigemu.triggers.base import ScoreKind
 
@@ -102,9 +105,8 @@ def score_table(
     >>> f"{trigemu.rates_of(emulation).rate.hz / 1e3:.2f} kHz"
     '21.41 kHz'
     """
-    engine = engine_of(executor)
-    input_menus = menus_of(menus)
-    catalogue = at_conditions(input_menus, samples_of(catalogue, executor=engine), engine, progress)
+    engine, input_menus = engine_of(executor), menus_of(menus)
+    catalogue = at_conditions(input_menus, catalogue, engine, progress)
     signal_samples = [catalogue.sample(name) for name in names_of("the signals", signals)]
     if in_background := [sample.name for sample in signal_samples if sample in catalogue.background]:
         raise TrigemuError(f"{in_background[0]!r} is a background sample, which the table always includes")
@@ -119,20 +121,13 @@ def score_table(
     threshold_ranges = ranges_of(Job(solved, plan, catalogue), requested, engine, progress)
     loosest = tuple(loosest_menu(menu, threshold_ranges) for menu in solved)
     plan = make_plan(loosest)
-    columns = _columns(loosest, plan)
-    names = tuple(column.name for column in columns[len(PLAIN_COLUMNS) :])
-    numbers = frozenset(sample.number for sample in signal_samples)
-    task = _Collect(names, *_selection(loosest, plan, catalogue), numbers, catalogue.stratum_of)
+    columns, numbers = _columns(loosest, plan), frozenset(sample.number for sample in signal_samples)
+    task = _Collect(columns, *_selection(loosest, plan, catalogue), numbers, catalogue.stratum_of)
     samples, job = [*catalogue.background, *signal_samples], Job(loosest, plan, catalogue)
-    return Scores(
-        solved,
-        catalogue,
-        columns,
-        tuple(sample.name for sample in signal_samples),
-        threshold_ranges,
-        frozenset(sha256 for *_, sha256 in made_with(loosest, plan)),
-        partial(over_samples, samples, job, task, for_rows(engine), progress),
-    )
+    names = tuple(sample.name for sample in signal_samples)
+    digests = frozenset(sha256 for *_, sha256 in made_with(loosest, plan))
+    rows = partial(over_samples, samples, job, task, for_rows(engine), progress)
+    return Scores(solved, catalogue, (*PLAIN_COLUMNS, *columns), names, threshold_ranges, digests, rows)
 
 
 def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> int:
@@ -142,15 +137,11 @@ def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float
     return 1 + budgets + open_
 
 
-def _stored_groups(plan: Plan) -> list[ThresholdLadder]:
-    """Return the groups of a plan in the order of their columns: scores, then decisions."""
-    return sorted(plan.groups, key=lambda group: not len(group.thresholds))
-
-
 def _columns(menus: Sequence[Menu], plan: Plan) -> tuple[EventColumn, ...]:
-    """Return the columns of the table of menus at their lowest thresholds."""
-    columns = {column.name: column for column in PLAIN_COLUMNS}
-    for group in _stored_groups(plan):
+    """Return the columns of the scores or decisions of menus at their lowest thresholds, in the order of the
+    groups of their plan."""
+    columns: dict[str, EventColumn] = {}
+    for group in plan.groups:
         defined: dict[str, tuple[str, ...]] = {}
         unit = ""
         for menu, bits in zip(menus, plan.bits, strict=True):
@@ -159,16 +150,16 @@ def _columns(menus: Sequence[Menu], plan: Plan) -> tuple[EventColumn, ...]:
                 defined[key] = tuple(dict.fromkeys((*defined.get(key, ()), trigger.name)))
                 unit = unit or unit_of_threshold(menu, trigger)
         triggers = [name for names in defined.values() for name in names]
-        name = f"{SCORE if len(group.thresholds) else FIRED}{triggers[0]}"
+        above = float(group.thresholds[0]) if len(group.thresholds) else None
+        name = f"{FIRED if above is None else SCORE}{triggers[0]}"
         while name in columns:  # another definition in another menu
             name += "_"
-        if len(group.thresholds):
-            above = float(group.thresholds[0])
-            what = f"score of {', '.join(triggers)}; −inf where it is not above {above:g}"
-            columns[name] = EventColumn(name, "float64", what, unit, defined, above)
-        else:
+        if above is None:
             what = f"decision of {', '.join(triggers)}, before prescale and seed"
             columns[name] = EventColumn(name, "bool", what, "", defined)
+        else:
+            what = f"score of {', '.join(triggers)}; −inf where it is not above {above:g}"
+            columns[name] = EventColumn(name, "float64", what, unit, defined, above)
     return tuple(columns.values())
 
 
@@ -181,27 +172,24 @@ def _selection(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple
         for name, bit in bits.items():
             if not menu.trigger(name).seed or negated:
                 firing[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
-    patterns = np.stack([np.zeros_like(firing), ~firing])
-    fires_on_nothing = any(  # `random`, `not`
-        raw[trigger.name].any()
-        for menu, bits in zip(menus, plan.bits, strict=True)
-        for raw in [raw_decisions(patterns, menu, bits)]
-        for trigger in menu.enabled
-    )
-    return tuple(firing.tolist()), catalogue.pileup is not None or fires_on_nothing
+    patterns, everything = np.stack([np.zeros_like(firing), ~firing]), catalogue.pileup is not None
+    for menu, bits in zip(menus, plan.bits, strict=True):  # `random`, `not` fire in any event
+        raw = raw_decisions(patterns, menu, bits)
+        everything |= any(bool(raw[trigger.name].any()) for trigger in menu.enabled)
+    return tuple(firing.tolist()), everything
 
 
 @dataclass(frozen=True)
-class _Collect:
+class _Collect(SelectionTask):
     """The task that collects the scores of a chunk."""
 
-    names: tuple[str, ...]  # Those of the columns of scores and decisions
+    columns: tuple[EventColumn, ...]  # Those of scores and decisions
     firing: tuple[int, ...]  # firing, everything: The events to keep, as in `_selection`
     everything: bool
     signals: frozenset[int]  # The samples of which all events are kept
     stratum_of: tuple[int, ...]
 
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScorePart:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Selection:
         work, core = Workspace(events), events.core
         words = decide(events, plan, work)[core]
         columns = event_columns(chunk, events)
@@ -212,26 +200,22 @@ class _Collect:
             columns["stratum"] = stratum.astype(np.int16)
         keep = np.asarray((words & np.array(self.firing, np.uint64)).any(axis=1))
         keep |= self.everything or chunk.sample in self.signals
-        kept = take_rows(columns, keep)
-        for name, group in zip(self.names, _stored_groups(plan), strict=True):
-            if not len(group.thresholds):
-                kept[name] = bit_of_words(words, int(group.bits[0]))[keep]
+        kept, left = take_rows(columns, keep), take_rows(columns, ~keep)
+        for column, group in zip(self.columns, plan.groups, strict=True):
+            if column.above is None:
+                kept[column.name] = bit_of_words(words, int(group.bits[0]))[keep]
                 continue
-            threshold = float(group.thresholds[0])
-            score = np.asarray(group.slot.compiled.score_above(work, threshold), np.float64)[core][keep]
+            score = np.asarray(group.slot.compiled.score_above(work, column.above), np.float64)[core][keep]
             if np.inf in score:
                 raise SampleError(
                     f"sample {events.sample!r}, event {kept['id'][score.argmax()]}: the score of a trigger "
-                    f"with the threshold {threshold:g} is infinite, which cannot be compared with a threshold"
+                    f"with the threshold {column.above:g} is infinite, which cannot be compared with a "
+                    f"threshold"
                 )
-            kept[name] = np.where(score > threshold, score, -np.inf)
-        left = ~keep
-        keys = Keys(columns["half"][left], stratum=columns["stratum"][left])
-        nothing = np.zeros((np.count_nonzero(left), 1), np.uint64)
-        return ScorePart(kept, count_patterns(chunk.sample, nothing, columns["weight"][left], keys))
-
-    def merge(self, parts: Sequence[ScorePart]) -> ScorePart:
-        return join_scores(parts)
+            kept[column.name] = np.where(score > column.above, score, -np.inf)
+        nothing = np.zeros((len(left["half"]), 1), np.uint64)
+        keys = Keys(left["half"], stratum=left["stratum"])
+        return Selection(kept, count_patterns(chunk.sample, nothing, left["weight"], keys))
 
 
 def requested_ranges(
@@ -259,23 +243,21 @@ def ranges_of(
 ) -> dict[str, ThresholdRange]:
     """Return the range of thresholds of each trigger that has a threshold: the union of its ranges in the
     menus."""
-    scored = [
-        (trigger.name, bits[trigger.name])
-        for menu, bits in zip(job.menus, job.plan.bits, strict=True)
-        for trigger in menu.used
-        if isinstance(trigger.description, ScoreKind)
-    ]
-    slots = sorted({slot for name, slot in scored if name not in requested})
-    default: dict[int, tuple[float, float]] = {}
-    if slots:
-        binned = merge_tables([*over_background(job, _Bin(job.menus, tuple(slots)), executor, progress)])
-        for slot in slots:
-            default[slot] = _range(binned, slot, job.plan.slots[slot].compiled.threshold or 0.0)
-    ranges: dict[str, list[tuple[float, float]]] = {}
-    for name, slot in scored:
-        ranges.setdefault(name, []).append(requested.get(name) or default[slot])
-    limits = {name: [*zip(*of_menus, strict=True)] for name, of_menus in ranges.items()}
-    return {name: ThresholdRange(min(lows), max(highs)) for name, (lows, highs) in limits.items()}
+    slots: dict[str, list[int]] = {}
+    for menu, bits in zip(job.menus, job.plan.bits, strict=True):
+        for trigger in menu.used:
+            if isinstance(trigger.description, ScoreKind):
+                slots.setdefault(trigger.name, []).append(bits[trigger.name])
+    default: dict[int, ThresholdRange] = {}
+    if open_ := sorted({slot for name in slots.keys() - requested.keys() for slot in slots[name]}):
+        binned = merge_tables([*over_background(job, _Bin(job.menus, tuple(open_)), executor, progress)])
+        present = {slot: job.plan.slots[slot].compiled.threshold or 0.0 for slot in open_}
+        default = {slot: _range(binned, slot, threshold) for slot, threshold in present.items()}
+    ranges = {}
+    for name, of_name in slots.items():
+        lows, highs = zip(*(requested.get(name) or default[slot] for slot in of_name), strict=True)
+        ranges[name] = ThresholdRange(min(lows), max(highs))
+    return ranges
 
 
 @dataclass(frozen=True)
@@ -324,25 +306,21 @@ def _ordered(bits: IntArray) -> IntArray:
     return bits ^ (bits >> 63 & np.iinfo(np.int64).max)
 
 
-def _range(binned: PatternTable, slot: int, threshold: float) -> tuple[float, float]:
+def _range(binned: PatternTable, slot: int, threshold: float) -> ThresholdRange:
     """Return the lowest and the highest threshold of a slot whose present threshold is `threshold`."""
     rows = binned.sample == slot
     bins, place = np.unique(-binned.bin[rows], return_inverse=True)  # from the highest scores on
     weight, fired = binned.weight[rows], binned.words[rows, 0] != 0
     present = weight[fired].sum()
     if present <= 0:
-        return threshold, threshold
+        return ThresholdRange(threshold, threshold)
     above = np.cumsum(np.bincount(place.ravel(), weight))
     loosest = min(int(np.searchsorted(above, FACTOR * present * (1 - _SAME))), len(bins) - 1)
     tightest = min(int(np.searchsorted(above, present / FACTOR * (1 - _SAME))), len(bins) - 1)
     low, high = min(threshold, _below(-int(bins[loosest]))), max(threshold, _below(-int(bins[tightest])))
     digits = 2 - math.floor(math.log10(max(abs(low), abs(high), 1e-300)))
-    return _rounded(low, digits, math.floor), _rounded(high, digits, math.ceil)
-
-
-def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> float:
-    """Round a number to some digits after the decimal point; negative: before it."""
-    return round(towards(value * 10.0**digits) / 10.0**digits, digits)
+    low, high = math.floor(low * 10.0**digits), math.ceil(high * 10.0**digits)
+    return ThresholdRange(*(round(value / 10.0**digits, digits) for value in (low, high)))
 
 
 def loosest_menu(menu: Menu, threshold_ranges: Mapping[str, ThresholdRange]) -> Menu:

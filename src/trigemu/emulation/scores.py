@@ -20,7 +20,7 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import TrigemuError, in_brackets, quoted
-from trigemu.base.mapping import CHUNK_EVENTS
+from trigemu.base.mapping import CHUNK_EVENTS, Engine
 from trigemu.counting.patterns import PatternTable, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, make_plan
@@ -30,12 +30,15 @@ from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.memory import Memory, SamplesLike, samples_of
-from trigemu.samples.sample import INTERACTIONS, Sample
+from trigemu.samples.memory import Memory, SamplesLike
+from trigemu.samples.sample import INTERACTIONS
+from trigemu.samples.split import half_of
 from trigemu.triggers.base import Compiled, Context, Kind, ScoreKind
 
 #: The columns of some events, by name.
 Columns = dict[str, npt.NDArray[Any]]
+#: The largest number of events of a chunk of which rows are kept.
+_ROW_EVENTS = 65_536
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,23 @@ class EventColumn:
     above: float | None = None  # The value above which the scores are known
 
 
-class ThresholdRange(NamedTuple):
-    """The lowest and the highest threshold at which a score table can be evaluated."""
+#: The columns that every table begins with.
+EVENT_COLUMNS = (
+    EventColumn("sample", "int32", "the sample: its position in the catalogue"),
+    EventColumn("id", "uint64", "the number of the event"),
+    EventColumn("parent", "uint64", "the generated interaction that the event was made from"),
+    EventColumn("half", "int8", "the half of the sample: 0 training, 1 evaluation"),
+    EventColumn("weight", "float64", "the rate that the event stands for", "Hz"),
+)
 
-    low: float
-    high: float
+
+def event_columns(chunk: Chunk, events: Events) -> Columns:
+    """Return the `EVENT_COLUMNS` of a chunk."""
+    core = events.core
+    parent, weight = events.parent[core], events.weight[core]
+    sample = np.full(len(weight), chunk.sample, np.int32)
+    half = half_of(parent).astype(np.int8)
+    return {"sample": sample, "id": events.id[core], "parent": parent, "half": half, "weight": weight}
 
 
 def join_columns(parts: Sequence[Columns]) -> Columns:
@@ -71,18 +86,40 @@ def take_rows(columns: Columns, rows: slice | BoolArray) -> Columns:
     return {name: values[rows] for name, values in columns.items()}
 
 
+class RowTask:
+    """Base class of tasks whose results are columns of events."""
+
+    def merge(self, parts: Sequence[Columns]) -> Columns:
+        return join_columns(parts)
+
+
+def for_rows(engine: Engine) -> Engine:
+    """Return an engine for passes that keep a row of many columns for each event: several of their results
+    are in memory."""
+    return replace(engine, chunk_events=min(engine.chunk_events, _ROW_EVENTS))
+
+
 @dataclass(frozen=True)
-class ScorePart:
-    """The part of a score table that consecutive events give."""
+class Selection:
+    """The columns of selected events among consecutive ones, and what is summed over events."""
 
-    columns: Columns  # Of the events in which a trigger fires at the lowest thresholds
-    rest: PatternTable  # The others, by sample, half and stratum; their patterns are 0
+    columns: Columns
+    sums: PatternTable  # By sample, half and stratum; the patterns are 0
 
 
-def join_scores(parts: Iterable[ScorePart]) -> ScorePart:
-    """Return the parts of consecutive events as one, as `join_columns` does."""
-    columns, rests = zip(*((part.columns, part.rest) for part in parts), strict=True)
-    return ScorePart(join_columns(columns), merge_tables(rests))
+class SelectionTask:
+    """Base class of tasks whose results are selections."""
+
+    def merge(self, parts: Iterable[Selection]) -> Selection:
+        columns, sums = zip(*((part.columns, part.sums) for part in parts), strict=True)
+        return Selection(join_columns(columns), merge_tables(sums))
+
+
+class ThresholdRange(NamedTuple):
+    """The lowest and the highest threshold at which a score table can be evaluated."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,52 +128,53 @@ class Scores:
 
     menus: tuple[Menu, ...]  #: The menus that the table was made for, with their budgets solved
     catalogue: Catalogue  #: The samples
-    #: The columns: those of the events, then scores, then decisions of triggers without a score
+    #: The columns: those of the events, then scores, and decisions of triggers without a score
     columns: tuple[EventColumn, ...]
     signal_names: tuple[str, ...]  #: The signals of which all events are in the table
     #: The range of each trigger that has a threshold, by name
     threshold_ranges: Mapping[str, ThresholdRange]
     made_with: frozenset[str]  #: The SHA-256 of the models and plugins of the menus
-    _pass: Callable[[], Iterable[ScorePart]] = field(repr=False)
+    #: Gives the events, and the sums of the others, in parts of consecutive events
+    _pass: Callable[[], Iterable[Selection]] = field(repr=False)
 
     def __repr__(self) -> str:
         scores = sum(column.above is not None for column in self.columns)
         menus = ", ".join(quoted(menu.name) for menu in self.menus)
         return in_brackets(self, f"of {menus}: {scores} scores")
 
-    def parts(self) -> Iterator[ScorePart]:
-        """Yield the parts of consecutive events; only some are in memory, if none was asked for before."""
-        yield from [self._whole] if "_whole" in vars(self) else self._pass()
+    def parts(self) -> Iterable[Selection]:
+        """Return the parts of consecutive events; only some are in memory, if none was asked for before."""
+        return [self._whole] if "_whole" in vars(self) else self._pass()
 
     @cached_property
-    def _whole(self) -> ScorePart:
-        return join_scores(self._pass())
+    def _whole(self) -> Selection:
+        return SelectionTask().merge(self._pass())
 
     @cached_property
-    def _rows(self) -> Mapping[int, slice]:
-        sample = self._whole.columns["sample"]  # events of one sample follow each other
-        bounds = np.flatnonzero(np.diff(sample, prepend=-1, append=-1)).tolist()
-        return {int(sample[start]): slice(start, stop) for start, stop in pairwise(bounds)}
-
-    def _rows_of(self, sample: Sample) -> slice:
-        return self._rows.get(sample.number, slice(0, 0))
+    def _by_sample(self) -> Mapping[int, Columns]:
+        columns = self._whole.columns  # events of one sample follow each other
+        bounds = np.flatnonzero(np.diff(columns["sample"], prepend=-1, append=-1)).tolist()
+        numbers = columns["sample"][bounds[:-1]].tolist()
+        none = {sample.number: take_rows(columns, slice(0)) for sample in self.catalogue.samples}
+        rows = (take_rows(columns, slice(start, stop)) for start, stop in pairwise(bounds))
+        return none | dict(zip(numbers, rows, strict=True))
 
     @property
     def table(self) -> Columns:
         """The events of the background, which come first."""
-        end = max((self._rows_of(sample).stop for sample in self.catalogue.background), default=0)
-        return take_rows(self._whole.columns, slice(end))
+        events = sum(len(self._by_sample[sample.number]["id"]) for sample in self.catalogue.background)
+        return take_rows(self._whole.columns, slice(events))
 
     @property
     def signals(self) -> Mapping[str, Columns]:
         """All events of the signals, by the name of the sample."""
-        rows = {name: self._rows_of(self.catalogue.sample(name)) for name in self.signal_names}
-        return {name: take_rows(self._whole.columns, rows_of_name) for name, rows_of_name in rows.items()}
+        samples = map(self.catalogue.sample, self.signal_names)
+        return {sample.name: self._by_sample[sample.number] for sample in samples}
 
     def by_half(self) -> PatternTable:
         """Return the pattern table of all events of the background by sample and half only."""
         halves = over_background(Job((), make_plan(()), self._events), Halves())
-        return merge_tables([self._whole.rest.onto((), ("half",)), *halves])
+        return merge_tables([self._whole.sums.onto((), ("half",)), *halves])
 
     @cached_property
     def stored(self) -> Mapping[str, EventColumn]:
@@ -164,12 +202,13 @@ class Scores:
     def job(self, menus: Sequence[Menu]) -> Job:
         """Return the job of some `menus` of triggers in the table: its plan has their models and training
         events, and reads the columns of the table."""
-        plan, stored = make_plan(menus), []
+        plan = make_plan(menus)
         for menu, what, sha256 in made_with(menus, plan):
             if sha256 not in self.made_with:
                 raise TrigemuError(
                     f"{menu.path}: the score table was made with another {what}: make the table again"
                 )
+        stored = []
         for menu, bits in zip(menus, plan.bits, strict=True):
             triggers = (self._as_column(menu, t) if t.name in bits else t for t in menu.triggers)
             stored.append(replace(menu, triggers=tuple(triggers)))
@@ -179,7 +218,7 @@ class Scores:
             replace(plan, slots=read.slots, bits=read.bits, needs=read.needs),
             self._events,
             frozenset([INTERACTIONS] if self.catalogue.strata > 1 else []),
-            self._whole.rest,
+            self._whole.sums,
         )
 
     def _as_column(self, menu: Menu, trigger: Trigger) -> Trigger:
@@ -192,16 +231,15 @@ class Scores:
         """The samples with the events of the table, in which scores and decisions are numbers per event."""
         catalogue, scalars, samples = self.catalogue, {c.name for c in self.columns if c.definitions}, []
         for sample in catalogue.samples:
-            rows, sources = self._rows_of(sample), []
-            for start in range(rows.start, rows.stop, CHUNK_EVENTS):
-                part = take_rows(self._whole.columns, slice(start, min(start + CHUNK_EVENTS, rows.stop)))
+            rows, sources = self._by_sample[sample.number], []
+            for start in range(0, len(rows["id"]), CHUNK_EVENTS):
+                part = take_rows(rows, slice(start, start + CHUNK_EVENTS))
                 numbers = {name: part[name] for name in scalars} | {INTERACTIONS[1]: part["stratum"]}
                 events = Events(sample.name, part["weight"], part["id"], part["parent"], {}, numbers)
                 sources.append(Memory(sample.name, events=events, shared=sample.has_parents))
-            stored = replace(sample, sources=tuple(sources), hz_per_weight=1.0, weighted=True)
-            samples.append(
-                replace(stored, per_interactions=(), weighting=None, weighting_needs=(), counted=None)
-            )
+            plain: dict[str, Any] = {"per_interactions": (), "weighting": None, "weighting_needs": ()}
+            plain |= {"hz_per_weight": 1.0, "weighted": True, "counted": None}
+            samples.append(replace(sample, sources=tuple(sources), **plain))
         return replace(catalogue, samples=tuple(samples), stratum_of=tuple(range(catalogue.strata)))
 
 
@@ -245,9 +283,7 @@ def at_conditions_of(
     menus: Sequence[Menu], samples: SamplesLike | Scores, executor: Any, progress: Progress | None
 ) -> Catalogue | Scores:
     """Return samples as a catalogue at the pile-up and luminosity of menus; scores as they are."""
-    if isinstance(samples, Scores):
-        return samples
-    return at_conditions(menus, samples_of(samples, executor=executor), executor, progress)
+    return samples if isinstance(samples, Scores) else at_conditions(menus, samples, executor, progress)
 
 
 def catalogue_behind(samples: Catalogue | Scores) -> Catalogue:

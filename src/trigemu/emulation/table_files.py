@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,14 +30,14 @@ from trigemu.emulation.score_table import PLAIN_COLUMNS
 from trigemu.emulation.scores import (
     Columns,
     EventColumn,
-    ScorePart,
     Scores,
+    Selection,
     ThresholdRange,
     join_columns,
 )
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import Sample
 
 #: The names of the tree in a ROOT file, and of its metadata there and in Parquet.
@@ -50,21 +50,15 @@ FORMAT = 4
 _ROWS = 2**18
 #: The columns of a pattern table that are not integers.
 _FLOATS = ("largest", "weight", "square")
-#: Writes the columns of consecutive events.
-Extend = Callable[[Columns], object]
 
 
 def write_events(path: Path, table: EventTable, version: str, progress: Progress) -> int:
     """Write a table into a file, whose suffix determines the format; return the number of its events."""
-    about = {
-        "version": version,
-        "menu": table.menu.name,
-        "fired": table.fired.text if table.fired else None,
-        "samples": {str(sample.number): sample.name for sample in table.samples},
-    }
+    fired = table.fired.text if table.fired else None
+    samples = {str(sample.number): sample.name for sample in table.samples}
+    about = {"version": version, "menu": table.menu.name, "fired": fired, "samples": samples}
     check_event_file(path)
-    write = _WRITERS[path.suffix]
-    return _write(path, write, table.columns, table.catalogue, table.parts(progress), about)
+    return _write(path, _WRITERS[path.suffix], table, table.parts(progress), about)
 
 
 def write_scores(path: Path, scores: Scores, version: str) -> int:
@@ -94,7 +88,7 @@ def write_scores(path: Path, scores: Scores, version: str) -> int:
     def parts() -> Iterator[Columns]:
         nonlocal rest
         for part in scores.parts():
-            rest = merge_tables([rest, part.rest])
+            rest = merge_tables([rest, part.sums])
             yield part.columns
 
     def metadata() -> dict[bytes, bytes]:
@@ -111,7 +105,7 @@ def write_scores(path: Path, scores: Scores, version: str) -> int:
         return {KEY: text, DIGEST: hashlib.sha256(text).hexdigest().encode()}
 
     about = {"version": version, "menus": [menu.name for menu in scores.menus]}
-    return _write(path, _parquet, scores.columns, scores.catalogue, parts(), about, metadata)
+    return _write(path, _parquet, scores, parts(), about, metadata)
 
 
 def check_event_file(path: Path) -> None:
@@ -125,49 +119,36 @@ def check_event_file(path: Path) -> None:
 
 def _write(
     path: Path,
-    write: Callable[..., AbstractContextManager[Extend]],
-    columns: Sequence[EventColumn],
-    catalogue: Catalogue,
+    write: Callable[..., AbstractContextManager[Callable[[Columns], object]]],
+    table: EventTable | Scores,
     parts: Iterable[Columns],
     about: dict[str, Any],
     metadata: Callable[[], dict[bytes, bytes]] = dict,
 ) -> int:
     """Write events in row groups; return their number. metadata: what Parquet has besides `about`, known
     after the events."""
-    about["columns"] = {c.name: {"unit": c.unit, "description": c.description} for c in columns}
-    names, events = [sample.name for sample in catalogue.samples], 0
-    with new_file(path) as temporary, write(temporary, columns, names, about, metadata) as extend:
-        for group in _row_groups(parts):
-            extend(group)
-            events += len(group["id"])
+    about["columns"] = {c.name: {"unit": c.unit, "description": c.description} for c in table.columns}
+    events, waiting = 0, list[Columns]()
+    with new_file(path) as temporary, write(temporary, table, about, metadata) as extend:
+        for part in parts:
+            events += len(part["id"])
+            waiting += [part] if len(part["id"]) else []
+            if sum(len(part["id"]) for part in waiting) >= _ROWS:
+                extend(join_columns(waiting))
+                waiting = []
+        if waiting:
+            extend(join_columns(waiting))
     return events
-
-
-def _row_groups(parts: Iterable[Columns]) -> Iterator[Columns]:
-    """Yield the columns of at least _ROWS events, but for the last."""
-    waiting: list[Columns] = []
-    for part in parts:
-        if len(part["id"]):
-            waiting.append(part)
-        if sum(len(part["id"]) for part in waiting) >= _ROWS:
-            yield join_columns(waiting)
-            waiting = []
-    if waiting:
-        yield join_columns(waiting)
 
 
 @contextmanager
 def _parquet(
-    path: Path,
-    columns: Sequence[EventColumn],
-    samples: Sequence[str],
-    about: Mapping[str, Any],
-    metadata: Callable[[], dict[bytes, bytes]],
-) -> Iterator[Extend]:
+    path: Path, table: EventTable | Scores, about: object, metadata: Callable[[], dict[bytes, bytes]]
+) -> Iterator[Callable[[Columns], object]]:
     """Write Parquet; samples are written by name."""
     pyarrow = _pyarrow_for("writing")
-    fields = []
-    for column in columns:
+    fields, samples = [], [sample.name for sample in table.catalogue.samples]
+    for column in table.columns:
         kind = getattr(pyarrow, column.dtype.replace("bool", "bool_"))()
         if column.name == "sample":
             kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
@@ -189,16 +170,15 @@ def _parquet(
 
 @contextmanager
 def _root(
-    path: Path, columns: Sequence[EventColumn], _samples: object, about: Mapping[str, Any], _metadata: object
-) -> Iterator[Extend]:
+    path: Path, table: EventTable, about: object, _metadata: object
+) -> Iterator[Callable[[Columns], object]]:
     """Write the tree `events`, and the names of samples and the meaning of columns as JSON."""
     import uproot
 
-    identity = uuid.uuid5(uuid.NAMESPACE_URL, f"trigemu/{about['menu']}")
+    identity = uuid.uuid5(uuid.NAMESPACE_URL, f"trigemu/{table.menu.name}")
     with without_clock(), uproot.recreate(path, uuid_function=lambda: identity) as file:
         file[ABOUT] = json.dumps(about)
-        tree = file.mktree(TREE, {column.name: np.dtype(column.dtype) for column in columns})
-        yield tree.extend
+        yield file.mktree(TREE, {c.name: np.dtype(c.dtype) for c in table.columns}).extend
 
 
 _WRITERS = {".parquet": _parquet, ".root": _root}
@@ -227,7 +207,7 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     """
     pyarrow = _pyarrow_for("reading")
     menus = menus_of(menus)
-    catalogue = at_conditions(menus, samples_of(catalogue))
+    catalogue = at_conditions(menus, catalogue)
     try:
         check_no_pipe(Path(path))
         with (
@@ -245,10 +225,8 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
                     values[rows] = _numbers(read[name], catalogue) if name == "sample" else read[name]
     except (OSError, pyarrow.ArrowException) as error:
         raise TrigemuError(f"{path}: cannot be read as a score table: {error}") from error
-    sums: dict[str, Any] = {
-        name: np.array(values, np.float64 if name in _FLOATS else np.int64)
-        for name, values in about.rest.items()
-    }
+    kinds = {name: np.float64 if name in _FLOATS else np.int64 for name in about.rest}
+    sums: dict[str, Any] = {name: np.array(values, kinds[name]) for name, values in about.rest.items()}
     rest = PatternTable(words=np.zeros((len(sums["n"]), 1), np.uint64), **sums)
     held = len(arrays["id"]) + int(rest.n.sum())
     expected = sum(catalogue.sample(name).events for name in about.background | about.signals)
@@ -256,15 +234,8 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
         raise TrigemuError(
             f"{path}: it includes {held} events of samples with {expected}: make the table again"
         )
-    return Scores(
-        menus,
-        catalogue,
-        columns,
-        tuple(about.signals),
-        about.threshold_ranges,
-        frozenset(about.made_with),
-        lambda: [ScorePart(arrays, rest)],
-    )
+    known = tuple(about.signals), about.threshold_ranges, frozenset(about.made_with)
+    return Scores(menus, catalogue, columns, *known, lambda: [Selection(arrays, rest)])
 
 
 def _numbers(names: Any, catalogue: Catalogue) -> IntArray:
@@ -282,7 +253,7 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
     background: dict[str, str]  # background, signals: Fingerprints of the samples, by name
     signals: dict[str, str]
     threshold_ranges: dict[str, ThresholdRange]
-    columns: list[EventColumn]  # Scores, then decisions
+    columns: list[EventColumn]  # Of scores and decisions
     made_with: list[str]
     rest: dict[str, list[float]]  # The columns of the pattern table of the other events, but their patterns
 

@@ -27,7 +27,7 @@ from trigemu.observables.selections import Scope
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need
-from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import Sample
 from trigemu.samples.split import half_of
 from trigemu.studies.intervals import (
@@ -235,7 +235,7 @@ def efficiencies(
     menus, profiles = named_apart([*map(at_own_column, menus_of(menus))]), _plain(profiles)
     samples, triggers = names_of("the samples", samples), names_of("the triggers", triggers)
     categories = names_of("the categories", categories)
-    catalogue = at_conditions(menus, samples_of(catalogue, executor=executor), executor, progress)
+    catalogue = at_conditions(menus, catalogue, executor, progress)
     measured = [catalogue.sample(name) for name in dict.fromkeys(samples)]
     _check(menus, measured, bool(profiles), categories, triggers)
     require = measured[0].table.require if require is None else require

@@ -314,7 +314,7 @@ def _check_language(
         parsed = document.attempt(lambda parse=parse, text=text: parse(text, scope), key)  # type: ignore[misc]
         objects = [(name, selection.base) for name, selection in scope.objects]
         needs = sorted(set(parsed.needs())) if parsed else []
-        problems = (lacks(sample, need, "", objects) for sample in samples for need in needs)
+        problems = (lacks(sample, need, objects) for sample in samples for need in needs)
         for problem in dict.fromkeys(filter(None, problems)):
             document.problem(key, "", f"{excerpt(text)!r}: {problem}")
 

@@ -16,7 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -29,6 +29,7 @@ from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.selections import ObjectSelection, Scope
 from trigemu.observables.windows import column_needs
 from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Need, stored_need
 
 
@@ -150,24 +151,6 @@ class Context:
         return name
 
 
-class SampleCheck(Protocol):
-    """The comparison of samples with the events that a model was fitted to (`Compiled.sample_check`)."""
-
-    @property
-    def width(self) -> int:
-        """The number of values of an event; 0: no events are read."""
-
-    def values(self, work: Workspace) -> tuple[BoolArray, FloatArray]:
-        """Return the events of `work` that are compared, bool[n], and their values, float64[m, width]."""
-
-    def warnings(
-        self, mean: FloatArray, effective: float, threshold: tuple[float, float] | None
-    ) -> Iterable[str]:
-        """Return what is unlike the training, in sentences. mean: the weighted one of the background,
-        float64[width]; NaN without events. effective: the effective number of events. threshold: the one that
-        a rate budget gave, and its error."""
-
-
 class Compiled(ABC):
     """A trigger, ready to be evaluated on any range of events.
 
@@ -225,10 +208,11 @@ class Compiled(ABC):
         measured against other objects, matched to these."""
         return ()
 
-    def sample_check(self) -> SampleCheck | None:
-        """Return what compares samples with the events that a model was fitted to; None: nothing. Override it
-        for a model whose card describes its training events."""
-        return None
+    def sample_warnings(self, menu: Any, name: str, catalogue: Catalogue, executor: Any) -> Iterable[str]:
+        """Return how the background of a catalogue differs from the events that a model was fitted to, in
+        sentences. Override it for a model whose card describes its training events. name: of the trigger in
+        the `menu`. executor: as in `emulate`."""
+        return ()
 
     @abstractmethod
     def evaluate(self, work: Workspace) -> FloatArray | BoolArray:

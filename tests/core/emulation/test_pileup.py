@@ -18,8 +18,7 @@ from toys import menu_from
 
 from trigemu import run
 from trigemu.base.errors import TrigemuError
-from trigemu.emulation.pileup import pileups_of
-from trigemu.emulation.reweight import at_pileup
+from trigemu.emulation.reweight import at_pileup, pileups_of
 from trigemu.samples.catalogue import Catalogue
 
 N = np.arange(120)

@@ -124,19 +124,18 @@ eta = { max = 1 }
         (threshold("jet[0].pt", 5.0, 'requires = "met > 0 and harder[0].pt > 7"'), "no jet with pt = { min"),
         (
             threshold("jet[0].pt", 5.0, 'requires = "n_jet >= 1 and met < -1"'),
-            "no event with met < -1; met is ",
+            "none passes its preselection (n_jet >= 1 and met < -1) and has a value of jet[0].pt",
         ),
-        (threshold("jet[0].pt", 5.0, 'requires = "20000 < ht"'), "no event with 20000 < ht; ht is "),
         (
             threshold("jet[0].pt", 5.0, 'requires = "n_jet == 0"'),
-            "none passes its preselection and has a value",
+            "none passes its preselection (n_jet == 0) and has a value",
         ),
     ],
 )
 def test_what_keeps_events_from_a_score(tmp_path: Path, keys: str, told: str) -> None:
     (warning,) = warnings(tmp_path, OBJECTS + trigger("T", keys))
     assert f"fires in no event of the background: {told}" in warning
-    assert ("MeV?" in warning) == ("25000" in warning or "20000" in warning)
+    assert ("MeV?" in warning) == ("25000" in warning)
 
 
 def test_a_column_of_integers(tmp_path: Path) -> None:
@@ -165,7 +164,7 @@ def test_a_sample_without_such_objects(tmp_path: Path) -> None:
     catalogue = memory_catalogue({"a": [event | {"muon": []} for event in A]})
     legs, requires = run(menu_from(tmp_path, text), catalogue).warnings[:2]
     assert legs.endswith(": no muon with pt = { min = 6.0 } (leg 0); there is none at all")
-    assert requires.endswith(": no event with muon[0].eta < 2; none has muon[0].eta")
+    assert requires.endswith(": none passes its preselection (muon[0].eta < 2) and has a value of jet[0].pt")
 
 
 def test_a_trigger_whose_parts_pass_in_different_events_has_no_warning(tmp_path: Path) -> None:
