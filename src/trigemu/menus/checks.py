@@ -184,7 +184,7 @@ def try_compile(
         if isinstance(compiled, Hashable):
             hash(compiled)
     except TableError as error:  # of a file that the trigger names
-        files = ((place, document.path.parent / text) for place, text in _texts(table, ()))
+        files = ((place, document.path.parent / text) for place, text in texts_of(table))
         place = next((place for place, file in files if str(file) == error.problems[0].file), ())
         document.problem((*key, *place), where, str(error))
     except TrigemuError as error:
@@ -194,7 +194,7 @@ def try_compile(
             raise cause from error
         if not context.mistakes:
             failed(document, "compile", error, key, where)
-    texts = dict(_texts(table, ()))
+    texts = dict(texts_of(table))
     reported: set[Key] = set()
     for text, message in context.mistakes:
         meant = [place for place, value in texts.items() if value == text]
@@ -223,13 +223,13 @@ def try_known(
         try_compile(document, description, scope, table, key, where)
 
 
-def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
+def texts_of(value: Any, key: Key = ()) -> Iterator[tuple[Key, str]]:
     """Yield all strings in a table, with their keys."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict | list):
         for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _texts(inner, (*key, name))
+            yield from texts_of(inner, (*key, name))
 
 
 def failed(document: Document, what: str, error: Exception, key: Key, where: str) -> None:
