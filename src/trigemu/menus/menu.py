@@ -219,14 +219,18 @@ class Menu:
 
     def solved(self, solutions: Mapping[str, Solution]) -> Menu:
         """Return the menu with the thresholds of `solutions`, by the name of the trigger."""
-
-        def solved(trigger: Trigger) -> Trigger:
-            if (solution := solutions.get(trigger.name)) is None:
-                return trigger
+        changed = []
+        for name, solution in solutions.items():
+            trigger = self.trigger(name)
             assert isinstance(trigger.description, ScoreKind)
-            return replace(trigger, description=trigger.description.at(solution.threshold), solution=solution)
+            description = trigger.description.at(solution.threshold)
+            changed.append(replace(trigger, description=description, solution=solution))
+        return self.with_triggers(changed)
 
-        return replace(self, triggers=tuple(map(solved, self.triggers)))
+    def with_triggers(self, triggers: Iterable[Trigger]) -> Menu:
+        """Return the menu with other `triggers` in place of those of the same names."""
+        changed = {trigger.name: trigger for trigger in triggers}
+        return replace(self, triggers=tuple(changed.get(t.name, t) for t in self.triggers))
 
 
 def own_prescale(description: Kind | BitKind, crossing_rate_hz: float) -> float:

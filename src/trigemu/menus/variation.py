@@ -45,8 +45,7 @@ def with_values(menu: Menu, name: str, values: Mapping[str, float]) -> Menu:
         shown = ", ".join(f"{path} = {value:.10g}" for path, value in values.items())
         mistake = document.problems[0].message
         raise TrigemuError(f"{trigger.place}: trigger {name!r} with {shown}: {mistake}")
-    varied = replace(trigger, description=changed)
-    return replace(menu, triggers=tuple(varied if t is trigger else t for t in menu.triggers))
+    return menu.with_triggers([replace(trigger, description=changed)])
 
 
 def full_path(table: TomlTable, path: str) -> str:

@@ -286,7 +286,7 @@ def compare_pair(emulation: Emulation, i: int, j: int) -> Pair:
     values, variances = both.result()
     columns = (values, np.sqrt(variances), *both.alone())
     a, b = (menu.name for menu in menus)
-    pairs = product(*([trigger.name for trigger in menu.enabled] for menu in menus))
+    first, second = ([trigger.name for trigger in menu.enabled] for menu in menus)
     numbers = zip(*(column.ravel().tolist() for column in columns), strict=True)
     what = {"menu": "menu", "level": "level {}", "trigger": "{}"}
     return Pair(
@@ -295,7 +295,7 @@ def compare_pair(emulation: Emulation, i: int, j: int) -> Pair:
             for label, rate in zip(labels, rates, strict=False)
         ),
         (Gain(a, b, *rates[-2]), Gain(b, a, *rates[-1])),
-        tuple(Common(a, b, *names, *row) for names, row in zip(pairs, numbers, strict=True)),
+        tuple(Common(a, b, *names, *next(numbers)) for names in product(first, second)),
     )
 
 

@@ -429,7 +429,7 @@ def _turnons(
                 sums.curve(*key, fraction, references.get(key[1], nothing), shifts.get(key, ()))
                 for key, fraction in fractions.items()
             ),
-            sample=sample and sample.name,
+            sample=None if sample is None else sample.name,
             samples=names,
         )
 

@@ -177,7 +177,8 @@ class Sums:
             by_threshold = np.sqrt(of_thresholds) / np.abs(self._total)
         columns = (value, low, high, gain, error, by_threshold)
         overall = Overall(*(float(column[-1]) for column in columns))
-        return Curve(menu, trigger, *(column[:-2] for column in columns), overall, self._profile)
+        value, low, high, gain, error, by_threshold = (column[:-2] for column in columns)
+        return Curve(menu, trigger, value, low, high, gain, error, by_threshold, overall, self._profile)
 
 
 #: Accepted fractions of the patterns, float64[m], by the name of a trigger; None: the whole menu.
