@@ -88,15 +88,6 @@ def _from_options(
     each = bins if len(bins) > 1 else bins * len(observables)
     pairs = zip(observables, each, strict=True)
     return ProfileSet(
-        name="",
-        menus=(),
-        samples=(),
-        require=None,
-        triggers=(),
-        scope=None,
         observables=tuple(Observable(expression=text, bins=edges) for text, edges in pairs),
         categories=tuple(Category(condition=text) for text in categories),
-        references=(),
-        path=Path(),
-        sha256="",
     )

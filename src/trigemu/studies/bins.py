@@ -1,9 +1,4 @@
-"""Rates as functions of an observable, and spectra of the samples, from one pass over the events.
-
-Each bin contains part of the crossings and a rate of each trigger. The ratio of the two, rescaled to all
-crossings, is the rate of the trigger if all crossings were like those in the bin: R0 · Σ w f / Σ w. Its
-uncertainty is that of R0 Σ w (f − ε) / Σ w with ε = Σ w f / Σ w, because both sums use the same events.
-"""
+"""Rates as functions of an observable, and spectra of the samples, from one pass over the events."""
 
 from __future__ import annotations
 

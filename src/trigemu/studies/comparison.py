@@ -81,7 +81,8 @@ def _table(trigger: Trigger) -> dict[str, Any]:
     table = {key: getattr(trigger, key) for key in keys} | {"seed": trigger.seed and trigger.seed.text}
     if trigger.budget:
         table[trigger.budget.key] = trigger.budget.hz
-    return table | table_of(trigger.description)
+    table |= table_of(trigger.description)
+    return table
 
 
 def _differences(key: str, before: Any, after: Any) -> Iterator[str]:

@@ -4,7 +4,7 @@ events."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise, product
@@ -267,28 +267,22 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
     for number, others_at in enumerate(product(*(step.values for step in others))):
         place = tuple((step.name, value) for step, value in zip(others, others_at, strict=True))
         points = scan.points[number * n : (number + 1) * n]
-        for quantity, hz in quantities(points, last.trigger).items():
-            if quantity == "rate_hz" or not others:
-                between = ((quantity, last.trigger, *pair) for pair in _between(last.values, hz, budget_hz))
-                brackets += [BudgetBracket(budget_hz, *where, at=place, vary=last.vary) for where in between]
+        rates = {"rate_hz": [point.rate.hz for point in points]}
+        if not others:
+            scanned = [next(t for t in point.triggers if t.name == last.trigger) for point in points]
+            rates = {
+                f"{name}_hz": [t.rates[name].hz for t in scanned] for name in ("total", "unique")
+            } | rates
+        for quantity, hz in rates.items():
+            values = [*zip(last.values, hz, strict=True), (np.nan, np.nan)]
+            for (low, low_hz), (high, high_hz) in pairwise(values):
+                if low_hz == budget_hz:
+                    ends = low, low, low_hz, low_hz
+                elif (low_hz - budget_hz) * (high_hz - budget_hz) < 0:
+                    ends = low, high, low_hz, high_hz
+                else:
+                    continue
+                brackets.append(
+                    BudgetBracket(budget_hz, quantity, last.trigger, *ends, at=place, vary=last.vary)
+                )
     return tuple(brackets)
-
-
-def quantities(points: Sequence[MenuRates], trigger: str) -> dict[str, list[float]]:
-    """Return the total and unique rates of a trigger and the rate of the menu, in Hz, at each point."""
-    scanned = [next(t for t in point.triggers if t.name == trigger) for point in points]
-    return {
-        "total_hz": [rates.total.hz for rates in scanned],
-        "unique_hz": [rates.unique.hz for rates in scanned],
-        "rate_hz": [point.rate.hz for point in points],
-    }
-
-
-def _between(
-    values: Sequence[float], hz: Sequence[float], budget: float
-) -> Iterable[tuple[float, float, float, float]]:
-    for i, (value, rate) in enumerate(zip(values, hz, strict=True)):
-        if rate == budget:
-            yield value, value, rate, rate
-        elif i + 1 < len(values) and (rate - budget) * (hz[i + 1] - budget) < 0:
-            yield value, values[i + 1], rate, hz[i + 1]
