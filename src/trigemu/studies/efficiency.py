@@ -404,17 +404,17 @@ def _turnons(
     nothing, first = np.zeros(len(table)), menus[0].name
     references = {trigger: fraction for (menu, trigger), fraction in fractions.items() if menu == first}
     n = len(profile.edges)
-    every = {text: bit_of_words(table.words[:, -1:], bit) for bit, text in enumerate(categories)}
-    every = every or {"all": np.ones(len(table), np.bool_)}
-    for category, inside in every.items():
+    every = [(text, bit_of_words(table.words[:, -1:], bit)) for bit, text in enumerate(categories)]
+    every = every or [("all", np.ones(len(table), np.bool_))]
+    for category, inside in every:
         if not inside.any():
             raise SampleError(f"no event is in the category {category!r}: check the condition")
-    if (table.bin[np.logical_or.reduce([*every.values()])] == n - 1).all():
+    if (table.bin[np.logical_or.reduce([inside for _, inside in every])] == n - 1).all():
         low, high = profile.edges[0], profile.edges[-1]
         raise SampleError(
             f"{profile.observable!r} has no value from {low:g} to {high:g} in any selected event"
         )
-    for (sample, names), (category, inside) in product(parts, every.items()):
+    for (sample, names), (category, inside) in product(parts, every):
         inside = inside if sample is None else inside & (table.sample == sample.number)
         if not inside.any():
             continue
@@ -444,25 +444,17 @@ class Ratio(NamedTuple):
 
 def ratios_to(turnon: Turnon, reference: Curve) -> Iterator[tuple[Curve, Ratio]]:
     """Yield each curve of a turn-on with its ratio to one of them."""
-    for curve in turnon.curves:
-        yield curve, _ratio(curve, reference, turnon.curves[0].menu)
-
-
-def _ratio(curve: Curve, reference: Curve, first: str) -> Ratio:
-    """Return the ratio of two curves. first: the menu that gains are relative to."""
+    first = turnon.curves[0].menu  # which gains are relative to
     below = np.where(reference.value > 0, reference.value, np.nan)
-    value = curve.value / below
-    if curve is reference:
-        return Ratio(value, value, value)
-    if (
-        curve.trigger == reference.trigger
-        and curve.menu != reference.menu
-        and first in (curve.menu, reference.menu)
-    ):  # one is the gain of the other
-        gain_error = (curve if reference.menu == first else reference).gain_error
-        half = (reference.high - reference.low) / 2
-        down = up = (gain_error + np.abs(value - 1) * half) / below
-    else:
-        down = (curve.value - curve.low + value * (reference.high - reference.value)) / below
-        up = (curve.high - curve.value + value * (reference.value - reference.low)) / below
-    return Ratio(value, np.maximum(value - down, np.minimum(value, 0.0)), value + up)
+    for curve in turnon.curves:
+        value = curve.value / below
+        if curve is reference:
+            down = up = np.zeros(len(value))
+        elif curve.trigger == reference.trigger and (curve.menu == first) != (reference.menu == first):
+            gain_error = (curve if reference.menu == first else reference).gain_error
+            half = (reference.high - reference.low) / 2
+            down = up = (gain_error + np.abs(value - 1) * half) / below
+        else:
+            down = (curve.value - curve.low + value * (reference.high - reference.value)) / below
+            up = (curve.high - curve.value + value * (reference.value - reference.low)) / below
+        yield curve, Ratio(value, np.maximum(value - down, np.minimum(value, 0.0)), value + up)

@@ -267,12 +267,11 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
     for number, others_at in enumerate(product(*(step.values for step in others))):
         place = tuple((step.name, value) for step, value in zip(others, others_at, strict=True))
         points = scan.points[number * n : (number + 1) * n]
-        rates = {"rate_hz": [point.rate.hz for point in points]}
+        rates: dict[str, list[float]] = {}
         if not others:
             scanned = [next(t for t in point.triggers if t.name == last.trigger) for point in points]
-            rates = {
-                f"{name}_hz": [t.rates[name].hz for t in scanned] for name in ("total", "unique")
-            } | rates
+            rates = {f"{name}_hz": [t.rates[name].hz for t in scanned] for name in ("total", "unique")}
+        rates["rate_hz"] = [point.rate.hz for point in points]
         for quantity, hz in rates.items():
             values = [*zip(last.values, hz, strict=True), (np.nan, np.nan)]
             for (low, low_hz), (high, high_hz) in pairwise(values):
