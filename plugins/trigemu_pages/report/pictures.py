@@ -19,7 +19,6 @@ from trigemu.results.figures.rates import without_ticks
 from trigemu.results.overlap import figure_of as combinations_of
 from trigemu.results.section import Picture, slug
 from trigemu.studies.efficiency import Turnon
-from trigemu.studies.efficiency_profiles import Observable
 from trigemu.studies.exclusive import ExclusiveRates
 from trigemu.studies.scan import Scan
 
@@ -140,12 +139,12 @@ def scan(menu: Menu, result: Scan) -> Picture:
     )
 
 
-def turnon(observable: Observable, result: Turnon) -> Picture:
+def turnon(result: Turnon) -> Picture:
     """Draw the efficiencies against an observable in a category."""
     edges = np.array(result.profile.edges)
     return Picture(
-        f"turnon_{slug(observable.expression)}_{slug(result.category)}",
-        f"{observable.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
+        f"turnon_{slug(result.profile.observable)}_{slug(result.category)}",
+        f"{result.profile.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
         turnon_of(result),
         {"low": edges[:-1], "high": edges[1:], "events": result.events} | dict(_columns(result)),
     )

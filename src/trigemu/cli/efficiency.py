@@ -12,7 +12,8 @@ from trigemu.cli.session import Session, session
 from trigemu.results.efficiency import write_figures
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
-from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
+from trigemu.studies.efficiency_profiles import Category, ProfileSet, parse_bins, read_profiles
+from trigemu.studies.intervals import Profile
 
 
 @click.command()
@@ -83,11 +84,9 @@ def _from_options(
     """Return the profile set that the options describe."""
     if len(bins) not in (1, len(observables)):
         raise click.UsageError(f"{len(observables)} --observable and {len(bins)} --bins: each needs its bins")
-    for text in bins:
-        parse_bins(text)
     each = bins if len(bins) > 1 else bins * len(observables)
     pairs = zip(observables, each, strict=True)
     return ProfileSet(
-        observables=tuple(Observable(expression=text, bins=edges) for text, edges in pairs),
+        observables=tuple(Profile(text, parse_bins(edges)) for text, edges in pairs),
         categories=tuple(Category(condition=text) for text in categories),
     )

@@ -278,9 +278,8 @@ def at_crossing_rate(menu: Menu, crossing_rate_hz: float) -> Menu:
         return menu
     triggers = []
     for trigger in menu.triggers:
-        before, after = (
-            own_prescale(trigger.description, r) for r in (menu.crossing_rate_hz, crossing_rate_hz)
-        )
-        prescales = tuple(prescale * (after / before) for prescale in trigger.prescales)
-        triggers.append(replace(trigger, prescale=trigger.prescale * (after / before), prescales=prescales))
+        before = own_prescale(trigger.description, menu.crossing_rate_hz)
+        ratio = own_prescale(trigger.description, crossing_rate_hz) / before
+        prescales = tuple(prescale * ratio for prescale in trigger.prescales)
+        triggers.append(replace(trigger, prescale=trigger.prescale * ratio, prescales=prescales))
     return replace(menu, crossing_rate_hz=crossing_rate_hz, triggers=tuple(triggers))

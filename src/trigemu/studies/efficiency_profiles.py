@@ -83,16 +83,6 @@ class Observable(TomlTable, frozen=True):
         except TrigemuError as error:
             yield "bins", str(error)
 
-    @property
-    def name(self) -> str:
-        """The text that figures show."""
-        return self.label or self.expression
-
-    @property
-    def profile(self) -> Profile:
-        """The observable with the edges of its bins."""
-        return Profile(self.expression, parse_bins(self.bins), self.label, self.unit)
-
 
 class Category(TomlTable, frozen=True):
     """[[category]]: the events that fulfil a condition.
@@ -158,7 +148,7 @@ class ProfileSet:
     triggers: tuple[str, ...] = ()  # Triggers that are measured in addition to the menus
     # The objects and sums that observables and conditions refer to; None: those of the first menu
     scope: Scope | None = None
-    observables: tuple[Observable, ...] = ()  # Efficiencies are measured as functions of them
+    observables: tuple[Profile, ...] = ()  # Efficiencies are measured as functions of them
     categories: tuple[Category, ...] = ()  # The categories of events
     references: tuple[Reference, ...] = ()  # Published numbers
     path: Path = Path()  # The file
@@ -178,7 +168,7 @@ class ProfileSet:
             menus,
             catalogue,
             self.samples,
-            [observable.profile for observable in self.observables],
+            self.observables,
             [category.condition for category in self.categories],
             self.require,
             self.triggers,
@@ -247,7 +237,9 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
         require=head.require,
         triggers=head.triggers,
         scope=own_scope,
-        observables=tuple(observables.values()),
+        observables=tuple(
+            Profile(o.expression, parse_bins(o.bins), o.label, o.unit) for o in observables.values()
+        ),
         categories=tuple(categories.values()),
         references=tuple(references.values()),
         path=document.path,

@@ -83,24 +83,23 @@ def _checked(menu: Menu, step: Steps) -> Steps:
 def parse_values(text: str) -> tuple[float, ...]:
     """Return the values that a text describes: `60:160:5` (first, last, step), or separated by commas."""
     try:
-        if ":" not in text:
-            parts = text.split(",")
-            if len(parts) > MAX_POINTS:
-                raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
-            values = [float(part) for part in parts]
-        else:
+        if ":" in text:
             first, last, step = (Decimal(part) for part in text.split(":"))  # 0:1:0.1 contains 0.3
             if not step > 0 or last < first:
                 raise ValueError
-            if (last - first) / step >= MAX_POINTS:  # before int(): it may have millions of digits
-                raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
-            steps = int((last - first) / step)
+            steps = int(
+                min((last - first) / step, Decimal(MAX_POINTS))
+            )  # int() of millions of digits takes long
             values = [float(first + step * i) for i in range(steps + 1)]
+        else:
+            values = [float(part) for part in text.split(",")[: MAX_POINTS + 1]]
     except (ValueError, ArithmeticError):
         raise TrigemuError(
             f"values {quoted(text)}: expected FIRST:LAST:STEP with FIRST ≤ LAST and STEP > 0, "
             f"or VALUE,VALUE,…"
         ) from None
+    if len(values) > MAX_POINTS:
+        raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
     if not np.isfinite(values).all():
         raise TrigemuError(f"values {quoted(text)}: expected finite numbers")
     return tuple(sorted(set(values)))

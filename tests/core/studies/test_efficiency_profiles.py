@@ -75,7 +75,7 @@ def test_it_says_what_is_wanted(folder: Path) -> None:
         "mine", ("yy",), "n_hard >= 1", ("J",)
     )  # fmt: skip
     assert found.menus == (folder / "first.toml", folder / "second.toml")
-    assert [o.profile for o in found.observables] == [
+    assert [*found.observables] == [
         Profile("hard[0].pt", (0.0, 50.0, 100.0)), Profile("met", (0.0, 20.5, 100.0))
     ]  # fmt: skip
     assert [(o.name, o.unit) for o in found.observables] == [("leading pT", "GeV"), ("met", "")]
