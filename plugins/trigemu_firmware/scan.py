@@ -25,7 +25,7 @@ from trigemu.menus.prescales import at_own_column
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.comparison import Pair
+from trigemu.studies.comparison import compare_pair
 
 from .model import halves, read_rows, tree_model, with_trees
 from .ranges import PAPER_PRECISION, Ranges, choose, ranges, with_widths
@@ -187,7 +187,7 @@ def _point(emulation: Emulation, name: str, number: int, fixed: FixedEnsemble, o
     events, hz = _differ(emulation, name, number)
     shifts = {
         difference.quantity: Shift(difference.b_minus_a_hz, difference.error_hz)
-        for difference in Pair(emulation, 0, number).differences
+        for difference in compare_pair(emulation, 0, number).differences
         if difference.what == name
     }
     return Point(

@@ -57,59 +57,45 @@ class FileColumns:
 def file_columns(sample: Sample) -> FileColumns:
     """Return the columns of a sample that menus can use."""
     schema, file = sample.schema, sample.sources[0].opened
-    objects = {
-        name: tuple(_described(name, schema.collections[name], file.types))
-        for name in _names(schema.collections, STANDARD)
-    }
+
+    def described(collection: str, columns: Iterable[str]) -> Iterator[FileColumn]:
+        for name in _names(columns, _FIRST):
+            number = parse_observable(f"{collection}[0].{name}" if collection else name, _SCOPE)
+            yield FileColumn(name, unit_of(number), file.types.get((collection, name), ""))
+
+    collections = _names(schema.collections, STANDARD)
     return FileColumns(
         tree=file.tree_name,
-        objects=objects,
-        numbers=tuple(_described("", schema.numbers - sample.stored, file.types)),
+        objects={name: tuple(described(name, schema.collections[name])) for name in collections},
+        numbers=tuple(described("", schema.numbers - sample.stored)),
         weight=file.weight_column,
         decisions=tuple(sorted(sample.stored)),
-        example=next(_examples(sample), None),
+        example=next(_examples(sample, collections), None),
     )
 
 
 def _names(names: Iterable[str], first: tuple[str, ...]) -> list[str]:
     """Return the names that a menu can write, the `first` ones first."""
-    order = {name: number for number, name in enumerate(first)}
-    plain = (name for name in names if name.isidentifier() and not keyword.iskeyword(name))
-    return sorted(plain, key=lambda name: (order.get(name, len(order)), name))
+    plain = sorted(name for name in names if name.isidentifier() and not keyword.iskeyword(name))
+    return sorted(plain, key=lambda name: first.index(name) if name in first else len(first))
 
 
-def _described(
-    collection: str, columns: Iterable[str], types: Mapping[tuple[str, str], str]
-) -> Iterator[FileColumn]:
-    for name in _names(columns, _FIRST):
-        number = parse_observable(f"{collection}[0].{name}" if collection else name, _SCOPE)
-        yield FileColumn(name, unit_of(number), types.get((collection, name), ""))
-
-
-def _examples(sample: Sample) -> Iterator[Example]:
-    events, schema = min(sample.sources[0].entries, _EVENTS), sample.schema
-    collections = _names(schema.collections, STANDARD)
+def _examples(sample: Sample, collections: Iterable[str]) -> Iterator[Example]:
+    """Yield thresholds of two digits on observables, each of which some of the first events are above."""
+    n, schema = min(sample.sources[0].entries, _EVENTS), sample.schema
     leading = (f"{name}[0].pt" for name in collections if "pt" in schema.collections[name])
     for observable in (*leading, *_names(schema.scalars, _FIRST)):
-        threshold = _threshold(sample, observable, events)
-        if threshold is not None:
-            yield Example(observable, threshold, events, unit_of(parse_observable(observable, _SCOPE)))
-
-
-def _threshold(sample: Sample, observable: str, n: int) -> float | None:
-    """Return a threshold of two digits that some of the first n events are above; None without any value."""
-    number = parse_observable(observable, _SCOPE)
-    try:
-        values = number.evaluate(Workspace(sample.read(0, 0, n, number.needs())))
-    except UnreadableError:
-        raise
-    except SampleError:  # such as a NaN: a run will report it
-        return None
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return None
-    quantile = float(np.quantile(values, _QUANTILE))
-    step = 10.0 ** (math.floor(math.log10(abs(quantile))) - 1) if quantile else 1.0
-    steps = math.floor(quantile / step)
-    steps -= not np.any(values > steps * step)  # such as of values that are all the same
-    return float(f"{steps * step:.6g}")
+        number = parse_observable(observable, _SCOPE)
+        try:
+            values = number.evaluate(Workspace(sample.read(0, 0, n, number.needs())))
+        except UnreadableError:
+            raise
+        except SampleError:  # such as a NaN: a run will report it
+            continue
+        values = values[np.isfinite(values)]
+        if len(values):
+            quantile = float(np.quantile(values, _QUANTILE))
+            step = 10.0 ** (math.floor(math.log10(abs(quantile))) - 1) if quantile else 1.0
+            steps = math.floor(quantile / step)
+            steps -= not np.any(values > steps * step)  # such as of values that are all the same
+            yield Example(observable, float(f"{steps * step:.6g}"), n, unit_of(number))

@@ -23,8 +23,9 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 from trigemu.studies.comparison import compare
 from trigemu.studies.efficiency import efficiencies
-from trigemu.studies.efficiency_profiles import Observable, ProfileSet, read_profiles
+from trigemu.studies.efficiency_profiles import ProfileSet, parse_bins, read_profiles
 from trigemu.studies.exclusive import exclusive_rates
+from trigemu.studies.intervals import Profile
 from trigemu.studies.scan import Steps, parse_values, scan
 
 #: A threshold from a rate budget is scanned over plus and minus this many of its errors, in this many steps
@@ -154,16 +155,15 @@ def _leading_objects(emulation: Emulation, signal: Sample, executor: Any) -> Pro
     if not (observables := _observables(emulation, signal)):
         known = ", ".join(OBJECTS)
         raise TrigemuError(f"sample {signal.name!r} has no collection that the menus read, of {known}")
-    edges = [observable.profile for observable in observables]
-    result = efficiencies(emulation.menus, emulation.catalogue, [signal.name], edges, executor=executor)
+    result = efficiencies(emulation.menus, emulation.catalogue, [signal.name], observables, executor=executor)
     return Profiles(observables, result, None)
 
 
-def _observables(emulation: Emulation, signal: Sample) -> tuple[Observable, ...]:
+def _observables(emulation: Emulation, signal: Sample) -> tuple[Profile, ...]:
     """Return the leading pT of each object that is read by the menus and present in the signal."""
     read = {collection for collection, _ in make_plan(emulation.menus).needs}
     return tuple(
-        Observable(expression=f"{name}[0].pt", bins=bins, label=f"leading {name} pT", unit="GeV")
+        Profile(f"{name}[0].pt", parse_bins(bins), f"leading {name} pT", "GeV")
         for name, bins in OBJECTS.items()
         if name in read and name in signal.schema.collections
     )

@@ -20,7 +20,6 @@ from trigemu.results.figures.curves import draw_scan
 from trigemu.results.figures.rates import without_ticks
 from trigemu.results.section import Picture
 from trigemu.studies.efficiency import Turnon
-from trigemu.studies.efficiency_profiles import Observable
 from trigemu.studies.exclusive import ExclusiveRates
 from trigemu.studies.scan import Scan
 
@@ -141,12 +140,12 @@ def scan(menu: Menu, result: Scan) -> Picture:
     )
 
 
-def turnon(observable: Observable, result: Turnon) -> Picture:
+def turnon(result: Turnon) -> Picture:
     """Draw the efficiencies against an observable in a category."""
     edges = np.array(result.profile.edges)
     return Picture(
-        f"turnon_{file_stem(observable.expression)}_{file_stem(result.category)}",
-        f"{observable.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
+        f"turnon_{file_stem(result.profile.observable)}_{file_stem(result.category)}",
+        f"{result.profile.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
         turnon_of(result),
         {"low": edges[:-1], "high": edges[1:], "events": result.events} | dict(_columns(result)),
     )

@@ -228,8 +228,8 @@ def _efficiencies(profiles: Profiles) -> Iterator[Section]:
     turnons = [efficiencies.turnons[i] for i in shown_turnons(profiles)]
     parts = []
     for observable in profiles.observables:
-        of_observable = (t for t in turnons if t.profile.observable == observable.expression)
-        if drawn := tuple(pictures.turnon(observable, t) for t in of_observable):
+        of_observable = (t for t in turnons if t.profile.observable == observable.observable)
+        if drawn := tuple(pictures.turnon(t) for t in of_observable):
             parts.append(Section(observable.name, pictures=drawn))
     if not parts:
         return

@@ -19,7 +19,8 @@ from trigemu.results.scan import ScanView
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 from trigemu.studies.bins import binned_rates
-from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
+from trigemu.studies.efficiency_profiles import Category, ProfileSet, parse_bins, read_profiles
+from trigemu.studies.intervals import Profile
 from trigemu.studies.scan import Scan, Steps, parse_values, scan as scan_menu, steps_of
 
 
@@ -168,17 +169,10 @@ def _described(
     """Return the profile set that the options describe."""
     if len(bins) not in (1, len(observables)):
         raise click.UsageError(f"{len(observables)} --observable and {len(bins)} --bins: each needs its bins")
-    for text in bins:
-        parse_bins(text)
     each = bins if len(bins) > 1 else bins * len(observables)
     pairs = zip(observables, each, strict=True)
     return ProfileSet(
-        name="",
-        scope=None,
-        observables=tuple(Observable(expression=text, bins=edges) for text, edges in pairs),
+        observables=tuple(Profile(text, parse_bins(edges)) for text, edges in pairs),
         categories=tuple(Category(condition=text) for text in categories),
-        references=(),
-        path=Path(),
-        sha256="",
         **given,
     )

@@ -33,7 +33,8 @@ from trigemu.menus.warnings import lost_prescales, signed_differences
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need, decision_in
+from trigemu.samples.events import Events, Need, decision_in, outside
+from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
 

@@ -4,15 +4,13 @@ each at the key that causes it."""
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
-from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any
 
 from trigemu.base.errors import TrigemuError, excerpt, nearest, own_cause
 from trigemu.base.plugins import reason_of
-from trigemu.base.toml import Document, Key, TableError, dotted, fields_of, read_table
+from trigemu.base.toml import Document, Key, TableError, dotted
 from trigemu.menus.menu import Trigger
 from trigemu.observables.expressions import Condition, Constant, Number, Relation
 from trigemu.observables.selections import Scope
@@ -124,22 +122,12 @@ def _counter_mistakes(triggers: Sequence[Trigger]) -> Iterator[Mistake]:
 
 
 def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]:
-    """Return the names of the triggers, each after those whose decisions it reads, else in the order of the
-    file; record each circle."""
-    names = [trigger.name for trigger in triggers]
-    place = {name: number for number, name in enumerate(names)}
-    inputs = {trigger.name: {name for name in trigger.inputs() if name in place} for trigger in triggers}
+    """Return the names of the triggers, each after those whose decisions it reads; record each circle."""
+    place = {trigger.name: number for number, trigger in enumerate(triggers)}
+    inputs = {t.name: [name for name in dict.fromkeys(t.inputs()) if name in place] for t in triggers}
     while True:
         try:
-            sorter = TopologicalSorter(inputs)
-            sorter.prepare()
-            order, ready = [], sorted(place[name] for name in sorter.get_ready())
-            while ready:
-                order.append(names[heappop(ready)])
-                sorter.done(order[-1])
-                for name in sorter.get_ready():
-                    heappush(ready, place[name])
-            return tuple(order)
+            return tuple(TopologicalSorter(inputs).static_order())
         except CycleError as error:
             circle = error.args[1][:0:-1]  # each reads the next one
             start = circle.index(min(circle, key=place.__getitem__))
@@ -184,7 +172,7 @@ def try_compile(
         if isinstance(compiled, Hashable):
             hash(compiled)
     except TableError as error:  # of a file that the trigger names
-        files = ((place, document.path.parent / text) for place, text in _texts(table, ()))
+        files = ((place, document.path.parent / text) for place, text in texts_of(table))
         place = next((place for place, file in files if str(file) == error.problems[0].file), ())
         document.problem((*key, *place), where, str(error))
     except TrigemuError as error:
@@ -194,7 +182,7 @@ def try_compile(
             raise cause from error
         if not context.mistakes:
             failed(document, "compile", error, key, where)
-    texts = dict(_texts(table, ()))
+    texts = dict(texts_of(table))
     reported: set[Key] = set()
     for text, message in context.mistakes:
         meant = [place for place, value in texts.items() if value == text]
@@ -207,29 +195,13 @@ def try_compile(
             )
 
 
-def try_known(
-    document: Document,
-    own_keys: dict[str, Any],
-    struct: type[Kind] | type[BitKind],
-    scope: Scope,
-    key: Key,
-    where: str,
-) -> None:
-    """Compile a trigger with mistakes without its unknown keys, to report its other mistakes."""
-    names = {field.encode_name for field in fields_of(struct)}
-    table = {name: value for name, value in own_keys.items() if name in names}
-    description = read_table(replace(document, problems=[]), table, struct, key, where)
-    if isinstance(description, Kind):
-        try_compile(document, description, scope, table, key, where)
-
-
-def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
+def texts_of(value: Any, key: Key = ()) -> Iterator[tuple[Key, str]]:
     """Yield all strings in a table, with their keys."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict | list):
         for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _texts(inner, (*key, name))
+            yield from texts_of(inner, (*key, name))
 
 
 def failed(document: Document, what: str, error: Exception, key: Key, where: str) -> None:

@@ -48,63 +48,31 @@ class Solution:
 
 @dataclass(frozen=True)
 class Trigger:
-    """One trigger of a menu.
+    """One trigger of a menu."""
 
-    Attributes
-    ----------
-    name : str
-        Its name, unique in the menu.
-    kind : str
-        The name of its kind.
-    description : Kind or BitKind
-        The keys of its kind.
-    group : str or None
-        Its group.
-    prescale : float
-        The product of the prescales of the kind and of the menu, ≥ 1; infinite if the chosen column of
-        prescales switches the trigger off.
-    coherent : str or None
-        Triggers with the same name here share their prescale counter.
-    enabled : bool
-        Whether it is part of the menu. `logic` and `seed` can still use the raw decision of a disabled
-        trigger.
-    seed : Expression or None
-        The expression over other triggers that must be true for it to accept an event.
-    place : str
-        File and line, for messages.
-    budget : Budget or None
-        The rate that calibration finds the threshold from.
-    fitted_on : str or None
-        The name of the catalogue with which `above` was found.
-    solution : Solution or None
-        The threshold that calibration found from the budget.
-    stored : str or None
-        The name of its recorded decisions in samples, if it differs from `name`.
-    prescales : tuple of float
-        One prescale for each column of the menu, 0 or negative if the trigger is off; empty if `prescale`
-        applies to all columns.
-    level : str or None
-        Its level, if the menu has levels.
-    unit : str or None
-        The unit of its threshold, if the menu gives one.
-    """
-
-    name: str
-    kind: str
-    description: Kind | BitKind
-    group: str | None
+    name: str  #: Its name, unique in the menu
+    kind: str  #: The name of its kind
+    description: Kind | BitKind  #: The keys of its kind
+    group: str | None  #: Its group
+    #: The product of the prescales of the kind and of the menu, ≥ 1; infinite if the chosen column of
+    #: prescales switches the trigger off
     prescale: float
-    coherent: str | None
+    coherent: str | None  #: Triggers with the same name here share their prescale counter
+    #: Whether it is part of the menu. `logic` and `seed` can still use the raw decision of a disabled trigger
     enabled: bool
+    #: The expression over other triggers that must be true for it to accept an event
     seed: Expression | None
-    place: str
-    budget: Budget | None = None
-    fitted_on: str | None = None
-    solution: Solution | None = None
+    place: str  #: File and line, for messages
+    budget: Budget | None = None  #: The rate that calibration finds the threshold from
+    fitted_on: str | None = None  #: The name of the catalogue with which `above` was found
+    solution: Solution | None = None  #: The threshold that calibration found from the budget
+    #: The name of its recorded decisions in samples, if it differs from `name`
     stored: str | None = None
+    #: One prescale for each column of the menu, 0 or negative if the trigger is off; empty if `prescale`
+    #: applies to all columns
     prescales: tuple[float, ...] = ()
-    level: str | None = None
-    unit: str | None = None
+    level: str | None = None  #: Its level, if the menu has levels
+    unit: str | None = None  #: The unit of its threshold, if the menu gives one
 
     @property
     def seeds(self) -> tuple[str, ...]:
@@ -115,11 +83,6 @@ class Trigger:
         """Return the names of the triggers whose decisions this trigger reads."""
         read = self.description.inputs() if isinstance(self.description, BitKind) else ()
         return (*read, *self.seeds)
-
-    def solved(self, solution: Solution) -> Trigger:
-        """Return the same trigger with the threshold of a `solution`."""
-        assert isinstance(self.description, ScoreKind)
-        return replace(self, description=self.description.at(solution.threshold), solution=solution)
 
 
 @dataclass(frozen=True)
@@ -180,48 +143,22 @@ class MenuTables(TomlTable, frozen=True):
 
 @dataclass(frozen=True, repr=False)
 class Menu:
-    """A trigger menu, read from a file.
+    """A trigger menu, read from a file."""
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    crossing_rate_hz : float
-        The rate of bunch crossings in Hz.
-    plugins : tuple of FoundPlugin
-        The plugins that define its kinds, besides the built-in ones.
-    scope : Scope
-        The meaning of names in expressions: objects and sums.
-    triggers : tuple of Trigger
-        The triggers, in the order of the file.
-    order : tuple of str
-        The names of the triggers, each after those whose decisions it reads.
-    path : Path
-        The file of the menu.
-    sha256 : str
-        The SHA-256 of that file.
-    columns : PrescaleColumns
-        Its columns of prescales.
-    levels : tuple of str
-        The trigger levels in the order in which they decide; empty if there is only one.
-    left_out : tuple of LeftOut
-        Triggers of the file that are left out because samples cannot feed them (`fed_menu`).
-    tables : tuple of MenuTables
-        Its further tables, which plugins read.
-    """
-
-    name: str
-    crossing_rate_hz: float
-    plugins: tuple[FoundPlugin, ...]
-    scope: Scope
-    triggers: tuple[Trigger, ...]
-    order: tuple[str, ...]
-    path: Path
-    sha256: str
-    columns: PrescaleColumns = PrescaleColumns()
+    name: str  #: Its name
+    crossing_rate_hz: float  #: The rate of bunch crossings in Hz
+    plugins: tuple[FoundPlugin, ...]  #: The plugins that define its kinds, besides the built-in ones
+    scope: Scope  #: The meaning of names in expressions: objects and sums
+    triggers: tuple[Trigger, ...]  #: The triggers, in the order of the file
+    order: tuple[str, ...]  #: The names of the triggers, each after those whose decisions it reads
+    path: Path  #: The file of the menu
+    sha256: str  #: The SHA-256 of that file
+    columns: PrescaleColumns = PrescaleColumns()  #: Its columns of prescales
+    #: The trigger levels in the order in which they decide; empty if there is only one
     levels: tuple[str, ...] = ()
+    #: Triggers of the file that are left out because samples cannot feed them (`fed_menu`)
     left_out: tuple[LeftOut, ...] = ()
-    tables: tuple[MenuTables, ...] = ()
+    tables: tuple[MenuTables, ...] = ()  #: Its further tables, which plugins read
 
     def __repr__(self) -> str:
         return in_brackets(self, f"{quoted(self.name)}: {len(self.triggers)} triggers")
@@ -256,11 +193,7 @@ class Menu:
     def used(self) -> tuple[Trigger, ...]:
         """The triggers whose decisions are needed: the enabled ones, and those that they read, directly or
         through others."""
-        needed = {trigger.name for trigger in self.enabled}
-        for name in reversed(self.order):  # each follows those that it reads
-            if name in needed:
-                needed.update(self.trigger(name).inputs())
-        return tuple(trigger for trigger in self.triggers if trigger.name in needed)
+        return self.part(trigger.name for trigger in self.enabled).triggers
 
     @property
     def budgeted(self) -> tuple[Trigger, ...]:
@@ -286,8 +219,18 @@ class Menu:
 
     def solved(self, solutions: Mapping[str, Solution]) -> Menu:
         """Return the menu with the thresholds of `solutions`, by the name of the trigger."""
-        triggers = (t.solved(solutions[t.name]) if t.name in solutions else t for t in self.triggers)
-        return replace(self, triggers=tuple(triggers))
+        changed = []
+        for name, solution in solutions.items():
+            trigger = self.trigger(name)
+            assert isinstance(trigger.description, ScoreKind)
+            description = trigger.description.at(solution.threshold)
+            changed.append(replace(trigger, description=description, solution=solution))
+        return self.with_triggers(changed)
+
+    def with_triggers(self, triggers: Iterable[Trigger]) -> Menu:
+        """Return the menu with other `triggers` in place of those of the same names."""
+        changed = {trigger.name: trigger for trigger in triggers}
+        return replace(self, triggers=tuple(changed.get(t.name, t) for t in self.triggers))
 
 
 def own_prescale(description: Kind | BitKind, crossing_rate_hz: float) -> float:

@@ -1,13 +1,9 @@
 """Columns of prescales, typically one for each luminosity: in the menu, in a CSV file, or in XML of CMS.
 
-    [menu]                                          name,2.0e34,1.5e34
-    prescale_columns = ["2.0e34", "1.5e34"]         pileup,56,42
-    column_pileup = [56, 42]                        G30,7.5,5
-    column = "2.0e34"                               RATE,0,0
-
-    [[trigger]]
-    name = "G30"
-    prescales = [7.5, 5]
+    name,2.0e34,1.5e34
+    pileup,56,42
+    G30,7.5,5
+    RATE,0,0
 
 0 or a negative number switches a trigger off in a column. A trigger without `prescales` in the menu has its
 `prescale` in all columns. A trigger that the menu disables stays off. Whatever depends on prescales needs a
@@ -29,7 +25,7 @@ from xml.parsers import expat
 from trigemu.base import toml_text
 from trigemu.base.errors import MAX_PROBLEMS, TrigemuError, excerpt, few_of, listed, nearest
 from trigemu.base.files import read_bounded
-from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
+from trigemu.menus.menu import Menu, PrescaleColumns, own_prescale
 
 #: Selects all columns, in place of their names.
 ALL_COLUMNS = "all"
@@ -190,6 +186,7 @@ def _parse(
     for line, cells in table[start + 1 :]:
         name = cells[first] if first < len(cells) else ""
         name = bits.get(name, name)
+        is_condition = name in conditions
         values = [cells[place] for place in places if place < len(cells)]
         if not name:
             if any(text not in ("", "0") for text in values):
@@ -202,10 +199,9 @@ def _parse(
             problems.append((line, f"trigger {name!r} already has a row (line {rows[name][0]})"))
         else:
             numbers = []
-            is_condition = name in conditions
             for column, text in zip(names, values, strict=True):
                 try:
-                    numbers.append(float(text or "0") if is_condition else float(text))
+                    numbers.append(float("0" if is_condition and not text else text))
                     wrong = (condition_mistake if is_condition else prescale_mistake)(numbers[-1])
                 except ValueError:
                     wrong = f"{text!r} is not a number"
@@ -245,18 +241,15 @@ def at_column(menu: Menu, name: str) -> Menu:
             f"menu as it was read"
         )
     number = columns.names.index(name)
-
-    def at(trigger: Trigger) -> Trigger:
-        if not trigger.prescales:
-            return trigger
-        value = trigger.prescales[number]
-        on = value > 0
-        return replace(trigger, prescale=value if on else math.inf, enabled=trigger.enabled and on)
-
-    triggers = tuple(at(trigger) for trigger in menu.triggers)
+    triggers = list(menu.triggers)
+    for place, trigger in enumerate(triggers):
+        if trigger.prescales:
+            on = (value := trigger.prescales[number]) > 0
+            prescale = value if on else math.inf
+            triggers[place] = replace(trigger, prescale=prescale, enabled=trigger.enabled and on)
     if not any(trigger.enabled for trigger in triggers):
         raise TrigemuError(f"column {name!r} switches every trigger of {menu.path} off: choose another")
-    return replace(menu, triggers=triggers, columns=replace(columns, chosen=name))
+    return replace(menu, triggers=tuple(triggers), columns=replace(columns, chosen=name))
 
 
 def at_own_column(menu: Menu) -> Menu:
@@ -281,14 +274,12 @@ def no_column(menu: Menu) -> str:
 
 def at_crossing_rate(menu: Menu, crossing_rate_hz: float) -> Menu:
     """Return the menu at another crossing rate; the rates of `random` triggers stay."""
-
-    def at(trigger: Trigger) -> Trigger:
-        own = own_prescale(trigger.description, menu.crossing_rate_hz)
-        ratio = own_prescale(trigger.description, crossing_rate_hz) / own
-        return replace(
-            trigger, prescale=trigger.prescale * ratio, prescales=tuple(p * ratio for p in trigger.prescales)
-        )
-
     if crossing_rate_hz == menu.crossing_rate_hz:
         return menu
-    return replace(menu, crossing_rate_hz=crossing_rate_hz, triggers=tuple(map(at, menu.triggers)))
+    triggers = []
+    for trigger in menu.triggers:
+        before = own_prescale(trigger.description, menu.crossing_rate_hz)
+        ratio = own_prescale(trigger.description, crossing_rate_hz) / before
+        prescales = tuple(prescale * ratio for prescale in trigger.prescales)
+        triggers.append(replace(trigger, prescale=trigger.prescale * ratio, prescales=prescales))
+    return replace(menu, crossing_rate_hz=crossing_rate_hz, triggers=tuple(triggers))

@@ -28,13 +28,7 @@ from trigemu.base.files import is_folder, is_there
 from trigemu.base.plugin_search import Folders, find, providers, search_path
 from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, fields_of, load_toml, read_table
 from trigemu.base.toml_schema import KINDS, refuse_other_kinds
-from trigemu.menus.checks import (
-    check_relations,
-    failed,
-    order_of,
-    try_compile,
-    try_known,
-)
+from trigemu.menus.checks import check_relations, failed, order_of, try_compile
 from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.menus.prescales import condition_mistake, name_mistakes, prescale_mistake
 from trigemu.menus.warnings import unit_mistake
@@ -204,6 +198,8 @@ class TriggerTable(TomlTable, frozen=True):
 
 
 _COMMON = frozenset(field.encode_name for field in fields_of(TriggerTable))
+#: What a trigger has from its table as it is.
+_SHARED = ("name", "kind", "group", "coherent", "enabled", "budget", "fitted_on", "stored", "level", "unit")
 
 
 def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
@@ -352,19 +348,22 @@ def _trigger(
     where = f"trigger {table.get('name', f'number {int(key[1]) + 1}')!r}"
     kind = table.get("kind")
     struct = _struct(document, kinds, kind, key, where) if isinstance(kind, str) else None
-    kind_keys = {name: value for name, value in table.items() if name not in _COMMON}
-    head_table = {name: value for name, value in table.items() if name in _COMMON}
+    own = {name: value for name, value in table.items() if name not in _COMMON}
+    common = {name: value for name, value in table.items() if name in _COMMON}
     if "kind" not in table:
         document.problem(key, where, f"the key 'kind' is missing{nearest('', kinds)}")
-        head_table["kind"] = ""
-    trigger_table = read_table(document, head_table, TriggerTable, key, where)
+        common["kind"] = ""
+    trigger_table = read_table(document, common, TriggerTable, key, where)
     head = trigger_table or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
     if struct is None:
         return None
     try:
-        description = read_table(document, kind_keys, struct, key, where, also=_COMMON)
+        read = description = read_table(document, own, struct, key, where, also=_COMMON)
+        if read is None:  # without its unknown keys, it may have other mistakes
+            names = {field.encode_name for field in fields_of(struct)}
+            own = {name: value for name, value in own.items() if name in names}
+            description = read_table(replace(document, problems=[]), own, struct, key, where)
         if description is None:
-            try_known(document, kind_keys, struct, scope, key, where)
             return None
         factor = own_prescale(description, rate)
         if isinstance(description, BitKind):
@@ -377,31 +376,21 @@ def _trigger(
     if not factor >= 1:
         message = f"its rate is above the crossing rate of {rate:g} Hz"
         document.problem((*key, "rate_hz"), where, message)
-    for name, message in _budget_mistakes(table, description):
+    for name, message in _budget_mistakes(table, description) if read else ():
         document.problem((*key, name), where, message)
     if head.unit and (message := unit_mistake(description, head.unit, scope)):
         document.problem((*key, "unit"), where, message)
     if isinstance(description, Kind):
-        try_compile(document, description, scope, kind_keys, key, where)
-    if trigger_table is None:
+        try_compile(document, description, scope, own, key, where)
+    if trigger_table is None or read is None:
         return None
-    place = f"{document.path}:{document.lines.get(key, 1)}"
     return Trigger(
-        name=head.name,
-        kind=head.kind,
+        **{name: getattr(head, name) for name in _SHARED},
         description=description,
-        group=head.group,
         prescale=head.prescale * factor,
-        coherent=head.coherent,
-        enabled=head.enabled,
         seed=head.expression,
-        place=place,
-        budget=head.budget,
-        fitted_on=head.fitted_on,
-        stored=head.stored,
+        place=f"{document.path}:{document.lines.get(key, 1)}",
         prescales=tuple(prescale * factor for prescale in head.prescales),
-        level=head.level,
-        unit=head.unit,
     )
 
 

@@ -45,8 +45,7 @@ def with_values(menu: Menu, name: str, values: Mapping[str, float]) -> Menu:
         shown = ", ".join(f"{path} = {value:.10g}" for path, value in values.items())
         mistake = document.problems[0].message
         raise TrigemuError(f"{trigger.place}: trigger {name!r} with {shown}: {mistake}")
-    varied = replace(trigger, description=changed)
-    return replace(menu, triggers=tuple(varied if t is trigger else t for t in menu.triggers))
+    return menu.with_triggers([replace(trigger, description=changed)])
 
 
 def full_path(table: TomlTable, path: str) -> str:
@@ -99,7 +98,7 @@ def full_path(table: TomlTable, path: str) -> str:
 
 def with_numbers(table: TomlTable, numbers: Mapping[str, float]) -> dict[str, Any]:
     """Return a TOML table with other numbers at some paths, as in a file."""
-    result = table_of(table)
+    result: dict[str, Any] = table_of(table)
     for path, number in numbers.items():
         *parts, last = _key(path)
         node: Any = result
@@ -110,26 +109,15 @@ def with_numbers(table: TomlTable, numbers: Mapping[str, float]) -> dict[str, An
     return result
 
 
-def table_of(struct: TomlTable) -> dict[str, Any]:
-    """Return the TOML table from which `read_table` makes a struct."""
-    table: dict[str, Any] = {}
-    for field in fields_of(type(struct)):
-        value = _plain(getattr(struct, field.name))
-        if field.name == struct.further:
-            table |= value
-        elif value is not None:  # TOML has no null
-            table[field.encode_name] = value
-    return table
-
-
-def _plain(value: Any) -> Any:
+def table_of(value: Any) -> Any:
+    """Return the TOML table from which `read_table` makes a struct; a value of its fields as in TOML."""
     if isinstance(value, TomlTable):
-        return table_of(value)
+        table = {field.encode_name: getattr(value, field.name) for field in fields_of(type(value))}
+        table |= table.pop(value.further) if value.further else {}
+        value = {name: part for name, part in table.items() if part is not None}  # TOML has no null
     if isinstance(value, tuple | list):
-        return [_plain(part) for part in value]
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    return value
+        return [table_of(part) for part in value]
+    return {name: table_of(part) for name, part in value.items()} if isinstance(value, dict) else value
 
 
 def _key(path: str) -> Key:

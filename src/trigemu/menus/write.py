@@ -12,7 +12,7 @@ from tomlkit.items import InlineTable, Table
 
 from trigemu.base.errors import wrong_type
 from trigemu.base.files import write_text
-from trigemu.menus.menu import Budget, Menu, own_prescale
+from trigemu.menus.menu import Menu, own_prescale
 from trigemu.menus.read import FORMAT
 from trigemu.samples.normalisation import CROSSING_RATE_HZ
 
@@ -41,13 +41,19 @@ def calibrated_document(menu: Menu, path: Path | str, fitted_on: str) -> tomlkit
         raise wrong_type("the menu", menu, "a Menu with solved budgets (solve_budgets)")
     path = Path(path)
     document = tomlkit.parse(menu.path.read_text(encoding="utf-8"))
-    _give_format(document)
+    head = document.get("menu")
+    if head is None:
+        document["menu"] = {"format": FORMAT}
+    else:  # below the name if there is one
+        set_key(head, "name" if "name" in head else next(iter(list(head)[-1:]), None), "format", FORMAT)
     _give_crossing_rate(document, menu)
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:
             threshold = tomlkit.item(trigger.solution.threshold)
             if not isinstance(table, InlineTable):  # has no lines for comments
-                threshold.comment(_origin(trigger.budget, table[trigger.budget.key].trivia.comment))
+                original = table[trigger.budget.key].trivia.comment.lstrip("# ").rstrip()
+                origin = f"found from {trigger.budget.key} = {trigger.budget.hz:g}"
+                threshold.comment(origin + (f" ({original})" if original else ""))
             table.value._replace(trigger.budget.key, "above", threshold)
             set_key(table, "above", "fitted_on", fitted_on)
         if "card" in table:
@@ -73,15 +79,6 @@ def write_point(document: tomlkit.TOMLDocument, menu: Menu) -> None:
             set_key(table, "kind", key, value)
 
 
-def _give_format(document: tomlkit.TOMLDocument) -> None:
-    """Write the current format under [menu], below the name if there is one."""
-    head = document.get("menu")
-    if head is None:
-        document["menu"] = {"format": FORMAT}
-    else:
-        set_key(head, "name" if "name" in head else next(iter(list(head)[-1:]), None), "format", FORMAT)
-
-
 def _give_crossing_rate(document: tomlkit.TOMLDocument, menu: Menu) -> None:
     """Write the crossing rate of a menu if that of its file is another one."""
     if menu.crossing_rate_hz != document.get("menu", {}).get("crossing_rate_hz", CROSSING_RATE_HZ):
@@ -95,9 +92,3 @@ def set_key(table: Any, after: str | None, key: str, value: Any) -> None:
         table[key] = value
     else:
         table.value._insert_after(after, key, value)
-
-
-def _origin(budget: Budget, comment: str) -> str:
-    """Return the comment beside a threshold, including the comment beside its budget."""
-    original = comment.lstrip("# ").rstrip()
-    return f"found from {budget.key} = {budget.hz:g}" + (f" ({original})" if original else "")

@@ -19,8 +19,9 @@ from trigemu.results.table import Table
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.comparison import Comparison
 from trigemu.studies.efficiency import Efficiencies
-from trigemu.studies.efficiency_profiles import Observable, ProfileSet
+from trigemu.studies.efficiency_profiles import ProfileSet
 from trigemu.studies.exclusive import ExclusiveRates
+from trigemu.studies.intervals import Profile
 from trigemu.studies.scan import Scan
 
 #: Columns by name, with a number or a text in each row; all of one length.
@@ -31,7 +32,7 @@ Numbers = Mapping[str, Sequence[object] | npt.NDArray[np.generic]]
 class Profiles:
     """The efficiencies that a report shows."""
 
-    observables: tuple[Observable, ...]  #: What they are measured against
+    observables: tuple[Profile, ...]  #: What they are measured against
     efficiencies: Efficiencies
     profile_set: ProfileSet | None  #: The set of profiles from a file, if there is one
 

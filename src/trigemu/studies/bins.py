@@ -1,9 +1,4 @@
-"""Rates as functions of an observable, and spectra of the samples, from one pass over the events.
-
-Each bin contains part of the crossings and a rate of each trigger. The ratio of the two, rescaled to all
-crossings, is the rate of the trigger if all crossings were like those in the bin: R0 · Σ w f / Σ w. Its
-uncertainty is that of R0 Σ w (f − ε) / Σ w with ε = Σ w f / Σ w, because both sums use the same events.
-"""
+"""Rates as functions of an observable, and spectra of the samples, from one pass over the events."""
 
 from __future__ import annotations
 
@@ -278,19 +273,19 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
     for sample in catalogue.samples:
         columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
         columns |= {("", scalar) for scalar in sample.schema.scalars}
-        available = {q: o for q, o in enumerate(observables) if set(o.needs()) <= columns}
-        profiles = tuple((o, (*QUANTITIES[q].edges[:-1].tolist(), np.inf)) for q, o in available.items())
-        needs = frozenset(need for o in available.values() for need in o.needs())
+        available = [q for q, observable in enumerate(observables) if set(observable.needs()) <= columns]
+        profiles = tuple((observables[q], (*QUANTITIES[q].edges[:-1].tolist(), np.inf)) for q in available)
+        needs = frozenset(need for q in available for need in observables[q].needs())
         job, task = Job((), make_plan(()), catalogue, needs), CountProfiles(profiles, catalogue.with_parents)
         parts = [*over_samples([sample], job, task, progress=progress)]
         merged = zip(*parts, strict=True) if parts else [[empty_table(1)]] * len(available)
         for q, tables in zip(available, merged, strict=True):
             table, n = complete_table(tables), len(QUANTITIES[q].edges)
-            rows = np.arange(len(table))
-            bins = sparse.csr_array((np.ones(len(table)), (rows, table.bin)), (len(table), n))[:, :-1]
-            shared = table.interactions.variance(rows, bins) if table.interactions else 0.0
-            filled[q][0][sample.name] = bins.T @ table.weight
-            filled[q][1][sample.name] = bins.T @ table.square + shared
+            place = np.arange(len(table)), table.bin
+            bins = sparse.csr_array((np.ones(len(table)), place), (len(table), n))[:, :-1]
+            shared = table.interactions.variance(place[0], bins) if table.interactions else 0.0
+            filled[q][0][sample.name] = table.weight @ bins
+            filled[q][1][sample.name] = table.square @ bins + shared
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
     return tuple(Spectrum(QUANTITIES[q], *parts, signals) for q, parts in enumerate(filled) if parts[0])
 

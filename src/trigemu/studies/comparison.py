@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,19 +19,19 @@ from scipy import sparse
 from trigemu.base.arrays import Words
 from trigemu.base.errors import TrigemuError
 from trigemu.base.shown import Named, Shown
-from trigemu.base.toml import TomlTable
 from trigemu.counting.acceptance import acceptances, acceptances_of
 from trigemu.counting.pairs import PairSums
 from trigemu.counting.quantities import COMPARED, MENU, Fractions, Label, fractions
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
+from trigemu.menus.checks import texts_of
 from trigemu.menus.menu import Menu, Trigger, named_apart
 from trigemu.menus.read import MenuLike, menus_of
+from trigemu.menus.variation import table_of
 from trigemu.rates.menu_rates import emulation_of, rates_of
 from trigemu.rates.results import MenuRates
 from trigemu.samples.memory import SamplesLike
-from trigemu.triggers.logic import Expression
 
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -40,7 +40,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 def changes(emulation: Emulation, i: int, j: int) -> Iterator[tuple[str, str]]:
     """Yield (trigger or "menu", difference in words) from menu i to menu j of an emulation. Triggers are
     matched by name, including disabled ones that others read."""
-    a, b = emulation.menus[i], emulation.menus[j]
+    plan, a, b = emulation.plan, emulation.menus[i], emulation.menus[j]
     if a.crossing_rate_hz != b.crossing_rate_hz:
         yield "menu", f"crossing_rate_hz: {_text(a.crossing_rate_hz)} → {_text(b.crossing_rate_hz)}"
     first, second = ({trigger.name: trigger for trigger in menu.used} for menu in (a, b))
@@ -51,79 +51,22 @@ def changes(emulation: Emulation, i: int, j: int) -> Iterator[tuple[str, str]]:
             yield name, f"only in {b.name}"
         elif how := [*_definitions(first[name], second[name], a, b)]:
             yield name, "; ".join(how)
-        elif remark := _content(emulation, i, j, name):
-            yield name, remark
-
-
-def _content(emulation: Emulation, i: int, j: int, name: str) -> str | None:
-    """Return why two triggers with equal definitions decide differently, if the reason can be found."""
-    plan, (a, b) = emulation.plan, (emulation.menus[i], emulation.menus[j])
-    if plan.bits[i].get(name) == plan.bits[j].get(name):
-        return None
-    if plan.models[i] != plan.models[j]:
-        return "its model"
-    return "its objects or sums" if a.scope != b.scope else None
-
-
-def _keys(trigger: Trigger) -> dict[str, object]:
-    """Return the keys of a trigger in the menu; a threshold found from a budget is added to the budget."""
-    keys = {
-        key: getattr(trigger, key) for key in ("kind", "enabled", "group", "prescale", "coherent", "seed")
-    }
-    if trigger.budget:
-        keys[trigger.budget.key] = trigger.budget.hz
-    return keys | _plain(trigger.description)
-
-
-def _plain(table: TomlTable) -> dict[str, object]:
-    keys = {name: getattr(table, name) for name in table.__struct_fields__}
-    return keys | (keys.pop(table.further) if table.further else {})
-
-
-def _differences(key: str, before: object, after: object) -> Iterator[str]:
-    """Yield the differences of two values, down to the entries of lists and the keys of tables."""
-    first, second = (_plain(value) if isinstance(value, TomlTable) else value for value in (before, after))
-    if isinstance(first, dict) and isinstance(second, dict):
-        for name in dict.fromkeys((*first, *second)):
-            yield from _differences(f"{key}.{name}" if key else name, first.get(name), second.get(name))
-    elif isinstance(first, tuple) and isinstance(second, tuple) and len(first) == len(second):
-        for number, pair in enumerate(zip(first, second, strict=True)):
-            yield from _differences(f"{key}[{number}]", *pair)
-    elif first != second:
-        yield f"{key}: {_text(first)} → {_text(second)}"
-
-
-def _text(value: object) -> str:
-    if isinstance(value, TomlTable):
-        value = _plain(value)
-    if isinstance(value, Expression):
-        return _expression(value)
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{k} = {_text(v)}" for k, v in value.items() if v is not None) + " }"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str) and _SHA256.fullmatch(value):
-        return f"{value[:12]}…"
-    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _expression(expression: Expression) -> str:
-    if not expression.operation:
-        return expression.name
-    parts = [f"({_expression(o)})" if o.operation else o.name for o in expression.operands]
-    return f"not {parts[0]}" if expression.operation == "not" else f" {expression.operation} ".join(parts)
+        elif plan.bits[i].get(name) != plan.bits[j].get(name):  # it decides differently
+            if plan.models[i] != plan.models[j]:
+                yield name, "its model"
+            elif a.scope != b.scope:
+                yield name, "its objects or sums"
 
 
 def _definitions(first: Trigger, second: Trigger, a: Menu, b: Menu) -> Iterator[str]:
     """Yield the differences of two triggers, and the objects and sums that they use and their menus define
     differently."""
-    yield from _differences("", _keys(first), _keys(second))
+    tables = [_table(trigger) for trigger in (first, second)]
+    yield from _differences("", *tables)
     words = {
         word.removeprefix("n_")
-        for trigger in (first, second)
-        for text in _strings(trigger.description)
+        for table in tables
+        for _, text in texts_of(table)
         for word in _WORD.findall(text)
     }
     before, after = (dict(m.scope.objects) | {"ht": m.scope.ht, "mht": m.scope.mht} for m in (a, b))
@@ -132,14 +75,38 @@ def _definitions(first: Trigger, second: Trigger, a: Menu, b: Menu) -> Iterator[
             yield f"{name} is defined differently"
 
 
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, TomlTable):
-        yield from _strings(tuple(_plain(value).values()))
-    elif isinstance(value, tuple | dict):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _strings(part)
+def _table(trigger: Trigger) -> dict[str, Any]:
+    """Return the keys of a trigger in the menu; a threshold found from a budget is added to the budget."""
+    keys = ("kind", "enabled", "group", "prescale", "coherent")
+    table = {key: getattr(trigger, key) for key in keys} | {"seed": trigger.seed and trigger.seed.text}
+    if trigger.budget:
+        table[trigger.budget.key] = trigger.budget.hz
+    table |= table_of(trigger.description)
+    return table
+
+
+def _differences(key: str, before: Any, after: Any) -> Iterator[str]:
+    """Yield the differences of two values, down to the entries of lists and the keys of tables."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in dict.fromkeys((*before, *after)):
+            yield from _differences(f"{key}.{name}" if key else name, before.get(name), after.get(name))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, pair in enumerate(zip(before, after, strict=True)):
+            yield from _differences(f"{key}[{number}]", *pair)
+    elif before != after:
+        yield f"{key}: {_text(before)} → {_text(after)}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_text(part)}" for name, part in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str) and _SHA256.fullmatch(value):
+        return f"{value[:12]}…"
+    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
@@ -262,17 +229,18 @@ def compare(
     _check(menus)
     emulation = replace(emulation, menus=menus)
     names = [menu.name for menu in menus]
-    pairs = {(names[i], names[j]): Pair(emulation, i, j) for i, j in combinations(range(len(menus)), 2)}
-    gained = {(gain.a, gain.b): gain for pair in pairs.values() for gain in pair.gained}
+    numbers = [*combinations(range(len(menus)), 2)]
+    pairs = [compare_pair(emulation, i, j) for i, j in numbers]
+    gained = {(gain.a, gain.b): gain for pair in pairs for gain in pair.gained}
     return Comparison(
         variants=tuple(rates_of(emulation, menu) for menu in menus),
-        differences=tuple(difference for pair in pairs.values() for difference in pair.differences),
+        differences=tuple(difference for pair in pairs for difference in pair.differences),
         gained=tuple(gained[pair] for pair in permutations(names, 2)),
-        common=tuple(common for pair in pairs.values() for common in pair.common()),
+        common=tuple(common for pair in pairs for common in pair.common),
         changes=tuple(
-            Change(a, b, what, how)
-            for a, b in pairs
-            for what, how in changes(emulation, names.index(a), names.index(b))
+            Change(names[i], names[j], what, how)
+            for i, j in numbers
+            for what, how in changes(emulation, i, j)
         ),
     )
 
@@ -283,60 +251,53 @@ def _check(menus: Sequence[Menu]) -> None:
         raise TrigemuError(f"{only}a comparison needs at least two menus")
 
 
-class Pair:
-    """The differences of two menus of an emulation, their gains over each other, and the common rates of
-    their triggers."""
+class Pair(NamedTuple):
+    """The comparison of two menus of an emulation."""
 
-    def __init__(self, emulation: Emulation, i: int, j: int) -> None:
-        counted = emulation.counted(i, j)
-        self._menus = counted.menus
-        self._crossing = [crossing_scale(menu, emulation.catalogue) for menu in self._menus]
-        self._labels = list(dict.fromkeys(label for menu in self._menus for label in _labels(menu)))
-        table, bits = counted.table, counted.bits
-        lower = replace(counted.scales, everything=min(self._crossing))
-        both = PairSums(table, lower, counted.is_fitted, counted.is_constant)
-        for rows in counted.blocks():
-            both.add(rows, acceptances_of(table.words[rows], self._menus, bits))
-        hz, variance = counted.sums(
-            lambda words, menus: self._differences(words, menus, bits), len(self._labels) + 2
-        )
-        self._values = list(zip(hz.tolist(), np.sqrt(variance).tolist(), strict=True))
-        self._both, self._alone = both.result(), both.alone()
+    differences: tuple[Difference, ...]
+    gained: tuple[Gain, Gain]  # Of the second menu over the first, and of the first over the second
+    common: tuple[Common, ...]
 
-    def _differences(
-        self, words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[str, int]]
-    ) -> sparse.csr_array:
+
+def compare_pair(emulation: Emulation, i: int, j: int) -> Pair:
+    """Compare menus i and j of an emulation."""
+    counted = emulation.counted(i, j)
+    menus, table, bits = counted.menus, counted.table, counted.bits
+    crossing = [crossing_scale(menu, emulation.catalogue) for menu in menus]
+    labels = list(dict.fromkeys(label for menu in menus for label in _labels(menu)))
+
+    def differences(words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
         """Return the difference of each compared rate, and the gains over each other, float64[m, columns]."""
         first, second = (
-            _fractions(words, menu, bit_of).of(self._labels) * (scale / max(self._crossing))
-            for menu, bit_of, scale in zip(menus, bits, self._crossing, strict=True)
+            _fractions(words, menu, bit_of).of(labels) * (scale / max(crossing))
+            for menu, bit_of, scale in zip(menus, bits, crossing, strict=True)
         )
-        difference = first - second
-        menu = difference[:, [self._labels.index(MENU)]].toarray()
-        gains = sparse.csr_array(np.hstack([np.maximum(-menu, 0.0), np.maximum(menu, 0.0)]))
+        difference = second - first
+        menu = difference[:, [labels.index(MENU)]].toarray()
+        gains = sparse.csr_array(np.hstack([np.maximum(menu, 0.0), np.maximum(-menu, 0.0)]))
         return sparse.hstack([difference, gains], "csr")
 
-    @property
-    def differences(self) -> Iterator[Difference]:
-        a, b = (menu.name for menu in self._menus)
-        for label, (hz, error) in zip(self._labels, self._values, strict=False):
-            what = {"menu": "menu", "level": f"level {label.name}"}.get(label.what, label.name)
-            yield Difference(a, b, what, f"{label.quantity}_hz", 0.0 - hz, error)
-
-    @property
-    def gained(self) -> tuple[Gain, Gain]:
-        """The gain of the second menu over the first, and of the first over the second."""
-        a, b = (menu.name for menu in self._menus)
-        return Gain(a, b, *self._values[-2]), Gain(b, a, *self._values[-1])
-
-    def common(self) -> Iterator[Common]:
-        a, b = self._menus
-        values, variances = self._both
-        columns = (values, np.sqrt(variances), *self._alone)
-        numbers = zip(*(column.ravel().tolist() for column in columns), strict=True)
-        for first in a.enabled:
-            for second in b.enabled:
-                yield Common(a.name, b.name, first.name, second.name, *next(numbers))
+    hz, variance = counted.sums(differences, len(labels) + 2)
+    rates = list(zip(hz.tolist(), np.sqrt(variance).tolist(), strict=True))
+    both = PairSums(
+        table, replace(counted.scales, everything=min(crossing)), counted.is_fitted, counted.is_constant
+    )
+    for rows in counted.blocks():
+        both.add(rows, acceptances_of(table.words[rows], menus, bits))
+    values, variances = both.result()
+    columns = (values, np.sqrt(variances), *both.alone())
+    a, b = (menu.name for menu in menus)
+    first, second = ([trigger.name for trigger in menu.enabled] for menu in menus)
+    numbers = zip(*(column.ravel().tolist() for column in columns), strict=True)
+    what = {"menu": "menu", "level": "level {}", "trigger": "{}"}
+    return Pair(
+        tuple(
+            Difference(a, b, what[label.what].format(label.name), f"{label.quantity}_hz", *rate)
+            for label, rate in zip(labels, rates, strict=False)
+        ),
+        (Gain(a, b, *rates[-2]), Gain(b, a, *rates[-1])),
+        tuple(Common(a, b, *names, *next(numbers)) for names in product(first, second)),
+    )
 
 
 def _labels(menu: Menu) -> Iterator[Label]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -232,7 +233,11 @@ def efficiencies(
     >>> result.turnons[0].curves[0].menu
     'primary'
     """
-    menus, profiles = named_apart([*map(at_own_column, menus_of(menus))]), _plain(profiles)
+    menus = named_apart([*map(at_own_column, menus_of(menus))])
+    profiles = [profiles] if isinstance(profiles, Profile) else profiles
+    if not isinstance(profiles, list | tuple) or not all(isinstance(p, Profile) for p in profiles):
+        raise wrong_type("the profiles", profiles, "Profile(observable, edges), or a list of these")
+    profiles = [replace(p, edges=edges_of(repr(p.observable), p.edges)) for p in profiles]
     samples, triggers = names_of("the samples", samples), names_of("the triggers", triggers)
     categories = names_of("the categories", categories)
     catalogue = at_conditions(menus, catalogue, executor, progress)
@@ -269,6 +274,7 @@ def efficiencies(
         raise SampleError(f"no {entries.name if entries else 'event'} of {', '.join(samples)}{condition}")
     names = tuple(sample.name for sample in measured)
     with_units = (replace(p, unit=p.unit or unit_of_observable(menus[0], p.observable)) for p in profiles)
+    parts = [(signal, (signal.name,)) for signal in measured] if apart else [(None, names)]
     return Efficiencies(
         menus=solved,
         catalogue=catalogue,
@@ -276,10 +282,9 @@ def efficiencies(
         require=require,
         halved=tuple(sample.name for sample in halved),
         turnons=tuple(
-            replace(turnon, samples=(signal.name,) if signal else names)
+            turnon
             for profile, table in zip(with_units, tables, strict=True)
-            for signal in (measured if apart else [None])
-            for turnon in _turnons(profile, table, signal, solved, plan, categories, triggers)
+            for turnon in _turnons(profile, table, parts, solved, plan, categories, triggers)
         ),
         warnings=(
             *([catalogue.left_out_text] if catalogue.left_out else []),
@@ -288,14 +293,6 @@ def efficiencies(
             *signed_differences({text: [(text, condition)] for text, condition in context.requirements}),
         ),
     )
-
-
-def _plain(profiles: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
-    """Return one or several profiles as a tuple, with edges that are tuples of numbers."""
-    listed = [profiles] if isinstance(profiles, Profile) else profiles
-    if not isinstance(listed, list | tuple) or not all(isinstance(profile, Profile) for profile in listed):
-        raise wrong_type("the profiles", profiles, "Profile(observable, edges), or a list of these")
-    return tuple(replace(p, edges=edges_of(repr(p.observable), p.edges)) for p in listed)
 
 
 def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[str]:
@@ -391,45 +388,50 @@ def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
 def _turnons(
     profile: Profile,
     table: PatternTable,
-    sample: Sample | None,
+    parts: Sequence[tuple[Sample | None, tuple[str, ...]]],
     menus: tuple[Menu, ...],
     plan: Plan,
     categories: Sequence[str],
     triggers: Sequence[str],
-) -> Iterable[Turnon]:
-    """Yield the turn-ons of one sample, or of all samples together."""
-    columns = [
-        ((menu.name, trigger), fraction)
+) -> Iterator[Turnon]:
+    """Yield the turn-ons of each of the `parts`: one sample, or all samples together, with their names."""
+    fractions = {
+        (menu.name, trigger): fraction
         for menu, bits in zip(menus, plan.bits, strict=False)  # moved thresholds follow the menus
         for trigger, fraction in accepted(menu, bits, table.words, triggers).items()
-    ]
+    }
     shifts = shifts_of_gains(menus, plan, table.words, triggers)
-    references = {trigger: fraction for (menu, trigger), fraction in columns if menu == menus[0].name}
-    nothing = np.zeros(len(table))
+    nothing, first = np.zeros(len(table)), menus[0].name
+    references = {trigger: fraction for (menu, trigger), fraction in fractions.items() if menu == first}
     n = len(profile.edges)
-    inside_of = [(bit_of_words(table.words[:, -1:], bit), text) for bit, text in enumerate(categories)] or [
-        (np.ones(len(table), np.bool_), "all")
-    ]
-    for inside, category in inside_of:
+    every = [(text, bit_of_words(table.words[:, -1:], bit)) for bit, text in enumerate(categories)]
+    every = every or [("all", np.ones(len(table), np.bool_))]
+    for category, inside in every:
         if not inside.any():
             raise SampleError(f"no event is in the category {category!r}: check the condition")
-    if (table.bin[np.logical_or.reduce([inside for inside, _ in inside_of])] == n - 1).all():
-        first, last = profile.edges[0], profile.edges[-1]
+    if (table.bin[np.logical_or.reduce([inside for _, inside in every])] == n - 1).all():
+        low, high = profile.edges[0], profile.edges[-1]
         raise SampleError(
-            f"{profile.observable!r} has no value from {first:g} to {last:g} in any selected event"
+            f"{profile.observable!r} has no value from {low:g} to {high:g} in any selected event"
         )
-    for inside, category in inside_of:
+    for (sample, names), (category, inside) in product(parts, every):
         inside = inside if sample is None else inside & (table.sample == sample.number)
         if not inside.any():
             continue
         sums = Sums(table, inside, profile)
-        curves = tuple(
-            sums.curve(*sample, fraction, references.get(sample[1], nothing), shifts.get(sample, ()))
-            for sample, fraction in columns
+        yield Turnon(
+            profile,
+            category,
+            selected=int(sums.events[-1]),
+            events=sums.events[:-2],
+            effective_events=sums.effective[:-2],
+            curves=tuple(
+                sums.curve(*key, fraction, references.get(key[1], nothing), shifts.get(key, ()))
+                for key, fraction in fractions.items()
+            ),
+            sample=None if sample is None else sample.name,
+            samples=names,
         )
-        selected, events = int(sums.events[-1]), sums.events[: n - 1]
-        name = None if sample is None else sample.name
-        yield Turnon(profile, category, selected, events, sums.effective[: n - 1], curves, sample=name)
 
 
 class Ratio(NamedTuple):
@@ -442,30 +444,17 @@ class Ratio(NamedTuple):
 
 def ratios_to(turnon: Turnon, reference: Curve) -> Iterator[tuple[Curve, Ratio]]:
     """Yield each curve of a turn-on with its ratio to one of them."""
-    for curve in turnon.curves:
-        yield curve, _ratio(curve, reference, turnon.curves[0].menu)
-
-
-def _ratio(curve: Curve, reference: Curve, first: str) -> Ratio:
-    """Return the ratio of two curves. first: the menu that gains are relative to."""
+    first = turnon.curves[0].menu  # which gains are relative to
     below = np.where(reference.value > 0, reference.value, np.nan)
-    value = curve.value / below
-    if curve is reference:
-        return Ratio(value, value, value)
-    gain_error = _gain_error(curve, reference, first)
-    if gain_error is None:
-        down = (curve.value - curve.low + value * (reference.high - reference.value)) / below
-        up = (curve.high - curve.value + value * (reference.value - reference.low)) / below
-    else:
-        half = (reference.high - reference.low) / 2
-        down = up = (gain_error + np.abs(value - 1) * half) / below
-    return Ratio(value, np.maximum(value - down, np.minimum(value, 0.0)), value + up)
-
-
-def _gain_error(curve: Curve, reference: Curve, first: str) -> FloatArray | None:
-    """Return the error of the difference of two curves if one is the gain of the other, else None."""
-    if curve.trigger != reference.trigger or curve.menu == reference.menu:
-        return None
-    if reference.menu == first:
-        return curve.gain_error
-    return reference.gain_error if curve.menu == first else None
+    for curve in turnon.curves:
+        value = curve.value / below
+        if curve is reference:
+            down = up = np.zeros(len(value))
+        elif curve.trigger == reference.trigger and (curve.menu == first) != (reference.menu == first):
+            gain_error = (curve if reference.menu == first else reference).gain_error
+            half = (reference.high - reference.low) / 2
+            down = up = (gain_error + np.abs(value - 1) * half) / below
+        else:
+            down = (curve.value - curve.low + value * (reference.high - reference.value)) / below
+            up = (curve.high - curve.value + value * (reference.value - reference.low)) / below
+        yield curve, Ratio(value, np.maximum(value - down, np.minimum(value, 0.0)), value + up)

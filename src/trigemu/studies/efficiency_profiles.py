@@ -1,32 +1,11 @@
 """Sets of efficiency profiles in TOML: menus, samples, observables, categories, and published reference
-numbers.
-
-    [profile]
-    menus = ["primary.toml", "decade.toml"]     # relative to this file; the first is the reference of gains
-    samples = ["yy"]
-
-    [sums.ht]                                   # [objects] and [sums] as in a menu, for the expressions
-    of = ["jet", "photon"]                      # below; without both, those of the first menu are used
-
-    [[observable]]
-    expression = "jet[0].pt"
-    bins = "0:150:10"                           # or the edges, [0, 20, 50]
-
-    [[category]]
-    condition = "n_jet == 1"
-
-    [[reference]]
-    menu = "decade"
-    trigger = "AD"
-    quantity = "total_hz"
-    value = 1420.0
-    source = "arXiv:2508.10224"
-"""
+numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -38,6 +17,7 @@ from trigemu.base.toml_schema import refuse_other_kinds
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.plan import lacks
 from trigemu.menus.menu import Menu
+from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.selections import Scope, read_scope
 from trigemu.samples.catalogue import Catalogue
@@ -45,8 +25,6 @@ from trigemu.samples.sample import Sample
 from trigemu.studies.efficiency import Efficiencies, efficiencies
 from trigemu.studies.intervals import Profile, edges_of
 from trigemu.studies.scan import parse_values
-
-_SECTIONS = ("profile", "objects", "sums", "observable", "category", "reference")
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -105,16 +83,6 @@ class Observable(TomlTable, frozen=True):
         except TrigemuError as error:
             yield "bins", str(error)
 
-    @property
-    def name(self) -> str:
-        """The text that figures show."""
-        return self.label or self.expression
-
-    @property
-    def profile(self) -> Profile:
-        """The observable with the edges of its bins."""
-        return Profile(self.expression, parse_bins(self.bins), self.label, self.unit)
-
 
 class Category(TomlTable, frozen=True):
     """[[category]]: the events that fulfil a condition.
@@ -172,26 +140,20 @@ class Reference(TomlTable, frozen=True):
 class ProfileSet:
     """A set of efficiency profiles, as read from its file."""
 
-    name: str  # Its name
-    menus: tuple[Path, ...]  # The menus, relative to the current folder
-    samples: tuple[str, ...]  # Names of samples in the catalogue
+    name: str = ""
+    menus: tuple[Path, ...] = ()  # The menus, relative to the current folder
+    samples: tuple[str, ...] = ()  # Names of samples in the catalogue
     # The condition that an event must fulfil to be counted; None: that of the first sample
-    require: str | None
-    triggers: tuple[str, ...]  # Triggers that are measured in addition to the menus
+    require: str | None = None
+    triggers: tuple[str, ...] = ()  # Triggers that are measured in addition to the menus
     # The objects and sums that observables and conditions refer to; None: those of the first menu
-    scope: Scope | None
-    observables: tuple[Observable, ...]  # The observables; efficiencies are measured as functions of them
-    categories: tuple[Category, ...]  # The categories of events
-    references: tuple[Reference, ...]  # Published numbers
-    path: Path  # The file
-    sha256: str  # Its digest
+    scope: Scope | None = None
+    observables: tuple[Profile, ...] = ()  # Efficiencies are measured as functions of them
+    categories: tuple[Category, ...] = ()  # The categories of events
+    references: tuple[Reference, ...] = ()  # Published numbers
+    path: Path = Path()  # The file
+    sha256: str = ""  # Its digest
     apart: bool = False  # Whether each sample is measured separately
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """The labels of observables and categories in figures and tables, by their expressions."""
-        labels = {observable.expression: observable.name for observable in self.observables}
-        return labels | {category.condition: category.name for category in self.categories}
 
     def measure(
         self,
@@ -206,7 +168,7 @@ class ProfileSet:
             menus,
             catalogue,
             self.samples,
-            [observable.profile for observable in self.observables],
+            self.observables,
             [category.condition for category in self.categories],
             self.require,
             self.triggers,
@@ -237,7 +199,7 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
     """
     document = load_toml(Path(path))
     refuse_other_kinds(document, "profile")
-    document.refuse_unknown(*_SECTIONS)
+    document.refuse_unknown("profile", "objects", "sums", "observable", "category", "reference")
     head = read_table(document, document.data.get("profile", {}), ProfileTable, ("profile",), "[profile]")
     observables = _entries(document, "observable", Observable)
     categories = _entries(document, "category", Category)
@@ -246,14 +208,26 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
         document.problem(("observable",), "", "a profile needs at least one [[observable]]")
     own_scope = read_scope(document) if {"objects", "sums"} & document.data.keys() else None
     if head:
-        menus = _menus(document, head)
+        menus = [
+            document.attempt(partial(load_toml, document.path.parent / menu), ("profile", "menus", i))
+            for i, menu in enumerate(head.menus)
+        ]
         scope = own_scope
-        if menus and not own_scope:
-            scope = read_scope(menus[0])
-            scope = None if menus[0].problems else scope
+        if all(menus):
+            known = [menu for menu in menus if menu]
+            _check_references(document, references, dict(map(_names, known)))
+            menu_scope = read_scope(known[0])
+            scope = own_scope or (None if known[0].problems else menu_scope)
+        texts: dict[Key, tuple[str, Callable[[str, Scope], Number | Condition]]] = {
+            ("observable", i, "expression"): (o.expression, parse_observable) for i, o in observables.items()
+        }
+        texts |= {("category", i, "condition"): (c.condition, parse_condition) for i, c in categories.items()}
+        if head.require is not None:
+            texts["profile", "require"] = head.require, parse_condition
         named = [sample for sample in samples if sample.name in head.samples]
-        _check_language(document, scope, head, observables, categories, named)
-        _check_references(document, references, menus)
+        if scope:
+            for key, (text, parse) in texts.items():
+                _check_text(document, key, text, parse, scope, named)
     document.finish()
     assert head is not None
     return ProfileSet(
@@ -263,7 +237,9 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
         require=head.require,
         triggers=head.triggers,
         scope=own_scope,
-        observables=tuple(observables.values()),
+        observables=tuple(
+            Profile(o.expression, parse_bins(o.bins), o.label, o.unit) for o in observables.values()
+        ),
         categories=tuple(categories.values()),
         references=tuple(references.values()),
         path=document.path,
@@ -274,68 +250,53 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
 
 def _entries(document: Document, section: str, struct: type[S]) -> dict[int, S]:
     """Return the entries of a section that have no mistakes, by their position in the file."""
-    entries = document.data.get(section, [])
-    if not isinstance(entries, list):
+    tables = document.data.get(section, [])
+    if not isinstance(tables, list):
         document.problem((section,), "", f"expected entries [[{section}]]")
         return {}
-    tables = {
-        i: read_table(document, entry, struct, (section, i), f"[[{section}]]")
-        for i, entry in enumerate(entries)
-    }
-    return {i: entry for i, entry in tables.items() if entry is not None}
+    where = f"[[{section}]]"
+    entries = {i: read_table(document, t, struct, (section, i), where) for i, t in enumerate(tables)}
+    return {i: entry for i, entry in entries.items() if entry is not None}
 
 
-def _menus(document: Document, head: ProfileTable) -> list[Document]:
-    """Return the documents of the menus if all can be read, otherwise an empty list."""
-    documents = [
-        document.attempt(lambda menu=menu: load_toml(document.path.parent / menu), ("profile", "menus", i))  # type: ignore[misc]
-        for i, menu in enumerate(head.menus)
-    ]
-    return [menu for menu in documents if menu] if all(documents) else []
-
-
-def _check_language(
+def _check_text(
     document: Document,
-    scope: Scope | None,
-    head: ProfileTable,
-    observables: Mapping[int, Observable],
-    categories: Mapping[int, Category],
+    key: Key,
+    text: str,
+    parse: Callable[[str, Scope], Number | Condition],
+    scope: Scope,
     samples: Sequence[Sample],
 ) -> None:
-    if scope is None:
-        return
-    texts: list[tuple[Key, str, Any]] = [
-        (("observable", i, "expression"), o.expression, parse_observable) for i, o in observables.items()
-    ]
-    texts += [(("category", i, "condition"), c.condition, parse_condition) for i, c in categories.items()]
-    if head.require is not None:
-        texts.append((("profile", "require"), head.require, parse_condition))
-    for key, text, parse in texts:
-        parsed = document.attempt(lambda parse=parse, text=text: parse(text, scope), key)  # type: ignore[misc]
-        objects = [(name, selection.base) for name, selection in scope.objects]
-        needs = sorted(set(parsed.needs())) if parsed else []
-        problems = (lacks(sample, need, objects) for sample in samples for need in needs)
-        for problem in dict.fromkeys(filter(None, problems)):
-            document.problem(key, "", f"{excerpt(text)!r}: {problem}")
+    """Record mistakes in an observable or a condition, and what samples lack for it."""
+    parsed = document.attempt(partial(parse, text, scope), key)
+    objects = [(name, selection.base) for name, selection in scope.objects]
+    needs = sorted(set(parsed.needs())) if parsed else []
+    problems = (lacks(sample, need, objects) for sample in samples for need in needs)
+    for problem in dict.fromkeys(filter(None, problems)):
+        document.problem(key, "", f"{excerpt(text)!r}: {problem}")
 
 
-def _check_references(document: Document, references: Mapping[int, Reference], menus: list[Document]) -> None:
-    triggers = dict(map(_names, menus))
+def _check_references(
+    document: Document, references: Mapping[int, Reference], triggers: Mapping[str, Sequence[str]]
+) -> None:
+    """Record references to unknown menus, or to unknown `triggers` of one."""
     for i, reference in references.items():
-        key = ("reference", i)
-        if menus and reference.menu not in triggers:
-            message = f"menu = {reference.menu!r}: unknown menu{nearest(reference.menu, triggers)}"
-            document.problem((*key, "menu"), "[[reference]]", message)
-        elif menus and reference.trigger and reference.trigger not in triggers[reference.menu]:
-            remedy = nearest(reference.trigger, triggers[reference.menu])
-            message = f"trigger = {reference.trigger!r}: unknown trigger of {reference.menu!r}{remedy}"
-            document.problem((*key, "trigger"), "[[reference]]", message)
+        if reference.menu not in triggers:
+            what, message = "menu", f"unknown menu{nearest(reference.menu, triggers)}"
+        elif reference.trigger and reference.trigger not in triggers[reference.menu]:
+            close = nearest(reference.trigger, triggers[reference.menu])
+            what, message = "trigger", f"unknown trigger of {reference.menu!r}{close}"
+        else:
+            continue
+        text = f"{what} = {getattr(reference, what)!r}: {message}"
+        document.problem(("reference", i, what), "[[reference]]", text)
 
 
 def _names(menu: Document) -> tuple[str, list[str]]:
     """Return the names of a menu and of its triggers, even if the menu has mistakes."""
-    head, triggers = menu.data.get("menu"), menu.data.get("trigger")
+    head, tables = menu.data.get("menu"), menu.data.get("trigger")
     name = head.get("name") if isinstance(head, dict) else None
-    listed = triggers if isinstance(triggers, list) else []
-    names = [t["name"] for t in listed if isinstance(t, dict) and isinstance(t.get("name"), str)]
-    return (name if isinstance(name, str) else printable(menu.path.stem)), names
+    named = [t.get("name") for t in tables if isinstance(t, dict)] if isinstance(tables, list) else []
+    return (name if isinstance(name, str) else printable(menu.path.stem)), [
+        text for text in named if isinstance(text, str)
+    ]

@@ -10,8 +10,9 @@ where an empty minimum is 1 and an empty maximum is 0. The sum over all non-empt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -77,11 +78,6 @@ def exclusive_rates(
     -------
     ExclusiveRates
 
-    Notes
-    -----
-    Exactly the triggers S accept an event with probability
-    Π over coherent sets C of max(0, min of a_t, t in S ∩ C − max of a_t, t in C without S).
-
     Examples
     --------
     >>> import trigemu
@@ -133,32 +129,33 @@ def _add_rates(
     for pattern, rate in enumerate(np.bincount(entry, hz, len(first)).tolist()):
         for combination, probability in _combinations(acceptance.outcomes(pattern, within)) if rate else ():
             if combination:
+                combination = tuple(sorted(combination))
                 rates[combination] = rates.get(combination, 0.0) + rate * probability
 
 
-def _combinations(
-    parts: Sequence[Sequence[tuple[float, Sequence[Rows]]]], likely: float = 1.0
-) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Yield the combinations that can accept an event and their probabilities, from independent `parts`."""
-    if not parts:
-        yield (), likely
-        return
-    for probability, counters in parts[0]:
-        for combination, so_far in _of_counters(counters, likely * probability):
-            for others, other_probability in _combinations(parts[1:], so_far):
-                yield tuple(sorted((*combination, *others))), other_probability
+#: Triggers that accept an event, and the probability.
+_Combination = tuple[tuple[int, ...], float]
 
 
-def _of_counters(counters: Sequence[Rows], likely: float) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Yield the same from the triggers of each counter."""
-    if not counters:
-        yield (), likely
-        return
-    order = np.argsort(-counters[0].accept, kind="stable")
-    fired, accept = counters[0].trigger[order].tolist(), counters[0].accept[order].tolist()
-    bounds = [1.0, *accept, 0.0]
-    for count in range(len(fired) + 1):  # with a common counter, the least prescaled come first
-        probability = likely * (bounds[count] - bounds[count + 1])
-        if probability > NEGLIGIBLE:
-            for others, other_probability in _of_counters(counters[1:], probability):
-                yield (*fired[:count], *others), other_probability
+def _combinations(parts: Sequence[Sequence[tuple[float, Sequence[Rows]]]]) -> list[_Combination]:
+    """Return the combinations that can accept an event, from independent `parts`."""
+    combinations: list[_Combination] = [((), 1.0)]
+    for outcomes in parts:
+        before, combinations = combinations, []
+        for probability, counters in outcomes:
+            with_outcome = [(triggers, likely * probability) for triggers, likely in before]
+            combinations += reduce(_with_counter, counters, with_outcome)
+    return combinations
+
+
+def _with_counter(combinations: Iterable[_Combination], counter: Rows) -> list[_Combination]:
+    """Return combinations with each set of triggers of one counter that can accept together."""
+    order = np.argsort(-counter.accept, kind="stable")  # the least prescaled come first
+    fired = counter.trigger[order].tolist()
+    steps = (-np.diff([1.0, *counter.accept[order].tolist(), 0.0])).tolist()
+    return [
+        ((*triggers, *fired[:count]), likely * step)
+        for triggers, likely in combinations
+        for count, step in enumerate(steps)
+        if likely * step > NEGLIGIBLE
+    ]

@@ -1,15 +1,14 @@
 """Efficiencies of weighted events and their intervals, with the errors of thresholds that were found for
 budgets.
 
-The efficiency of weighted events is ε = Σ w a / Σ w, where a is the fraction of an event that is accepted.
-Its interval is the Wilson interval (JASA 22, 209) for n_eff = ε (1 − ε) / Var events of weight 1, with Var =
-[(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)²; if ε is 0 or 1, n_eff = (Σw)² / Σw². If weights have both signs,
-ε may lie outside of 0 to 1, and its interval is ε ± √Var. Events made from the same interaction add the
-products of their w (a − ε), or of their w, to the variance (`shared.py`).
+`Curve` has the formulas. If the efficiency ε is 0 or 1, n_eff = (Σw)² / Σw². If weights have both signs, ε
+may lie outside of 0 to 1, and its interval is ε ± √Var. Events made from the same interaction add the
+products of their w (a − ε), or of their w, to the variance.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
@@ -22,7 +21,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, numbers_of
 from trigemu.base.shown import WithCorrection, WithHistogram
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import PatternTable
+from trigemu.counting.patterns import PatternTable, with_data
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Solution
@@ -38,24 +37,13 @@ def edges_of(what: str, edges: object) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Profile:
-    """An observable and its bins.
+    """An observable and its bins."""
 
-    Attributes
-    ----------
-    observable : str
-        The observable, in the language of the menus.
-    edges : tuple of float
-        The edges of the bins, ascending.
-    label : str
-        The name of the observable in tables and figures; by default the expression itself.
-    unit : str
-        The unit of the observable.
-    """
-
-    observable: str
-    edges: tuple[float, ...]
+    observable: str  #: The observable, in the language of the menus
+    edges: tuple[float, ...]  #: The edges of the bins, ascending
+    #: The name of the observable in tables and figures; by default the expression itself
     label: str = field(default="", compare=False)
-    unit: str = field(default="", compare=False)
+    unit: str = field(default="", compare=False)  #: The unit of the observable
 
     @property
     def name(self) -> str:
@@ -115,14 +103,13 @@ class Curve(WithHistogram, WithCorrection):
         return f"{self.menu}: {self.trigger}" if self.trigger else self.menu
 
 
-def wilson(efficiency: FloatArray, effective: FloatArray, z: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Return the lower and upper ends of the Wilson interval at z standard deviations, for an effective
-    number of events."""
+def wilson(efficiency: FloatArray, effective: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the Wilson interval at one standard deviation, for an effective number of events."""
     efficiency = np.clip(efficiency, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        shrink = 1.0 + z**2 / effective
-        centre = (efficiency + z**2 / (2 * effective)) / shrink
-        half = z / shrink * np.sqrt(efficiency * (1 - efficiency) / effective + z**2 / (4 * effective**2))
+        shrink = 1.0 + 1.0 / effective
+        centre = (efficiency + 0.5 / effective) / shrink
+        half = np.sqrt(efficiency * (1 - efficiency) / effective + 0.25 / effective**2) / shrink
     # Despite rounding, the interval must contain the efficiency itself.
     return np.clip(centre - half, 0.0, efficiency), np.clip(centre + half, efficiency, 1.0)
 
@@ -132,39 +119,32 @@ class Sums:
     entry, for all values. All weights of a pattern have the same sign."""
 
     def __init__(self, table: PatternTable, inside: BoolArray, profile: Profile) -> None:
-        self._profile, n = profile, len(profile.edges)
-        self._bins, self._inside, self._n = table.bin[inside], inside, n
-        self._rows, self._interactions = np.flatnonzero(inside), table.interactions
-        self._weight = table.weight[inside]
-        self._square = table.square[inside]
-        events = np.bincount(self._bins, table.n[inside], n).astype(np.int64)
-        self.events: IntArray = np.append(events, events.sum())
+        self._profile, self._inside, self._interactions = profile, inside, table.interactions
+        self._rows, n = np.flatnonzero(inside), len(profile.edges)
+        self._weight, self._square, m = table.weight[inside], table.square[inside], len(self._rows)
+        columns = np.column_stack([table.bin[inside], np.full(m, n)]).ravel()
+        self._bins = sparse.csr_array((np.ones(2 * m), columns, np.arange(0, 2 * m + 1, 2)), (m, n + 1))
+        self.events: IntArray = self._of(table.n[inside]).astype(np.int64)
         below, above = (self._of(part(self._weight, 0.0)) for part in (np.minimum, np.maximum))
         self._both_signs = (below < 0) & (above > 0)
         total = self._of(self._weight)
         self._total = np.where(total == 0, np.nan, total)
-        self._total2 = self._of(self._square)
+        squares = self._of(self._square) + self._shared(np.ones(m), np.zeros(n + 1))
         with np.errstate(divide="ignore", invalid="ignore"):
-            self._total2 += self._shared(np.ones(len(self._bins)), np.zeros(n + 1))
-            self.effective: FloatArray = self._total**2 / self._total2
+            self.effective: FloatArray = self._total**2 / squares
 
-    def _of(self, terms: FloatArray) -> FloatArray:
-        sums = np.bincount(self._bins, terms, self._n).astype(np.float64)
-        return np.append(sums, sums.sum())
+    def _of(self, terms: FloatArray | IntArray) -> FloatArray:
+        return np.asarray(terms @ self._bins)
 
     def _shared(self, fraction: FloatArray, mean: FloatArray) -> FloatArray:
         """Return float64[n + 1], the contribution of shared interactions to the variance of
         Σ w (fraction − mean)."""
         if not self._interactions:
-            return np.zeros(self._n + 1)
+            return np.zeros(len(mean))
         used = np.flatnonzero(self._interactions.squares[self._rows])
-        bins, fraction, n = self._bins[used], fraction[used], len(used)
-        with np.errstate(invalid="ignore"):
-            of_bins = np.nan_to_num(fraction - mean[bins])
-        columns = np.concatenate([bins, np.full(n, self._n)])
-        values = np.concatenate([of_bins, fraction - mean[-1]])
-        matrix = sparse.csr_array((values, (np.tile(np.arange(n), 2), columns)), (n, self._n + 1))
-        return self._interactions.variance(self._rows[used], matrix)
+        bins = self._bins[used]
+        values = np.nan_to_num(np.repeat(fraction[used], 2) - mean[bins.indices])
+        return self._interactions.variance(self._rows[used], with_data(bins, values))
 
     def curve(
         self,
@@ -190,13 +170,14 @@ class Sums:
             gain = self._of(self._weight * (a - r)) / self._total
             spread = self._of(self._square * (a - r) ** 2) - 2 * gain * self._of(self._square * (a - r))
             spread += gain**2 * self._of(self._square) + self._shared(a - r, gain)
-            moved = [self._of(self._weight * shift[self._inside]) for shift in shifts]
-            of_thresholds = sum((shift**2 for shift in moved), np.zeros(self._n + 1))
+            of_thresholds = np.zeros(len(gain))
+            for shift in shifts:
+                of_thresholds += self._of(self._weight * shift[self._inside]) ** 2
             error = np.sqrt(np.maximum(spread, 0.0) + of_thresholds) / np.abs(self._total)
             by_threshold = np.sqrt(of_thresholds) / np.abs(self._total)
         columns = (value, low, high, gain, error, by_threshold)
         overall = Overall(*(float(column[-1]) for column in columns))
-        value, low, high, gain, error, by_threshold = (column[: self._n - 1] for column in columns)
+        value, low, high, gain, error, by_threshold = (column[:-2] for column in columns)
         return Curve(menu, trigger, value, low, high, gain, error, by_threshold, overall, self._profile)
 
 
@@ -236,31 +217,27 @@ def shifts_of_gains(
     a budget changes by one error, by menu and trigger; without an entry for differences that do not change.
     plan: that of `with_moved`. Triggers with the same score and the same budget share a threshold, even if it
     differs a little between their menus."""
-    if len(plan.bits) == len(menus):
-        return {}
+    n = len(menus)
+    shifts: defaultdict[tuple[str, str | None], list[FloatArray]] = defaultdict(list)
+    if len(plan.bits) == n:
+        return shifts
     score_of = {bit: number for number, group in enumerate(plan.groups) for bit in group.bits.tolist()}
-    names: dict[Hashable, list[list[str]]] = {}
+    names: defaultdict[Hashable, list[list[str]]] = defaultdict(lambda: [[] for _ in menus])
     for number, menu in enumerate(menus):
         for fitted in _solutions(menu):
-            key = score_of[plan.bits[number][fitted]], menu.trigger(fitted).budget
-            names.setdefault(key, [[] for _ in menus])[number].append(fitted)
-    n = len(menus)
-    shifts: dict[tuple[str, str | None], list[FloatArray]] = {}
+            names[score_of[plan.bits[number][fitted]], menu.trigger(fitted).budget][number].append(fitted)
     for names_of_menus in names.values():
         changes: list[Fractions] = []
-        for menu, bits, lower, higher, moved in zip(
-            menus, plan.bits[:n], plan.bits[n : 2 * n], plan.bits[2 * n :], names_of_menus, strict=True
-        ):
+        for number, (menu, moved) in enumerate(zip(menus, names_of_menus, strict=True)):
+            bits, lower, higher = plan.bits[number::n]
             low, high = (
                 accepted(menu, {**bits, **{name: of_end[name] for name in moved}}, words, triggers)
                 for of_end in (lower, higher)
             )
-            changes.append({name: (high[name] - low[name]) / 2 for name in low} if moved else {})
+            changes.append({name: (high[name] - low[name]) / 2 for name in low})
         for menu, change in zip(menus[1:], changes[1:], strict=True):
-            names_of_menu = {None, *(trigger.name for trigger in menu.enabled)}
-            for name in dict.fromkeys((*change, *changes[0])):
-                if name in names_of_menu:
-                    none = np.zeros(len(words))
-                    shift = change.get(name, none) - changes[0].get(name, none)
-                    shifts.setdefault((menu.name, name), []).append(shift)
+            for name, fraction in change.items():
+                shift = fraction - changes[0].get(name, 0.0)
+                if shift.any():
+                    shifts[menu.name, name].append(shift)
     return shifts

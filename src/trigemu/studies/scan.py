@@ -3,9 +3,8 @@ events."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise, product
@@ -13,49 +12,33 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import TrigemuError, number_of, numbers_of, quoted, wrong_type
 from trigemu.base.shown import Named, Shown
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.plan import Plan
 from trigemu.emulation.scores import Scores, at_conditions_of
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.menus.variation import number_path, with_values
-from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, TriggerRates
-from trigemu.samples.events import Need
 from trigemu.samples.memory import SamplesLike
 from trigemu.triggers.base import Kind, ScoreKind
 
 #: The largest number of points of a scan; each needs a sum over all patterns.
 MAX_POINTS = 10_000
-#: The key of a threshold.
-_THRESHOLD = "above"
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The values of one threshold, or of another number of a trigger, in a scan.
+    """The values of one threshold, or of another number of a trigger, in a scan."""
 
-    Attributes
-    ----------
-    trigger : str
-        The name of the trigger.
-    values : tuple of float
-        The values, ascending.
-    vary : str or None
-        The path of a number in the table of the trigger, such as "legs[0].pt.min" or "pairs[0].mass.max". The
-        path of a range means its only limit, or `min` if the trigger has no such range yet. None: the
-        threshold of the trigger.
-    """
-
-    trigger: str
-    values: tuple[float, ...]
+    trigger: str  #: The name of the trigger
+    values: tuple[float, ...]  #: The values, ascending
+    #: The path of a number in the table of the trigger, such as "legs[0].pt.min" or "pairs[0].mass.max"; of
+    #: a range, it means its only limit, or `min` if the trigger has no such range yet. None: the threshold
     vary: str | None = None
 
     @property
@@ -69,90 +52,57 @@ def steps_of(menu: Menu, steps: Steps | Sequence[Steps]) -> tuple[Steps, ...]:
     listed = [steps] if isinstance(steps, Steps) else steps
     if not isinstance(listed, list | tuple) or not all(isinstance(step, Steps) for step in listed):
         raise wrong_type("the steps", steps, "Steps(trigger, values), or a list of these")
-    checked = tuple(_in_full(menu, step) for step in listed)
-    for step in checked:
-        _check(menu, step, [other for other in checked if other.trigger == step.trigger])
+    checked = tuple(_checked(menu, step) for step in listed)
+    for (name, vary), times in Counter((step.trigger, step.vary) for step in checked).items():
+        if times > 1:
+            once = f"give {vary or 'each trigger'} its values once"
+            raise TrigemuError(f"{menu.trigger(name).place}: trigger {name!r} is scanned twice: {once}")
     points = int(np.prod([len(step.values) for step in checked]))
     if points > MAX_POINTS:
         raise TrigemuError(f"{points} combinations of values: at most {MAX_POINTS} can be scanned")
     return checked
 
 
-def _in_full(menu: Menu, step: Steps) -> Steps:
-    values = numbers_of(f"the values of {step.trigger!r}", step.values)
-    vary = number_path(menu, step.trigger, step.vary) if step.vary is not None else None
-    of_score = isinstance(menu.trigger(step.trigger).description, ScoreKind)
-    return Steps(step.trigger, values, None if of_score and vary == _THRESHOLD else vary)
-
-
-def _check(menu: Menu, step: Steps, steps_of_trigger: Sequence[Steps]) -> None:
-    """Raise TrigemuError if a trigger cannot be scanned. steps_of_trigger: all steps of the same trigger."""
+def _checked(menu: Menu, step: Steps) -> Steps:
     trigger = menu.trigger(step.trigger)
     where = f"{trigger.place}: trigger {trigger.name!r}"
-    if step.vary is None and not isinstance(trigger.description, ScoreKind):
+    has_score = isinstance(trigger.description, ScoreKind)
+    values = numbers_of(f"the values of {step.trigger!r}", step.values)
+    vary = None if step.vary is None else number_path(menu, step.trigger, step.vary)
+    if vary is None and not has_score:
         instead = "; vary a number of its table, such as legs[0].pt of a combination"
         instead = instead if isinstance(trigger.description, Kind) else ""
         raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan{instead}")
     if not trigger.enabled:
         raise TrigemuError(f"{where} is disabled: it has no rates to scan")
-    varied = Counter(other.vary for other in steps_of_trigger)
-    if varied[step.vary] > 1:
-        raise TrigemuError(f"{where} is scanned twice: give {step.vary or 'each trigger'} its values once")
-    if None in varied and len(varied) > 1:
-        raise TrigemuError(f"{where}: its threshold and {step.vary} cannot be scanned together")
-    if not step.values or any(high <= low for low, high in pairwise(step.values)):
+    if not values or any(high <= low for low, high in pairwise(values)):
         raise TrigemuError(f"{where}: expected at least one value to scan, in ascending order")
+    return Steps(step.trigger, values, None if has_score and vary == "above" else vary)
 
 
 def parse_values(text: str) -> tuple[float, ...]:
-    """Return the values that a text describes.
-
-    Parameters
-    ----------
-    text : str
-        `60:160:5` (first, last, step), or values separated by commas.
-
-    Returns
-    -------
-    tuple of float
-        The values.
-
-    Raises
-    ------
-    TrigemuError
-        If the text has neither form, or describes too many values.
-
-    Examples
-    --------
-    >>> parse_values("60:75:5")
-    (60.0, 65.0, 70.0, 75.0)
-    """
+    """Return the values that a text describes: `60:160:5` (first, last, step), or separated by commas."""
     try:
-        if ":" not in text:
-            parts = text.split(",")
-            if len(parts) > MAX_POINTS:
-                raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
-            values = [float(part) for part in parts]
-        else:
+        if ":" in text:
             first, last, step = (Decimal(part) for part in text.split(":"))  # 0:1:0.1 contains 0.3
             if not step > 0 or last < first:
                 raise ValueError
-            if (last - first) / step >= MAX_POINTS:  # before int(): it may have millions of digits
-                raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
-            steps = int((last - first) / step)
+            steps = int(
+                min((last - first) / step, Decimal(MAX_POINTS))
+            )  # int() of millions of digits takes long
             values = [float(first + step * i) for i in range(steps + 1)]
+        else:
+            values = [float(part) for part in text.split(",")[: MAX_POINTS + 1]]
     except (ValueError, ArithmeticError):
         raise TrigemuError(
             f"values {quoted(text)}: expected FIRST:LAST:STEP with FIRST ≤ LAST and STEP > 0, "
             f"or VALUE,VALUE,…"
         ) from None
+    if len(values) > MAX_POINTS:
+        raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
     if not np.isfinite(values).all():
         raise TrigemuError(f"values {quoted(text)}: expected finite numbers")
     return tuple(sorted(set(values)))
-
-
-#: A trigger and the values of its numbers that are varied.
-_Variant = tuple[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,33 +182,56 @@ def scan(
     """
     menu = at_own_column(menu_of(menu))
     steps = steps_of(menu, steps)
-    dict(_variants(menu, steps))  # before a pass over the events: some values may not be allowed
-    axis = _Above(tuple(step for step in steps if step.vary is None))
-    budgets = any(trigger.name not in axis.triggers for trigger in menu.budgeted)
+    variants = dict(_variants(menu, steps))  # before a pass over the events: some values may not be allowed
     if isinstance(catalogue, Scores) and (step := next((step for step in steps if step.vary), None)):
         raise TrigemuError(
             f"{step.name}: scores of events do not contain its other values: scan it on samples"
         )
     samples = at_conditions_of([menu], catalogue, executor, progress)
-    how: dict[str, Any] = {"executor": executor, "progress": progress}
-    if budgets:
-        (menu,) = solve_budgets([menu], samples, **how)
-    ready = _at_first(menu, axis.steps)
-    variants = dict(_variants(ready, steps))
-    emulation = emulate([ready, *variants.values()], samples, axis=axis if axis.steps else None, **how)
-    numbers = {variant: number for number, variant in enumerate(variants, start=1)}
-    measured = _Points(emulation, axis, steps, numbers)
-    points = tuple(rates_of(measured(values)) for values in product(*(step.values for step in steps)))
-    return Scan(steps, points)
+    thresholds = {step.trigger for step in steps if step.vary is None}
+    if any(trigger.name not in thresholds for trigger in menu.budgeted):
+        (menu,) = solve_budgets([menu], samples, executor=executor, progress=progress)
+        variants = dict(_variants(menu, steps))
+    points = [[*_variants_at(steps, values)] for values in product(*(step.values for step in steps))]
+    first = menu.with_triggers(variants[variant] for variant in points[0])
+    alone = (menu.with_triggers([trigger]).part([trigger.name]) for trigger in variants.values())
+    emulation = emulate([first, *alone], samples, executor=executor, progress=progress)
+    plan = emulation.plan
+    bits = {variant: of_menu[variant[0]] for variant, of_menu in zip(variants, plan.bits[1:], strict=True)}
+
+    def at(point: Sequence[_Variant]) -> Emulation:
+        menu = first.with_triggers(variants[variant] for variant in point)
+        of_menu = {**plan.bits[0], **{variant[0]: bits[variant] for variant in point}}
+        fitted = emulation.fitted[:1]
+        return replace(emulation, menus=(menu,), plan=replace(plan, bits=(of_menu,)), fitted=fitted)
+
+    return Scan(steps, tuple(rates_of(at(point)) for point in points))
 
 
-def _variants(menu: Menu, steps: Sequence[Steps]) -> Iterator[tuple[_Variant, Menu]]:
-    """Yield each varied trigger at all combinations of its values, alone in a menu."""
-    for name in dict.fromkeys(step.trigger for step in steps if step.vary):
-        menu_steps = [step for step in steps if step.trigger == name]
-        for values in product(*(step.values for step in menu_steps)):
-            numbers = {str(step.vary): value for step, value in zip(menu_steps, values, strict=True)}
-            yield (name, values), with_values(menu, name, numbers).part([name])
+#: The name of a trigger and the values of its numbers.
+_Variant = tuple[str, tuple[float, ...]]
+
+
+def _variants(menu: Menu, steps: Sequence[Steps]) -> Iterator[tuple[_Variant, Trigger]]:
+    """Yield each scanned trigger at all combinations of its values; one with a scanned threshold has no
+    budget."""
+    for name in dict.fromkeys(step.trigger for step in steps):
+        own_steps = [step for step in steps if step.trigger == name]
+        for values in product(*(step.values for step in own_steps)):
+            pairs = list(zip(own_steps, values, strict=True))
+            numbers = {step.vary: value for step, value in pairs if step.vary}
+            trigger = (with_values(menu, name, numbers) if numbers else menu).trigger(name)
+            for threshold in (value for step, value in pairs if not step.vary):
+                assert isinstance(trigger.description, ScoreKind)
+                changed = trigger.description.at(threshold)
+                trigger = replace(trigger, description=changed, budget=None, solution=None)
+            yield (name, values), trigger
+
+
+def _variants_at(steps: Sequence[Steps], values: Sequence[float]) -> Iterator[_Variant]:
+    for name in dict.fromkeys(step.trigger for step in steps):
+        pairs = zip(steps, values, strict=True)
+        yield name, tuple(value for step, value in pairs if step.trigger == name)
 
 
 def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
@@ -293,118 +266,21 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
     for number, others_at in enumerate(product(*(step.values for step in others))):
         place = tuple((step.name, value) for step, value in zip(others, others_at, strict=True))
         points = scan.points[number * n : (number + 1) * n]
-        for quantity, hz in quantities(points, last.trigger).items():
-            if quantity == "rate_hz" or not others:
-                between = ((quantity, last.trigger, *pair) for pair in _between(last.values, hz, budget_hz))
-                brackets += [BudgetBracket(budget_hz, *where, at=place, vary=last.vary) for where in between]
+        rates: dict[str, list[float]] = {}
+        if not others:
+            scanned = [next(t for t in point.triggers if t.name == last.trigger) for point in points]
+            rates = {f"{name}_hz": [t.rates[name].hz for t in scanned] for name in ("total", "unique")}
+        rates["rate_hz"] = [point.rate.hz for point in points]
+        for quantity, hz in rates.items():
+            values = [*zip(last.values, hz, strict=True), (np.nan, np.nan)]
+            for (low, low_hz), (high, high_hz) in pairwise(values):
+                if low_hz == budget_hz:
+                    ends = low, low, low_hz, low_hz
+                elif (low_hz - budget_hz) * (high_hz - budget_hz) < 0:
+                    ends = low, high, low_hz, high_hz
+                else:
+                    continue
+                brackets.append(
+                    BudgetBracket(budget_hz, quantity, last.trigger, *ends, at=place, vary=last.vary)
+                )
     return tuple(brackets)
-
-
-def quantities(points: Sequence[MenuRates], trigger: str) -> dict[str, list[float]]:
-    """Return the total and unique rates of a trigger and the rate of the menu, in Hz, at each point."""
-    scanned = [next(t for t in point.triggers if t.name == trigger) for point in points]
-    return {
-        "total_hz": [rates.total.hz for rates in scanned],
-        "unique_hz": [rates.unique.hz for rates in scanned],
-        "rate_hz": [point.rate.hz for point in points],
-    }
-
-
-def _between(
-    values: Sequence[float], hz: Sequence[float], budget: float
-) -> Iterable[tuple[float, float, float, float]]:
-    for i, (value, rate) in enumerate(zip(values, hz, strict=True)):
-        if rate == budget:
-            yield value, value, rate, rate
-        elif i + 1 < len(values) and (rate - budget) * (hz[i + 1] - budget) < 0:
-            yield value, values[i + 1], rate, hz[i + 1]
-
-
-def _at_first(menu: Menu, steps: Iterable[Steps]) -> Menu:
-    """Return the menu with the scanned triggers at their first values, without budgets and solutions."""
-    triggers = {trigger.name: trigger for trigger in menu.triggers}
-    for step in steps:
-        trigger = _at_threshold(triggers[step.trigger], step.values[0])
-        triggers[step.trigger] = replace(trigger, budget=None, solution=None)
-    return replace(menu, triggers=tuple(triggers.values()))
-
-
-def _at_threshold(trigger: Trigger, threshold: float) -> Trigger:
-    assert isinstance(trigger.description, ScoreKind)
-    return replace(trigger, description=trigger.description.at(threshold))
-
-
-@dataclass(frozen=True)
-class _Above:
-    """The axis of a scan. The bin of an event is one number with a digit for each scanned trigger: how many
-    of the scanned values are below the score."""
-
-    steps: tuple[Steps, ...]
-
-    @property
-    def triggers(self) -> frozenset[str]:
-        return frozenset(step.trigger for step in self.steps)
-
-    @property
-    def bins(self) -> int:
-        return int(np.prod([len(step.values) + 1 for step in self.steps]))
-
-    @property
-    def count_rejected(self) -> bool:
-        return False
-
-    def needs(self, plan: Plan) -> Iterable[Need]:
-        return ()
-
-    def __call__(self, plan: Plan, work: Workspace) -> IntArray:
-        slots = [plan.slots[plan.bits[0][step.trigger]] for step in self.steps]
-        number = np.zeros(len(work.events), np.int64)
-        for step, slot in zip(self.steps, slots, strict=True):
-            score = np.asarray(slot.compiled.evaluate(work), np.float64)
-            number = number * (len(step.values) + 1) + np.searchsorted(step.values, score, "left")
-        return number
-
-    def above(self, number: IntArray, position: int, value: int) -> BoolArray:
-        """Return from bin numbers whether the score of a trigger is above one of its values, bool[m]."""
-        below = int(np.prod([len(step.values) + 1 for step in self.steps[position + 1 :]]))
-        return number // below % (len(self.steps[position].values) + 1) > value
-
-
-@dataclass(frozen=True)
-class _Points:
-    """The emulations of a menu at the points of a scan. variants: the number of the menu in the emulation
-    that contains a varied trigger."""
-
-    emulation: Emulation
-    axis: _Above
-    steps: tuple[Steps, ...]
-    variants: Mapping[_Variant, int]
-
-    def __call__(self, values: Sequence[float]) -> Emulation:
-        """Return the emulation at `values`, one for each step. Each trigger whose threshold is scanned gets
-        its own bit, because in the plan it may share a bit with an identical trigger."""
-        emulation, plan = self.emulation, self.emulation.plan
-        menu, bits, table = emulation.menus[0], dict(plan.bits[0]), emulation.table
-        words = np.zeros((len(table), 1), np.uint64)
-        triggers = {trigger.name: trigger for trigger in menu.triggers}
-        varied: dict[str, tuple[float, ...]] = {}
-        for step, value in zip(self.steps, values, strict=True):
-            if step.vary:
-                varied[step.trigger] = (*varied.get(step.trigger, ()), value)
-                continue
-            position = self.axis.steps.index(step)
-            above = self.axis.above(table.bin, position, bisect_left(step.values, value))
-            words[:, 0] |= above.astype(np.uint64) << np.uint64(position)
-            bits[step.trigger] = 64 * table.words.shape[1] + position
-            triggers[step.trigger] = _at_threshold(triggers[step.trigger], value)
-        for name, values_of_trigger in varied.items():
-            number = self.variants[name, values_of_trigger]
-            bits[name] = plan.bits[number][name]
-            triggers[name] = emulation.menus[number].trigger(name)
-        return replace(
-            emulation,
-            menus=(replace(menu, triggers=tuple(triggers.values())),),
-            plan=replace(plan, bits=(bits,)),
-            fitted=emulation.fitted[:1],
-            table=replace(table, words=np.hstack([table.words, words])),
-        )

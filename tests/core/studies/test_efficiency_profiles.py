@@ -75,13 +75,10 @@ def test_it_says_what_is_wanted(folder: Path) -> None:
         "mine", ("yy",), "n_hard >= 1", ("J",)
     )  # fmt: skip
     assert found.menus == (folder / "first.toml", folder / "second.toml")
-    assert [o.profile for o in found.observables] == [
+    assert [*found.observables] == [
         Profile("hard[0].pt", (0.0, 50.0, 100.0)), Profile("met", (0.0, 20.5, 100.0))
     ]  # fmt: skip
     assert [(o.name, o.unit) for o in found.observables] == [("leading pT", "GeV"), ("met", "")]
-    assert found.labels == {
-        "hard[0].pt": "leading pT", "met": "met", "n_hard == 1": "one", "n_hard > 1": "n_hard > 1"
-    }  # fmt: skip
     (rate,) = found.references_to("first")
     assert rate == Reference(menu="first", quantity="rate_hz", value=20e3, source="a paper")
     assert found.references_to("second") == ()

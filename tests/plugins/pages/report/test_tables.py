@@ -255,7 +255,7 @@ def test_turn_ons_without_profiles_are_of_leading_objects(tmp_path: Path) -> Non
     file.write_text(HEAD.format("one") + J30.format(30.0) + MU)
     catalogue = memory_catalogue({"a": toy_events(1, 100)}, signals={"s": toy_events(2, 200)})
     (result,) = collect_contents([read_menu(file)], catalogue).turnons
-    assert [observable.expression for observable in result.observables] == ["jet[0].pt", "muon[0].pt"]
+    assert [observable.observable for observable in result.observables] == ["jet[0].pt", "muon[0].pt"]
     without = memory_catalogue({"a": toy_events(1, 100)})
     assert collect_contents([read_menu(file)], without).turnons == ()
 
