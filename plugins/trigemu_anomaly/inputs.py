@@ -26,10 +26,18 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.observables.expressions import Count, Element, Number, Scalar, ScalarSum
+from trigemu.observables.expressions import (
+    Count,
+    Element,
+    MissingMomentum,
+    Number,
+    ObjectVector,
+    OfVectors,
+    Scalar,
+    ScalarSum,
+)
 from trigemu.observables.hardware_scales import Integers
 from trigemu.observables.selections import ObjectSelection, Scope
-from trigemu.observables.vectors import MissingMomentum, ObjectVector, OfVectors
 from trigemu.observables.windows import AnyOf, Column, Window, any_of
 from trigemu.observables.workspace import Workspace
 

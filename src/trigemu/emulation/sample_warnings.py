@@ -21,10 +21,9 @@ from trigemu.emulation.loop import Emulation
 from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.warnings import unit_of_threshold
-from trigemu.observables.expressions import Constant, Element, Number, Relation
+from trigemu.observables.expressions import Constant, Element, Number, Relation, unit_of
 from trigemu.observables.language import parse_condition, parse_tree
 from trigemu.observables.selections import ObjectSelection, Scope, selections_in
-from trigemu.observables.vectors import unit_of
 from trigemu.observables.windows import AnyOf, Column, Window, Windows, any_of
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue

@@ -22,13 +22,18 @@ from trigemu.observables.expressions import (
     Constant,
     Count,
     Junction,
+    MissingEt,
+    MissingMomentum,
     Number,
+    ObjectVector,
+    OfVectors,
     Relation,
     Scalar,
     ScalarSum,
+    Vector,
+    VectorSum,
 )
 from trigemu.observables.selections import Scope
-from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
 
 #: The longest text of an observable or a condition: about a thousand comparisons, each of which needs a
 #: megabyte for the events of a chunk.
