@@ -172,7 +172,9 @@ def _combination(program: Program, node: CompiledCombination) -> int:
     for leg in node.legs:
         base, place = leg.objects.base, leg.crossing
         pool.append(program.within(program.selection(leg.objects, place), base, leg.windows, place))
-        pool += [program.column(base, leg.column(c), place) if c in leg.columns else -1 for c in COLUMNS]
+        read = dict(leg.read)
+        lines = range(1, 1 + len(COLUMNS))
+        pool += [program.column(base, read[line], place) if line in read else -1 for line in lines]
     pool += cuts.reshape(-1).tolist()
     first = program.constant(*numbers.tolist())
     sizes = len(node.legs), len(cuts), first, len(numbers)

@@ -12,7 +12,7 @@ quantities are computed as in the hardware, by the plugin `cms`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
@@ -24,32 +24,30 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import kernel
 from trigemu.base.toml import Key
+from trigemu.observables.hardware_scales import Integers
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Range, Windowed
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, Kind
-from trigemu.triggers.combination.legs import (
-    CompiledLeg,
-    LegGroup,
-    LegTable,
-    candidates,
-    fillable,
-    groups_of,
-    key_of,
-    nested,
-    tables_of,
-)
+from trigemu.triggers.combination.legs import CompiledLeg, LegGroup, candidates, fillable, groups_of
 from trigemu.triggers.combination.pairs import (
     COLUMNS,
+    INSIDE,
+    NOT_ALL_SAME,
     OF_ALL,
+    OUTSIDE,
     OUTSIDE_EVERY,
+    QUANTITIES,
+    SIGNS,
+    SUM,
     Charge,
     Cut,
-    LegRequirements,
     LegSum,
     Pair,
     all_pass,
+    numbers_of,
     passes,
+    ranges_of,
 )
 
 #: The largest number of legs.
@@ -119,7 +117,7 @@ class Combination(Kind, frozen=True):
             if first == second or not self._has(*pair.legs):
                 allowed = f"two different ones of 0 … {len(self.legs) - 1}"
                 yield ("pairs", i, "legs"), f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
-            if pair.every and not pair.keeps_apart:
+            if pair.every and all(key == name for key, name, _ in ranges_of(pair)):
                 message = "expected outside_dr, outside_deta or outside_dphi beside it"
                 yield ("pairs", i, "every"), f"pairs[{i}].every: {message}"
         if self.charge and len(self.legs) == 1:
@@ -134,21 +132,52 @@ class Combination(Kind, frozen=True):
         return all(0 <= leg < len(self.legs) for leg in legs)
 
     def compile(self, context: Context) -> CompiledCombination:
-        bases = tuple(context.objects(leg.object).base for leg in self.legs)
-        requirements = LegRequirements(
-            bases, self.pairs, self.charge, self.mass3, self.sum, context.scope.integers
-        )
+        selections = [context.objects(leg.object) for leg in self.legs]
+        bases, integers = tuple(selection.base for selection in selections), context.scope.integers
         legs = []
-        for number, (leg, read) in enumerate(zip(self.legs, requirements.columns(), strict=True)):
-            selection = context.objects(leg.object)
-            windows = selection.named(leg.windows)
-            in_integers = requirements.scale(number) is not None
+        for leg, selection, read in zip(self.legs, selections, self._read(), strict=True):
             called = leg.columns | ({"summed": self.sum.column} if self.sum else {})
-            named = tuple((name, called[name]) for name in sorted(read & called.keys()))
-            compiled = CompiledLeg(selection, windows, frozenset(read), leg.crossing, in_integers, named)
-            context.objects(leg.object, *leg.windows, *map(compiled.column, read))
-            legs.append(compiled)
-        return CompiledCombination(tuple(legs), tuple(requirements.cuts()), tuple(self._twins()))
+            if integers and integers.scale(selection.base):
+                called |= {name: f"hw_{name}" for name in ("pt", "eta", "phi", "upt")}
+            named = [(line, called.get(name, name)) for line, name in enumerate(COLUMNS, 1) if name in read]
+            context.objects(leg.object, *leg.windows, *(name for _, name in named))
+            lines = tuple((line, selection.column(name)) for line, name in named)
+            key = bases.index(selection.base) << 40
+            legs.append(CompiledLeg(selection, selection.named(leg.windows), leg.crossing, key, lines))
+        return CompiledCombination(tuple(legs), tuple(self._cuts(bases, integers)), tuple(self._twins()))
+
+    def _read(self) -> list[set[str]]:
+        """Return the `COLUMNS` that cuts read of each leg, the same of equal legs."""
+        of_all = {*(["charge"] if self.charge else ()), *(QUANTITIES["mass3"][1] if self.mass3 else ())}
+        sets = [of_all.copy() for _ in self.legs]
+        read = [sets[self.legs.index(leg)] for leg in self.legs]
+        for pair in self.pairs:
+            needed = {column for _, name, _ in ranges_of(pair) for column in QUANTITIES[name][1]}
+            for leg in pair.legs:
+                read[leg].update(needed, ["charge"] if pair.charge else ())
+        for leg in self.sum.legs if self.sum else ():
+            read[leg].add("summed")
+        return read
+
+    def _cuts(self, bases: Sequence[str], integers: Integers | None) -> Iterator[Cut]:
+        """Yield the cuts; raise TrigemuError if a pair cannot be computed in integers but should be."""
+        for number, pair in enumerate(self.pairs):
+            legs = min(pair.legs), max(pair.legs)
+            if pair.charge:
+                yield Cut(legs, SIGNS[pair.charge])
+            for key, name, window in ranges_of(pair):
+                mode = INSIDE if key == name else OUTSIDE_EVERY if pair.every else OUTSIDE
+                of_pair, where = [bases[leg] for leg in legs], f"pairs[{number}].{key}"
+                yield Cut(legs, *numbers_of(name, of_pair, integers, window, where), mode)
+        last = len(self.legs) - 1
+        if self.charge == "opposite" and last > 1:
+            yield Cut((0, last), NOT_ALL_SAME)
+        elif self.charge:
+            yield from (Cut((0, leg), SIGNS[self.charge]) for leg in range(1, last + 1))
+        if self.mass3:
+            yield Cut((0, last), *numbers_of("mass3", bases, integers, self.mass3, "mass3"))
+        if self.sum:
+            yield Cut((0, max(self.sum.legs)), SUM, (*self.sum.span(), len(self.sum.legs), *self.sum.legs))
 
     def _twins(self) -> Iterator[int]:
         """Yield, for each leg, the last earlier leg with the same requirements, including those on pairs with
@@ -173,8 +202,8 @@ class Combination(Kind, frozen=True):
 class CompiledCombination(Compiled):
     """A compiled combination."""
 
-    legs: tuple[CompiledLeg, ...]  # The objects
-    cuts: tuple[Cut, ...]  # Cuts on pairs of legs and on all of them
+    legs: tuple[CompiledLeg, ...]
+    cuts: tuple[Cut, ...]  # On pairs of legs and on all of them
     twins: tuple[int, ...]  # For each leg, the earlier leg with the same requirements, or −1
     threshold: None = None  # It gives decisions
 
@@ -191,9 +220,11 @@ class CompiledCombination(Compiled):
     def evaluate(self, work: Workspace) -> BoolArray:
         """Search only events with enough objects for every leg, which are few."""
         fired = fillable(work, self._groups)
-        if self.cuts or not nested(self._groups):
+        # Legs with the same collection and crossing that differ only in pT thresholds then have a choice.
+        places = {(group.objects.base, group.crossing) for group in self._groups}
+        if self.cuts or len(places) < len(self._groups):
             events = np.flatnonzero(fired)
-            starts, _, objects = candidates(work, self.tables, events, 1 + len(COLUMNS))
+            starts, _, objects = candidates(work, self.legs, events)
             fired[events] = self.search(work, events, starts, objects)
         return fired
 
@@ -226,20 +257,15 @@ class CompiledCombination(Compiled):
         return groups_of(self.legs)
 
     @cached_property
-    def tables(self) -> tuple[LegTable, ...]:
-        """The tables of objects for the legs, with the columns that cuts read."""
-        return tables_of(self.legs, COLUMNS)
-
-    @cached_property
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """The trigger as arrays, for compiled loops: the twins of legs and what is added to the rows
-        of their objects, int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
+        """The trigger as arrays, for compiled loops: the twins of legs and the keys of their objects,
+        int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
         cuts, numbers = [], list[float]()
         for cut in self.cuts:
             cuts.append((*cut.legs, cut.quantity, cut.mode, len(numbers)))
             numbers += cut.numbers
         return (
-            np.array([self.twins, [key_of(leg, self.legs) for leg in self.legs]]),
+            np.array([self.twins, [leg.key for leg in self.legs]]),
             np.array(cuts, np.int64).reshape(-1, CUT),
             np.array(numbers, np.float64),
         )

@@ -9,75 +9,54 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, Window, Windows
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import objects_of
+from trigemu.triggers.combination.pairs import COLUMNS
 
 
 @dataclass(frozen=True)
 class CompiledLeg:
-    """A compiled leg. crossing: relative to that of the event. columns: read by cuts on several legs, as
-    hardware integers if `integer`. named: the names of those that the sample calls otherwise."""
+    """A compiled leg."""
 
     objects: ObjectSelection
     windows: Windows
-    columns: frozenset[str] = frozenset()
-    crossing: int = 0
-    integer: bool = False
-    named: tuple[tuple[str, str], ...] = ()
+    crossing: int  # Relative to that of the event
+    key: int  # Added to the row of an object: the sum identifies it, whatever its collection
+    read: tuple[tuple[int, Column], ...]  # Columns that cuts read, each after its line in a table of objects
 
     @cached_property
-    def floor(self) -> float:
-        """The pT threshold in GeV, if there is no other window on pT; else −inf."""
+    def floor(self) -> tuple[float, Windows]:
+        """The pT threshold in GeV and all other windows; −inf and all windows if pT has any other limit."""
         lowest = dict(self.windows).get("pt")
         if not isinstance(lowest, Window) or lowest != Window(min=lowest.min, above=lowest.above):
-            return -math.inf
-        return lowest.span()[0]
-
-    @cached_property
-    def rest(self) -> Windows:
-        """All windows except the pT threshold of `floor`."""
-        return (
-            tuple(item for item in self.windows if item[0] != "pt")
-            if self.floor > -math.inf
-            else self.windows
-        )
-
-    def column(self, name: str) -> str:
-        """Return the column in which cuts on several legs read a quantity, one of `pairs.COLUMNS`."""
-        if self.integer and name in ("pt", "eta", "phi", "upt"):
-            return f"hw_{name}"
-        return dict(self.named).get(name, name)
+            return -math.inf, self.windows
+        return lowest.span()[0], tuple(item for item in self.windows if item[0] != "pt")
 
 
 @dataclass(frozen=True)
 class LegGroup:
-    """Legs that differ only in their pT thresholds. floors: the thresholds in GeV, descending."""
+    """Legs that differ only in their pT thresholds."""
 
     objects: ObjectSelection
-    rest: Windows
+    rest: Windows  # All other windows
     crossing: int
-    floors: tuple[float, ...]
+    floors: tuple[float, ...]  # The thresholds in GeV, descending
 
 
 def groups_of(legs: Sequence[CompiledLeg]) -> tuple[LegGroup, ...]:
     floors: dict[tuple[ObjectSelection, Windows, int], list[float]] = {}
     for leg in legs:
-        floors.setdefault((leg.objects, leg.rest, leg.crossing), []).append(leg.floor)
+        floor, rest = leg.floor
+        floors.setdefault((leg.objects, rest, leg.crossing), []).append(floor)
     return tuple(LegGroup(*key, tuple(sorted(levels, reverse=True))) for key, levels in floors.items())
-
-
-def nested(groups: Sequence[LegGroup]) -> bool:
-    """Whether `fillable` implies that a choice exists: all legs with the same collection and crossing differ
-    only in their pT thresholds."""
-    return len({(group.objects.base, group.crossing) for group in groups}) == len(groups)
 
 
 def fillable(work: Workspace, groups: Sequence[LegGroup]) -> BoolArray:
@@ -85,97 +64,60 @@ def fillable(work: Workspace, groups: Sequence[LegGroup]) -> BoolArray:
     different objects."""
     fired = np.ones(len(work.events), np.bool_)
     for group in groups:
-        events, leading = _leading_pt(work, group)
-        reached = leading[0] >= group.floors[0]
-        for pt, floor in zip(leading[1:], group.floors[1:], strict=True):
-            reached &= pt >= floor
-        if group.crossing:
-            events = events - group.crossing
-            inside = (events >= 0) & (events < len(fired))
-            events, reached = events[inside], reached[inside]
+        number = len(group.floors)
+        if group.floors[0] == -math.inf:  # the objects need not have a pT
+            events = np.flatnonzero(np.diff(work.within(group.objects, group.rest).offsets) >= number)
+        else:
+            key = "leading pT", group.objects, group.rest, number
+            events, leading = work.once(key, _leading_pt, work, group.objects, group.rest, number)
+            reached = leading[0] >= group.floors[0]
+            for pt, floor in zip(leading[1:], group.floors[1:], strict=True):
+                reached &= pt >= floor
+            events = events[reached]
+        events = events - group.crossing
         filled = np.zeros_like(fired)
-        filled[events] = reached
+        filled[events[(events >= 0) & (events < len(fired))]] = True
         fired &= filled
     return fired
 
 
-@dataclass(frozen=True)
-class LegTable:
-    """The objects that may fill legs with the same requirements. read: the lines of a table of objects after
-    their keys, with their columns."""
-
-    leg: CompiledLeg
-    numbers: tuple[int, ...]  # Of the legs
-    key: int  # Added to the row of an object: the sum is another for another object, whatever its collection
-    read: tuple[tuple[int, Column], ...]
-
-
-def tables_of(legs: Sequence[CompiledLeg], columns: Sequence[str]) -> tuple[LegTable, ...]:
-    """Return the tables of objects for some legs. columns: those that cuts read, in the order of lines."""
-    alike: dict[CompiledLeg, list[int]] = {}
-    for number, leg in enumerate(legs):
-        alike.setdefault(replace(leg, columns=frozenset()), []).append(number)
-    tables = []
-    for leg, numbers in alike.items():
-        needed = {name for number in numbers for name in legs[number].columns}
-        read = ((line, leg.column(name)) for line, name in enumerate(columns, 1) if name in needed)
-        tables.append(LegTable(leg, tuple(numbers), key_of(leg, legs), tuple(read)))
-    return tuple(tables)
-
-
-def key_of(leg: CompiledLeg, legs: Sequence[CompiledLeg]) -> int:
-    """Return what is added to the row of an object of a leg."""
-    return [other.objects.base for other in legs].index(leg.objects.base) << 40
+def _leading_pt(
+    work: Workspace, objects: ObjectSelection, windows: Windows, number: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the s events with a number of objects within windows, and the leading pT, float64[number, s]."""
+    within = work.within(objects, windows)
+    events = np.flatnonzero(np.diff(within.offsets) >= number)
+    leading = within.offsets[events] + np.arange(number)[:, np.newaxis]
+    if within.rows is not None:
+        leading = within.rows[leading]
+    return events, work.column(objects, "pt")[leading].astype(np.float64)
 
 
 def candidates(
-    work: Workspace, tables: Sequence[LegTable], events: IntArray, lines: int
+    work: Workspace, legs: Sequence[CompiledLeg], events: IntArray
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the objects that may fill the legs in s events: starts int64[legs, s + 1], the first object of
     each event in a table; int64[m], the positions of the objects in the collection of the leg; and the table
-    float64[lines, m], which holds their keys and the columns that are read."""
-    starts = np.empty((sum(len(table.numbers) for table in tables), len(events) + 1), np.int64)
-    chosen: list[IntArray] = []
-    total = 0
-    for table in tables:
-        leg = table.leg
-        within = work.within(leg.objects, leg.rest)
+    float64[1 + columns, m], which holds their keys and the `COLUMNS` that are read. Equal legs share objects.
+    """
+    starts = np.empty((len(legs), len(events) + 1), np.int64)
+    chosen, total = dict[CompiledLeg, IntArray](), 0
+    for leg in dict.fromkeys(legs):
+        floor, rest = leg.floor
+        within = work.within(leg.objects, rest)
         begin, rows = objects_of(within.offsets, events + leg.crossing)
         rows = rows if within.rows is None else within.rows[rows]
-        if leg.floor > -math.inf:
-            hard = work.column(leg.objects, "pt")[rows] >= np.float64(leg.floor)
+        if floor > -math.inf:
+            hard = work.column(leg.objects, "pt")[rows] >= np.float64(floor)
             begin, rows = np.append(0, np.cumsum(hard))[begin], rows[hard]
-        starts[list(table.numbers)] = begin + total
-        chosen.append(rows)
+        starts[[other == leg for other in legs]] = begin + total
+        chosen[leg] = rows
         total += len(rows)
-    objects, end = np.empty((lines, total)), 0
-    for table, rows in zip(tables, chosen, strict=True):
+    objects, end = np.empty((1 + len(COLUMNS), total)), 0
+    for leg, rows in chosen.items():
         part = objects[:, end : end + len(rows)]
         end += len(rows)
-        np.add(work.rows(table.leg.objects)[rows], table.key, out=part[0], casting="unsafe")
-        for line, column in table.read:
-            part[line] = work.column(table.leg.objects, column)[rows]
-    return starts, np.concatenate(chosen), objects
-
-
-def _leading_pt(work: Workspace, group: LegGroup) -> tuple[IntArray, FloatArray]:
-    """Return the events with enough objects within the other windows, int64[s], and the leading pT,
-    float64[k, s]."""
-    number = len(group.floors)
-
-    def compute() -> tuple[IntArray, FloatArray]:
-        within = work.within(group.objects, group.rest)
-        events = np.flatnonzero(np.diff(within.offsets) >= number)
-        leading = within.offsets[events] + np.arange(number)[:, np.newaxis]
-        if within.rows is not None:
-            leading = within.rows[leading]
-        return events, _pt(work, group.objects, group.floors[0])[leading].astype(np.float64)
-
-    return work.once(("leading pT", group.objects, group.rest, number), compute)
-
-
-def _pt(work: Workspace, objects: ObjectSelection, floor: float) -> Array:
-    """Return the pT of the objects; 0 if they have no pT and there is no threshold."""
-    if floor > -math.inf or "pt" in work.events.collections[objects.base].columns:
-        return work.column(objects, "pt")
-    return np.zeros(work.objects(objects).offsets[-1], np.float32)
+        np.add(work.rows(leg.objects)[rows], leg.key, out=part[0], casting="unsafe")
+        for line, column in leg.read:
+            part[line] = work.column(leg.objects, column)[rows]
+    return starts, np.concatenate([*chosen.values()]), objects
