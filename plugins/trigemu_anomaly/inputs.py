@@ -184,7 +184,7 @@ def _spans(name: Column, window: Window | AnyOf) -> list[tuple[Column, int, floa
     low, high = first.span()
     if others or first.any_of is not None or first.bits is not None or low > high:
         return [None]
-    spans = (name, 0, low, high), (name, 1, *first.abs_span())
+    spans = (name, 0, low, high), (name, 1, *first.span("abs_"))
     return [span for span in spans if span[2] > -math.inf or span[3] < math.inf]
 
 

@@ -180,7 +180,7 @@ class Workspace:
 
     def _inside(self, name: str, column: Array, window: Window) -> BoolArray:
         """Return whether each value of a column is within a window, bool[m]."""
-        inside, limits = np.ones(len(column), np.bool_), (*window.span(), *window.abs_span())
+        inside, limits = np.ones(len(column), np.bool_), (*window.span(), *window.span("abs_"))
         if limits != (-math.inf, math.inf, -math.inf, math.inf):
             _within(column, *limits, inside)
         if window.any_of is not None:

@@ -26,8 +26,7 @@ from trigemu.observables.windows import Column, Range, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import objects_of
 from trigemu.triggers.base import Compiled, Context, ScoreKind
-from trigemu.triggers.combination.kind import Combination, CompiledCombination, Leg
-from trigemu.triggers.combination.legs import candidates
+from trigemu.triggers.combination.kind import Combination, CompiledCombination, Leg, candidates
 from trigemu.triggers.combination.pairs import Charge, LegSum, Pair
 
 
