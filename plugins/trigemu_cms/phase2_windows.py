@@ -181,11 +181,8 @@ def _needed(cuts: Conjunction, region: _Part) -> Conjunction:
     """Return the cuts, without the window on η if it contains the entire region."""
     eta, of_region = cuts.get(ETA, Window()), region.window()
     inside = joint(eta, of_region)
-    if (
-        inside.span() == of_region.span()
-        and inside.span("abs_") == of_region.span("abs_")
-        and eta.any_of is None
-    ):
+    same = all(inside.span(prefix) == of_region.span(prefix) for prefix in ("", "abs_"))
+    if same and eta.any_of is None:
         return {quantity: window for quantity, window in cuts.items() if quantity != ETA}
     return cuts
 

@@ -55,11 +55,8 @@ class Range(TomlTable, frozen=True):
 
     def span(self, prefix: str = "") -> tuple[float, float]:
         """Return the smallest and the largest float64 within the limits whose names have a prefix."""
-        least, above, most, below = (
-            getattr(self, prefix + name) for name in ("min", "above", "max", "below")
-        )
-        low = -math.inf if least is None else least
-        high = math.inf if most is None else most
+        low, above, high, below = (getattr(self, prefix + name) for name in ("min", "above", "max", "below"))
+        low, high = -math.inf if low is None else low, math.inf if high is None else high
         if above is not None:
             low = max(low, math.nextafter(above, math.inf))
         if below is not None:

@@ -220,8 +220,8 @@ class CompiledLeg:
 
 @dataclass(frozen=True)
 class LegGroup:
-    """Legs that differ only in their pT thresholds: the k-th leading object that passes all other windows must
-    pass the k-th highest one. Leading pT are computed once for all triggers that differ only in these."""
+    """Legs that differ only in their pT thresholds: the k-th leading object that passes all other windows
+    must pass the k-th highest one. Leading pT are computed once for all such triggers."""
 
     objects: ObjectSelection
     rest: Windows  # All other windows
