@@ -73,9 +73,9 @@ def _kinematic(op: int, i: IntArray, r: FloatArray) -> float:
     a: float = r[i[2]]
     b: float = r[i[3]]
     if op == do.X:
-        return momenta.momentum_x(a, b)
+        return a * math.cos(b)
     if op == do.Y:
-        return momenta.momentum_y(a, b)
+        return a * math.sin(b)
     if op == do.Z:
         return a * math.sinh(b)
     if op == do.ENERGY:

@@ -1,4 +1,4 @@
-"""Angles and momenta of massless objects, as scalar kernels; `expressions.py` has those of arrays."""
+"""Angles and masses of massless objects, as scalar kernels; `expressions.py` has those of arrays."""
 
 from __future__ import annotations
 
@@ -40,16 +40,6 @@ def within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
     if (square < high * high and not within) or d_phi > 2 * math.pi:
         return math.hypot(d_eta, delta_phi(phi1, phi2)) < dr
     return within
-
-
-@kernel
-def momentum_x(pt: float, phi: float) -> float:
-    return pt * math.cos(phi)
-
-
-@kernel
-def momentum_y(pt: float, phi: float) -> float:
-    return pt * math.sin(phi)
 
 
 @kernel

@@ -22,7 +22,7 @@ from trigemu.base.kernels import inner
 from trigemu.base.plugin_search import providers
 from trigemu.base.toml import TomlTable
 from trigemu.observables.hardware_scales import Integers
-from trigemu.observables.momenta import delta_phi, delta_r, momentum_x, momentum_y, pair_mass
+from trigemu.observables.momenta import delta_phi, delta_r, pair_mass
 from trigemu.observables.windows import Range
 
 #: Columns of an object that kernels read, after its row, in this order.
@@ -213,33 +213,25 @@ def passes(quantity: int, mode: int, o: FloatArray, i: int, j: int, r: FloatArra
         return bool(product > 0) if quantity == SAME else bool(product < 0)
     if quantity == PLUGIN:
         return _computed(o, i, j, j, r, start) == (mode == INSIDE)
-    pt = _UPT if quantity == MASS_UPT else _PT
-    eta = _Z0 if quantity == DZ0 else _ETA
-    both = o[pt, i], o[eta, i], o[_PHI, i], o[pt, j], o[eta, j], o[_PHI, j]
-    inside = bool(r[start] <= _quantity(quantity, *both) <= r[start + 1])
-    return inside == (mode == INSIDE)
-
-
-@inner
-def _quantity(
-    quantity: int, pt1: float, eta1: float, phi1: float, pt2: float, eta2: float, phi2: float
-) -> float:
+    pt, eta = _UPT if quantity == MASS_UPT else _PT, _Z0 if quantity == DZ0 else _ETA
+    pt1, eta1, phi1, pt2, eta2, phi2 = o[pt, i], o[eta, i], o[_PHI, i], o[pt, j], o[eta, j], o[_PHI, j]
     if quantity == DPHI:
-        return abs(delta_phi(phi1, phi2))
-    if quantity <= DZ0:
-        return abs(eta1 - eta2)
-    if quantity == TRANSVERSE:
-        return math.sqrt(2.0 * pt1 * pt2 * (1.0 - math.cos(phi1 - phi2)))
-    if quantity == PAIR_PT:
-        x = momentum_x(pt1, phi1) + momentum_x(pt2, phi2)
-        return math.hypot(x, momentum_y(pt1, phi1) + momentum_y(pt2, phi2))
-    if quantity == DR:
-        return delta_r(eta1, phi1, eta2, phi2)
-    mass = pair_mass(pt1, eta1, phi1, pt2, eta2, phi2)
-    if quantity != MASS_OVER_DR:
-        return mass
-    distance = delta_r(eta1, phi1, eta2, phi2)
-    return mass / distance if distance > 0.0 else math.sqrt(pt1 * pt2)  # the limit at 0
+        value = abs(delta_phi(phi1, phi2))
+    elif quantity <= DZ0:
+        value = abs(eta1 - eta2)
+    elif quantity == DR:
+        value = delta_r(eta1, phi1, eta2, phi2)
+    elif quantity == TRANSVERSE:
+        value = math.sqrt(2.0 * pt1 * pt2 * (1.0 - math.cos(phi1 - phi2)))
+    elif quantity == PAIR_PT:
+        x = pt1 * math.cos(phi1) + pt2 * math.cos(phi2)
+        value = math.hypot(x, pt1 * math.sin(phi1) + pt2 * math.sin(phi2))
+    else:
+        value = pair_mass(pt1, eta1, phi1, pt2, eta2, phi2)
+        if quantity == MASS_OVER_DR:
+            distance = delta_r(eta1, phi1, eta2, phi2)
+            value = value / distance if distance > 0.0 else math.sqrt(pt1 * pt2)  # the limit at 0
+    return bool(r[start] <= value <= r[start + 1]) == (mode == INSIDE)
 
 
 @inner
