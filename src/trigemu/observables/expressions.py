@@ -247,7 +247,12 @@ class OfVectors(Number):
 
     def _of_two(self, work: Workspace) -> FloatArray:
         def of_each(function: str) -> list[FloatArray]:
-            return [OfVectors(function, (vector,)).evaluate(work) for vector in self.vectors]
+            return [
+                v.element(function).evaluate(work)
+                if isinstance(v, ObjectVector)
+                else OfVectors(function, (v,)).evaluate(work)
+                for v in self.vectors
+            ]
 
         phi1, phi2 = of_each("phi")
         if self.function == "m":  # of two objects, from their own columns, which avoids cancellation

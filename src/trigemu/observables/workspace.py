@@ -166,7 +166,8 @@ class Workspace:
     def within(self, selection: ObjectSelection, windows: Windows) -> Objects:
         """Return the objects of a `selection` that are within all `windows`: their offsets, and their
         positions among its objects (None: all of them)."""
-        return _select(self.objects(selection).offsets, self.passing(selection, windows))
+        offsets = self.objects(selection).offsets
+        return _select(offsets, self.passing(selection, windows)) if windows else Objects(offsets, None)
 
     @_once
     def passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:

@@ -348,8 +348,10 @@ def candidates(
     float64[1 + columns, m], which holds their keys and the `COLUMNS` that are read. Equal legs share objects.
     """
     starts = np.empty((len(legs), len(events) + 1), np.int64)
-    chosen, total = dict[CompiledLeg, IntArray](), 0
-    for leg in dict.fromkeys(legs):
+    first = [legs.index(leg) for leg in legs]  # Of the legs that are equal to each
+    distinct, chosen, total = [*dict.fromkeys(first)], list[IntArray](), 0
+    for number in distinct:
+        leg = legs[number]
         floor, rest = leg.floor
         within = work.within(leg.objects, rest)
         begin, rows = objects_of(within.offsets, events + leg.crossing)
@@ -357,17 +359,17 @@ def candidates(
         if floor > -math.inf:
             hard = work.column(leg.objects, "pt")[rows] >= np.float64(floor)
             begin, rows = np.append(0, np.cumsum(hard))[begin], rows[hard]
-        starts[[other == leg for other in legs]] = begin + total
-        chosen[leg] = rows
+        starts[np.equal(first, number)] = begin + total
+        chosen.append(rows)
         total += len(rows)
     objects, end = np.empty((1 + len(COLUMNS), total)), 0
-    for leg, rows in chosen.items():
-        part = objects[:, end : end + len(rows)]
+    for number, rows in zip(distinct, chosen, strict=True):
+        leg, part = legs[number], objects[:, end : end + len(rows)]
         end += len(rows)
         np.add(work.rows(leg.objects)[rows], leg.key, out=part[0], casting="unsafe")
         for line, column in leg.read:
             part[line] = work.column(leg.objects, column)[rows]
-    return starts, np.concatenate([*chosen.values()]), objects
+    return starts, np.concatenate(chosen), objects
 
 
 #: Columns of the array of cuts.
