@@ -17,8 +17,7 @@ from numba import types
 
 from trigemu.base.arrays import BoolArray
 from trigemu.base.kernels import address_of, c_function, call_function, inner, kernel
-from trigemu.observables.momenta import delta_phi, momentum_x, momentum_y
-from trigemu.observables.workspace import within_dr
+from trigemu.observables.momenta import delta_phi, within_dr
 
 from .vectors import numbers_at
 
@@ -207,8 +206,8 @@ def _add_up(t: int, n: int) -> None:
                 _put(result, 0, _double(result, 0) + pt)
                 if is_vector:
                     phi = _value(columns, _integer(part, 2), row)
-                    _put(result, 1, _double(result, 1) - momentum_x(pt, phi))
-                    _put(result, 2, _double(result, 2) - momentum_y(pt, phi))
+                    _put(result, 1, _double(result, 1) - pt * math.cos(phi))
+                    _put(result, 2, _double(result, 2) - pt * math.sin(phi))
             part += 8 * PART
         if is_vector:
             for event in range(n):

@@ -26,10 +26,18 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.observables.expressions import Count, Element, Number, Scalar, ScalarSum
+from trigemu.observables.expressions import (
+    Count,
+    Element,
+    MissingMomentum,
+    Number,
+    ObjectVector,
+    OfVectors,
+    Scalar,
+    ScalarSum,
+)
 from trigemu.observables.hardware_scales import Integers
 from trigemu.observables.selections import ObjectSelection, Scope
-from trigemu.observables.vectors import MissingMomentum, ObjectVector, OfVectors
 from trigemu.observables.windows import AnyOf, Column, Window, any_of
 from trigemu.observables.workspace import Workspace
 
@@ -176,7 +184,7 @@ def _spans(name: Column, window: Window | AnyOf) -> list[tuple[Column, int, floa
     low, high = first.span()
     if others or first.any_of is not None or first.bits is not None or low > high:
         return [None]
-    spans = (name, 0, low, high), (name, 1, *first.abs_span())
+    spans = (name, 0, low, high), (name, 1, *first.span("abs_"))
     return [span for span in spans if span[2] > -math.inf or span[3] < math.inf]
 
 

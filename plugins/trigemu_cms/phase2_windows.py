@@ -92,7 +92,7 @@ def joint(first: Window, second: Window) -> Window:
 def possible(window: Window) -> bool:
     """Whether any value can lie in a window."""
     low, high = window.span()
-    abs_low, abs_high = window.abs_span()
+    abs_low, abs_high = window.span("abs_")
     return low <= high and abs_low <= abs_high and abs_high >= 0 and window.any_of != ()
 
 
@@ -181,7 +181,8 @@ def _needed(cuts: Conjunction, region: _Part) -> Conjunction:
     """Return the cuts, without the window on η if it contains the entire region."""
     eta, of_region = cuts.get(ETA, Window()), region.window()
     inside = joint(eta, of_region)
-    if inside.span() == of_region.span() and inside.abs_span() == of_region.abs_span() and eta.any_of is None:
+    same = all(inside.span(prefix) == of_region.span(prefix) for prefix in ("", "abs_"))
+    if same and eta.any_of is None:
         return {quantity: window for quantity, window in cuts.items() if quantity != ETA}
     return cuts
 

@@ -40,12 +40,7 @@ def _(kind: Threshold) -> Iterator[str]:
 
 
 @observables_of.register
-def _(kind: LegThreshold) -> Iterator[str]:
-    yield from observables_of(kind.combination())
-
-
-@observables_of.register
-def _(kind: Combination) -> Iterator[str]:
+def _(kind: Combination | LegThreshold) -> Iterator[str]:
     """Yield the pT of the leading possible object of each leg, and quantities of pairs of these objects."""
     seen: Counter[str] = Counter()
     objects = []

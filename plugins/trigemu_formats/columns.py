@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.base.errors import SampleError, UnreadableError
+from trigemu.observables.expressions import unit_of
 from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import STANDARD, Scope
-from trigemu.observables.vectors import unit_of
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.sample import Sample
 

@@ -260,7 +260,7 @@ def _passes(o: Leg, table: Any, range_: str, threshold: str | None, leg: str) ->
 def holds(window: Window, value: float) -> bool:
     """Whether a value is in a window."""
     low, high = window.span()
-    abs_low, abs_high = window.abs_span()
+    abs_low, abs_high = window.span("abs_")
     return (
         low <= value <= high
         and abs_low <= abs(value) <= abs_high

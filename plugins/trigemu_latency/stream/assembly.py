@@ -178,7 +178,7 @@ class Assembly:
         if low > -math.inf or high < math.inf:
             mode = do.AROUND if low > high else do.WITHIN
             yield mode, self.constant(low), self.constant(high)
-        low, high = w.abs_span()
+        low, high = w.span("abs_")
         if low > -math.inf or high < math.inf:
             yield do.ABSOLUTELY, self.constant(low), self.constant(high)
         if w.any_of is not None:

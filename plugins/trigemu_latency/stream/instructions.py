@@ -10,6 +10,7 @@ from numba import carray
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.kernels import c_function, kernel, pointer
 from trigemu.observables import momenta
+from trigemu.observables.expressions import PARALLEL
 from trigemu.triggers.combination.kind import CUT, search
 
 from . import opcodes as do
@@ -72,21 +73,23 @@ def _kinematic(op: int, i: IntArray, r: FloatArray) -> float:
     a: float = r[i[2]]
     b: float = r[i[3]]
     if op == do.X:
-        return momenta.momentum_x(a, b)
+        return a * math.cos(b)
     if op == do.Y:
-        return momenta.momentum_y(a, b)
+        return a * math.sin(b)
     if op == do.Z:
-        return momenta.momentum_z(a, b)
+        return a * math.sinh(b)
     if op == do.ENERGY:
-        return momenta.energy(a, b)
+        return a * math.cosh(b)
     if op == do.TRANSVERSE:
         return math.hypot(a, b)
     if op == do.AZIMUTH:
         return math.atan2(b, a)
     if op == do.PSEUDORAPIDITY:
-        return momenta.pseudorapidity(a, b, r[i[4]])
+        return math.asinh(r[i[4]] / math.hypot(a, b))
     if op == do.MASS:
-        return momenta.mass(a, b, r[i[4]], r[i[5]])
+        z, e = r[i[4]], r[i[5]]
+        square: float = e * e - a * a - b * b - z * z
+        return 0.0 if square < PARALLEL * e * e else math.sqrt(square)
     if op == do.DELTA_PHI:
         return momenta.delta_phi(a, b)
     if op == do.DELTA_R:

@@ -54,8 +54,8 @@ def _missing(t: IntArray, i: IntArray) -> None:
         for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
             row = rows[n]
             pt, phi = columns[pool[k + 1] + row], columns[pool[k + 2] + row]
-            px -= momenta.momentum_x(pt, phi)
-            py -= momenta.momentum_y(pt, phi)
+            px -= pt * math.cos(phi)
+            py -= pt * math.sin(phi)
     r = floats(t, do.REGISTERS)
     r[i[1]], r[i[1] + 1] = px, py
 

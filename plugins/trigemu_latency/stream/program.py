@@ -15,7 +15,7 @@ from trigemu_anomaly.single_row import ModelCall, model_call
 from trigemu_anomaly.vectors import numbers_at
 
 from trigemu.base.kernels import address_of, c_function, call_function
-from trigemu.observables import expressions, vectors
+from trigemu.observables import expressions
 from trigemu.observables.expressions import Condition, Number
 from trigemu.triggers.base import Compiled
 from trigemu.triggers.combination.kind import MATCH_AFTER, CompiledCombination
@@ -97,45 +97,45 @@ class Program(Assembly):
             raise NoFormError(type(node))
         return self.once(node, lambda: _EMIT[type(node)](self, node))
 
-    def component(self, vector: vectors.Vector, axis: int) -> int:
+    def component(self, vector: expressions.Vector, axis: int) -> int:
         """Return the register of px, py, pz or E of a vector."""
         if type(vector) not in _COMPONENTS:
             raise NoFormError(type(vector))
         return self.once((vector, axis), lambda: _COMPONENTS[type(vector)](self, vector, axis))
 
 
-def _of_vectors(program: Program, node: vectors.OfVectors) -> int:
+def _of_vectors(program: Program, node: expressions.OfVectors) -> int:
     """Compute a function of vectors exactly like `OfVectors` does in batches."""
     first, function = node.vectors[0], node.function
     if function == "m" and len(node.vectors) == 2:
-        objects = cast("tuple[vectors.ObjectVector, ...]", node.vectors)
+        objects = cast("tuple[expressions.ObjectVector, ...]", node.vectors)
         return program.compute(
             do.PAIR_MASS,
             *(program.register(v.element(c)) for v in objects for c in ("pt", "eta", "phi")),
         )
-    if len(node.vectors) == 1 and isinstance(first, vectors.ObjectVector):
+    if len(node.vectors) == 1 and isinstance(first, expressions.ObjectVector):
         if function == "m":
             return program.compute(do.MULTIPLY, program.constant(0.0), program.register(first.element("pt")))
         return program.register(first.element(function))
     if len(node.vectors) == 1:
         op, axes = _FUNCTIONS[function]
         return program.compute(op, *(program.component(first, axis) for axis in range(axes)))
-    azimuths = [program.register(vectors.OfVectors("phi", (v,))) for v in node.vectors]
+    azimuths = [program.register(expressions.OfVectors("phi", (v,))) for v in node.vectors]
     if function == "dphi":
         return program.compute(do.DELTA_PHI, *azimuths)
-    etas = [program.register(vectors.OfVectors("eta", (v,))) for v in node.vectors]
+    etas = [program.register(expressions.OfVectors("eta", (v,))) for v in node.vectors]
     if function == "deta":
         return program.compute(do.SUBTRACT, *etas)
     return program.compute(do.DELTA_R, etas[0], azimuths[0], etas[1], azimuths[1])
 
 
-def _of_object(program: Program, vector: vectors.ObjectVector, axis: int) -> int:
+def _of_object(program: Program, vector: expressions.ObjectVector, axis: int) -> int:
     op = (do.X, do.Y, do.Z, do.ENERGY)[axis]
     angle = "phi" if axis < 2 else "eta"
     return program.compute(op, *(program.register(vector.element(c)) for c in ("pt", angle)))
 
 
-def _of_missing(program: Program, vector: vectors.MissingMomentum, axis: int) -> int:
+def _of_missing(program: Program, vector: expressions.MissingMomentum, axis: int) -> int:
     def both() -> int:
         columns = ("pt", "phi")
         triples = [
@@ -173,7 +173,9 @@ def _combination(program: Program, node: CompiledCombination) -> int:
     for leg in node.legs:
         base, place = leg.objects.base, leg.crossing
         pool.append(program.within(program.selection(leg.objects, place), base, leg.windows, place))
-        pool += [program.column(base, leg.column(c), place) if c in leg.columns else -1 for c in COLUMNS]
+        read = dict(leg.read)
+        lines = range(1, 1 + len(COLUMNS))
+        pool += [program.column(base, read[line], place) if line in read else -1 for line in lines]
     pool += cuts.reshape(-1).tolist()
     first = program.constant(*numbers.tolist())
     sizes = len(node.legs), len(cuts), first, len(numbers)
@@ -231,7 +233,7 @@ _EMIT: dict[type, Callable[[Program, Any], int]] = {
     ),
     expressions.ScalarSum: _scalar_sum,
     expressions.Arithmetic: _arithmetic,
-    vectors.OfVectors: _of_vectors,
+    expressions.OfVectors: _of_vectors,
     expressions.Relation: lambda p, node: p.compute(
         _COMPARISONS[node.operation], p.register(node.left), p.register(node.right)
     ),
@@ -243,12 +245,12 @@ _EMIT: dict[type, Callable[[Program, Any], int]] = {
     CompiledFunction: _function,
 }
 _COMPONENTS: dict[type, Callable[[Program, Any, int], int]] = {
-    vectors.ObjectVector: _of_object,
-    vectors.VectorSum: lambda p, vector, axis: _chain(
+    expressions.ObjectVector: _of_object,
+    expressions.VectorSum: lambda p, vector, axis: _chain(
         p, do.ADD, [p.component(part, axis) for part in vector.parts]
     ),
-    vectors.MissingMomentum: _of_missing,
-    vectors.MissingEt: lambda p, vector, axis: p.compute(
+    expressions.MissingMomentum: _of_missing,
+    expressions.MissingEt: lambda p, vector, axis: p.compute(
         (do.X, do.Y)[axis], *(p.register(expressions.Scalar(n)) for n in ("met", "met_phi"))
     ),
 }

@@ -18,9 +18,8 @@ from trigemu.emulation.loop import Emulation
 from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.warnings import unit_of_threshold
-from trigemu.observables.expressions import Element
+from trigemu.observables.expressions import Element, unit_of
 from trigemu.observables.selections import ObjectSelection, selections_in
-from trigemu.observables.vectors import unit_of
 from trigemu.observables.windows import AnyOf, Column, Window, Windows, any_of
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue

@@ -8,10 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from trigemu.base.errors import TrigemuError, excerpt, few_of
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.expressions import Arithmetic, Condition, Constant, Junction, Number, Relation
+from trigemu.observables.expressions import (
+    Arithmetic,
+    Condition,
+    Constant,
+    Junction,
+    Number,
+    OfVectors,
+    Relation,
+    unit_of,
+)
 from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import Scope
-from trigemu.observables.vectors import OfVectors, unit_of
 from trigemu.triggers.base import BitKind, Kind
 from trigemu.triggers.combination.leg_threshold import LegThreshold
 

@@ -1,4 +1,4 @@
-"""Per-event numbers and conditions, and their evaluation; `language.py` parses them from text.
+"""Per-event numbers, vectors and conditions, and their evaluation; `language.py` parses them from text.
 
 An observable is a tree of frozen nodes that compare by content, so a `Workspace` evaluates equal nodes once.
 Objects are massless and counted from 0 in descending pT; Δφ is signed, in (−π, π]. The value of a missing
@@ -17,12 +17,15 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.kernels import kernel
+from trigemu.observables.momenta import OPPOSITE
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, column_needs
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Need
 
 T = TypeVar("T")
+#: A smaller m² / E² is what rounding leaves of objects in one direction, and is 0.
+PARALLEL = 1e-14
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class Node(Generic[T]):
 
     def evaluate(self, work: Workspace) -> T:
         """Return the value of each event of `work`. Each workspace computes it once."""
-        return work.once(self, lambda: self._evaluate(work))
+        return work.once(self, self._evaluate, work)
 
     def _evaluate(self, work: Workspace) -> T:
         raise NotImplementedError
@@ -89,7 +92,7 @@ class Element(Number):
 
     selection: ObjectSelection
     index: int  # The number of the object, counted from 0 in descending pT
-    column: Column  # The column
+    column: Column
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         objects = work.objects(self.selection)
@@ -97,8 +100,8 @@ class Element(Number):
         n = len(objects.offsets) - 1
         if not objects.offsets[-1]:
             return np.full(n, math.nan)
-        bits = np.empty(n, np.int64)
-        _element(column, objects.offsets, _ALL if objects.rows is None else objects.rows, self.index, bits)
+        bits, rows = np.empty(n, np.int64), np.empty(0, np.int64) if objects.rows is None else objects.rows
+        _element(column, objects.offsets, rows, self.index, bits)
         return bits.view(np.float64)
 
     def needs(self) -> Iterator[Need]:
@@ -133,6 +136,139 @@ class Arithmetic(Number):
 
 
 @dataclass(frozen=True)
+class Vector(Node[tuple[FloatArray, ...]]):
+    """A vector per event, as a node of an expression: px, py, pz, E in GeV, float64[n] each; only px, py of a
+    transverse vector."""
+
+    @property
+    def transverse(self) -> bool:
+        """Whether it has no longitudinal component."""
+        return True
+
+
+@dataclass(frozen=True)
+class ObjectVector(Vector):
+    """The momentum of one object of a collection."""
+
+    selection: ObjectSelection
+    index: int  # The number of the object, counted from 0 in descending pT
+
+    @property
+    def transverse(self) -> bool:
+        return False
+
+    def element(self, column: str) -> Element:
+        """Return a `column` of the object, by its name."""
+        return Element(self.selection, self.index, self.selection.column(column))
+
+    def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
+        pt, eta, phi = (self.element(c).evaluate(work) for c in ("pt", "eta", "phi"))
+        return pt * np.cos(phi), pt * np.sin(phi), pt * np.sinh(eta), pt * np.cosh(eta)
+
+    def needs(self) -> Iterator[Need]:
+        for column in ("pt", "eta", "phi"):
+            yield from self.element(column).needs()
+
+
+@dataclass(frozen=True)
+class VectorSum(Vector):
+    """The sum of vectors."""
+
+    parts: tuple[Vector, ...]
+
+    def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
+        terms = zip(*(part.evaluate(work) for part in self.parts), strict=False)
+        return tuple(cast(FloatArray, sum(term[1:], start=term[0])) for term in terms)
+
+    @property
+    def transverse(self) -> bool:
+        return any(part.transverse for part in self.parts)
+
+
+@dataclass(frozen=True)
+class MissingMomentum(Vector):
+    """The negative vector sum of pT over all objects of some collections: MHT."""
+
+    selections: tuple[ObjectSelection, ...]
+
+    def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
+        px, py = np.zeros((2, len(work.events)))
+        for selection in self.selections:
+            pt, phi = (work.column(selection, name) for name in ("pt", "phi"))
+            phi = phi.astype(np.float64, copy=False)
+            px -= work.sums(selection, pt * np.cos(phi))
+            py -= work.sums(selection, pt * np.sin(phi))
+        return px, py
+
+    def needs(self) -> Iterator[Need]:
+        yield from super().needs()
+        yield from ((selection.base, "phi") for selection in self.selections)
+
+
+@dataclass(frozen=True)
+class MissingEt(Vector):
+    """The sample's own missing transverse momentum: the scalars `met` and `met_phi`."""
+
+    def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
+        met, phi = (Scalar(name).evaluate(work) for name in ("met", "met_phi"))
+        return met * np.cos(phi), met * np.sin(phi)
+
+    def needs(self) -> Iterator[Need]:
+        yield from (("", "met"), ("", "met_phi"))
+
+
+@dataclass(frozen=True)
+class OfVectors(Number):
+    """A number that belongs to one vector or to two."""
+
+    function: str  # "pt", "eta", "phi" or "m" of one vector; "dr", "deta", "dphi" or "m" of two
+    vectors: tuple[Vector, ...]
+
+    def _evaluate(self, work: Workspace) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return self._of_two(work) if len(self.vectors) == 2 else self._of_one(work)
+
+    def _of_one(self, work: Workspace) -> FloatArray:
+        (vector,) = self.vectors
+        if isinstance(vector, ObjectVector):
+            if self.function == "m":  # objects are massless, where there is one
+                return 0.0 * vector.element("pt").evaluate(work)
+            return vector.element(self.function).evaluate(work)
+        px, py, *longitudinal = vector.evaluate(work)
+        if self.function == "pt":
+            return np.hypot(px, py)
+        if self.function == "phi":
+            return np.arctan2(py, px)
+        pz, e = longitudinal
+        if self.function == "eta":
+            return np.arcsinh(pz / np.hypot(px, py))
+        square = e * e - px * px - py * py - pz * pz
+        return np.sqrt(np.where(square < PARALLEL * e * e, 0.0, square))
+
+    def _of_two(self, work: Workspace) -> FloatArray:
+        def of_each(function: str) -> list[FloatArray]:
+            return [
+                v.element(function).evaluate(work)
+                if isinstance(v, ObjectVector)
+                else OfVectors(function, (v,)).evaluate(work)
+                for v in self.vectors
+            ]
+
+        phi1, phi2 = of_each("phi")
+        if self.function == "m":  # of two objects, from their own columns, which avoids cancellation
+            (pt1, pt2), (eta1, eta2) = of_each("pt"), of_each("eta")
+            square = 2.0 * pt1 * pt2 * (np.cosh(eta1 - eta2) - np.cos(phi1 - phi2))
+            return np.sqrt(np.where(square < 0.0, 0.0, square))
+        d_phi = phi1 - phi2
+        d_phi -= 2 * math.pi * np.rint(d_phi / (2 * math.pi))
+        d_phi[d_phi < -OPPOSITE] = math.pi
+        if self.function == "dphi":
+            return d_phi
+        eta1, eta2 = of_each("eta")
+        return eta1 - eta2 if self.function == "deta" else np.hypot(eta1 - eta2, d_phi)
+
+
+@dataclass(frozen=True)
 class Condition(Node[BoolArray]):
     """A condition on an event, bool[n], as a node of an expression."""
 
@@ -161,20 +297,14 @@ class Junction(Condition):
     operands: tuple[Condition, ...]
 
     def _evaluate(self, work: Workspace) -> BoolArray:
-        values = [operand.evaluate(work) for operand in self.operands]
-        if self.operation == "not":
-            return ~values[0]
-        joined = np.logical_and if self.operation == "and" else np.logical_or
-        return cast(BoolArray, joined.reduce(values))
+        return joined(self.operation, [operand.evaluate(work) for operand in self.operands])
 
 
-# If both are equal, return the first, as for single events: the sign of zeros matters.
-def _larger(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.where((a >= b) | np.isnan(b), a, b)
-
-
-def _smaller(a: FloatArray, b: FloatArray) -> FloatArray:
-    return np.where((a <= b) | np.isnan(b), a, b)
+def joined(operation: str, values: list[BoolArray]) -> BoolArray:
+    """Join decisions bool[n] by "and" or "or", or negate a single one by "not"."""
+    if operation == "not":
+        return ~values[0]
+    return cast(BoolArray, (np.logical_and if operation == "and" else np.logical_or).reduce(values))
 
 
 _ARITHMETIC: dict[str, Callable[..., Array]] = {
@@ -184,8 +314,9 @@ _ARITHMETIC: dict[str, Callable[..., Array]] = {
     "/": np.divide,
     "negative": np.negative,
     "abs": np.abs,
-    "max": lambda *values: reduce(_larger, values),
-    "min": lambda *values: reduce(_smaller, values),
+    # If both are equal, the first, as for single events: the sign of zeros matters.
+    "max": lambda *values: reduce(lambda a, b: np.where((a >= b) | np.isnan(b), a, b), values),
+    "min": lambda *values: reduce(lambda a, b: np.where((a <= b) | np.isnan(b), a, b), values),
 }
 _COMPARISONS: dict[str, Callable[..., Array]] = {
     ">": np.greater,
@@ -197,14 +328,10 @@ _COMPARISONS: dict[str, Callable[..., Array]] = {
 }
 
 
-#: Rows of a selection of all objects.
-_ALL = np.zeros(0, np.int64)
-
-
 @kernel
 def _element(column: Array, offsets: IntArray, rows: IntArray, index: int, bits: IntArray) -> None:
-    """Set the bits of element `index` of each event, float64[n], or of a NaN if it does not exist. The loop
-    always reads some element, to avoid an unpredictable branch."""
+    """Set the bits of element `index` of each event, float64[n], or of a NaN if it does not exist. No `rows`:
+    all. The loop always reads some element, to avoid an unpredictable branch."""
     last = offsets[-1] - 1
     for event in range(len(bits)):
         place = offsets[event] + index
@@ -213,3 +340,20 @@ def _element(column: Array, offsets: IntArray, rows: IntArray, index: int, bits:
             row = rows[np.uint64(row)]
         value = np.float64(column[np.uint64(row)])
         bits[event] = value.view(np.int64) | -np.int64(place >= offsets[event + 1])
+
+
+def unit_of(number: Number) -> str:
+    """Return the unit of a number; empty if it has none or an unknown one."""
+    match number:
+        case ScalarSum():
+            return "GeV"
+        case Element(column=name) | Scalar(name=name) | OfVectors(function=name):
+            return "GeV" if name in ("pt", "mass", "m", "met") else ""
+        case Arithmetic(operation="+" | "-" | "negative" | "abs" | "max" | "min", operands=operands):
+            units = {unit_of(part) for part in operands if not isinstance(part, Constant)}
+            return units.pop() if len(units) == 1 else ""
+        case Arithmetic(operation="*", operands=(Constant(), other) | (other, Constant())):
+            return unit_of(other)
+        case Arithmetic(operation="/", operands=(other, Constant())):
+            return unit_of(other)
+    return ""

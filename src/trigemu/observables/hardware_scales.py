@@ -142,11 +142,11 @@ class Integers:
 
     def scale(self, base: str) -> HardwareScale | None:
         """Return the scale of a collection of the sample; None if it has none."""
-        return next((scale for name, scale in self.scales if name == base), None)
+        return dict(self.scales).get(base)
 
     def of_pair(self, *bases: str) -> Digits:
         """Return the digits of a pair of collections in either order; all are None if it is not listed."""
-        return next((digits for pair, digits in self.digits if pair == frozenset(bases)), Digits())
+        return dict(reversed(self.digits)).get(frozenset(bases), Digits())
 
 
 def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from trigemu.base.errors import TrigemuError, excerpt, nearest
 from trigemu.observables.expressions import (
@@ -22,27 +22,31 @@ from trigemu.observables.expressions import (
     Constant,
     Count,
     Junction,
+    MissingEt,
+    MissingMomentum,
     Number,
+    ObjectVector,
+    OfVectors,
     Relation,
     Scalar,
     ScalarSum,
+    Vector,
+    VectorSum,
 )
 from trigemu.observables.selections import Scope
-from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
 
-#: The longest text of an observable or a condition: about a thousand comparisons, each of which needs a
-#: megabyte for the events of a chunk.
+#: The longest text: about a thousand comparisons, each of which needs a megabyte for the events of a chunk.
 MAX_CHARACTERS = 20_000
 #: The deepest nesting of an expression; each level needs up to five of Python's 1000 nested calls.
 MAX_LEVELS = 100
-#: Function → the number of its arguments, which are vectors.
-_VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}
-#: Functions of several numbers.
-_EXTREMES = ("max", "min")
-_ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
-_COMPARISONS = {ast.Gt: ">", ast.GtE: ">=", ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!="}
 #: Larger than the number of objects in any event.
 MAX_INDEX = 9999
+#: Function → the number of its arguments, which are vectors.
+_VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}
+_ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+_COMPARISONS = {ast.Gt: ">", ast.GtE: ">=", ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!="}
+#: Signs of other languages, and the words of this one.
+_WORDS = {"&&": "and", "||": "or", "!(": "not ("}
 
 
 def parse_observable(text: str, scope: Scope) -> Number:
@@ -66,10 +70,6 @@ def quoting(text: str) -> Iterator[None]:
         raise TrigemuError(f"{excerpt(text)!r}: {error}") from None
 
 
-#: Signs of other languages, and the words of this one.
-_WORDS = {"&&": "and", "||": "or", "!(": "not ("}
-
-
 def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
     """Return the syntax tree of an expression on one or more lines."""
     if not text.strip():
@@ -87,18 +87,13 @@ def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
         raise TrigemuError(f"cannot be read{where}: {reason}") from None
     except (RecursionError, MemoryError):  # the stack of Python's parser is full
         raise TrigemuError(deep) from None
-    if len(text) > MAX_LEVELS and _deeper(tree, MAX_LEVELS):
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_LEVELS):
+        inner = [child for node in level for child in ast.iter_child_nodes(node)]
+        level = [child for child in inner if isinstance(child, ast.expr)]
+    if level:
         raise TrigemuError(deep)
     return tree
-
-
-def _deeper(tree: ast.expr, levels: int) -> bool:
-    """Whether a tree has more than some number of levels, found without recursion."""
-    level: list[ast.AST] = [tree]
-    for _ in range(levels):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        level = [child for child in level if isinstance(child, ast.expr)]
-    return bool(level)
 
 
 def _in_one(text: str) -> str:
@@ -118,12 +113,14 @@ class _Reader:
             case ast.Constant(value=bool()):
                 pass
             case ast.Constant(value=int() | float() as value):
-                return Constant(self._finite(value, node))
+                with suppress(OverflowError):  # of an integer
+                    if math.isfinite(value):
+                        return Constant(float(value))
+                raise TrigemuError(f"{self._source(node)!r} is too large: the largest number is 1.8e308")
             case ast.Name(id=name):
                 return self._name(name)
             case ast.Attribute(value=ast.Subscript() as element, attr=column):
-                vector = self._element(element)
-                return vector.element(column)
+                return self._element(element).element(column)
             case ast.Attribute(value=ast.Name(id=name), attr=column) if not column.startswith("_"):
                 raise TrigemuError(
                     f"{self._source(node)!r} has a number for each object: write {name}[0].{column} for the "
@@ -148,15 +145,6 @@ class _Reader:
 
     def _source(self, node: ast.expr) -> str:
         return excerpt(ast.get_source_segment(self.text, node) or self.text)
-
-    def _finite(self, value: float, node: ast.expr) -> float:
-        try:
-            number = float(value)
-        except OverflowError:  # of an integer
-            number = math.inf
-        if number == math.inf:
-            raise TrigemuError(f"{self._source(node)!r} is too large: the largest number is 1.8e308")
-        return number
 
     def number(self, node: ast.expr) -> Number:
         return self._as_number(self.read(node), node)
@@ -196,26 +184,26 @@ class _Reader:
 
     def _element(self, node: ast.Subscript) -> ObjectVector:
         match node:
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as index)):
-                if not isinstance(index, bool) and index <= MAX_INDEX:
-                    return ObjectVector(self.scope.object(name), index)
-                if not isinstance(index, bool):
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=index)) if (
+                type(index) is int
+            ):
+                if index > MAX_INDEX:
                     raise TrigemuError(f"{self._source(node)!r}: the largest number is {MAX_INDEX}")
-        source = self._source(node)
-        raise TrigemuError(f"{source!r}: objects are written NAME[NUMBER], counted from 0")
+                return ObjectVector(self.scope.object(name), index)
+        raise TrigemuError(f"{self._source(node)!r}: objects are written NAME[NUMBER], counted from 0")
 
     def _call(self, function: str, nodes: list[ast.expr]) -> Number:
         if function == "abs":
             if len(nodes) != 1:
                 raise TrigemuError("abs(…) takes one number")
             return Arithmetic("abs", (self.number(nodes[0]),))
-        if function in _EXTREMES:
+        if function in ("max", "min"):
             if not 2 <= len(nodes) <= MAX_LEVELS:
                 raise TrigemuError(f"{function}(…) takes 2 to {MAX_LEVELS} numbers")
             return Arithmetic(function, tuple(self.number(node) for node in nodes))
         if function not in _VECTOR_FUNCTIONS:
-            functions = {*_VECTOR_FUNCTIONS, *_EXTREMES, "abs"}
-            raise TrigemuError(f"unknown function {function!r}{nearest(function, functions)}")
+            known = nearest(function, {*_VECTOR_FUNCTIONS, "max", "min", "abs"})
+            raise TrigemuError(f"unknown function {function!r}{known}")
         arguments = [self.read(node) for node in nodes]
         vectors = tuple(a for a in arguments if isinstance(a, Vector))
         several = function == "m" and len(arguments) >= 1

@@ -1,4 +1,4 @@
-"""Angles and four-momenta of massless objects, as scalar kernels; `vectors.py` has those of arrays."""
+"""Angles and masses of massless objects, as scalar kernels; `expressions.py` has those of arrays."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from trigemu.base.kernels import kernel
+from trigemu.base.kernels import inlined, kernel
 
 #: Directions that are opposite up to rounding, such as a single object and the missing momentum that it
 #: causes, differ by +π. Otherwise rounding could flip the sign of a network's input.
 OPPOSITE = math.pi - 1e-12
-#: A smaller m² / E² is what rounding leaves of objects in one direction, and is 0.
-PARALLEL = 1e-14
+#: Distances in (η, φ) this close to ΔR are computed exactly; rounding is a million times smaller.
+_CLOSE_CALL = 1e-9
 
 
 @kernel
@@ -26,45 +26,20 @@ def delta_phi(phi1: float, phi2: float) -> float:
 
 @kernel
 def delta_r(eta1: float, phi1: float, eta2: float, phi2: float) -> float:
-    """Return the distance in (η, φ)."""
     return math.hypot(eta1 - eta2, delta_phi(phi1, phi2))
 
 
-@kernel
-def momentum_x(pt: float, phi: float) -> float:
-    """Return px."""
-    return pt * math.cos(phi)
-
-
-@kernel
-def momentum_y(pt: float, phi: float) -> float:
-    """Return py."""
-    return pt * math.sin(phi)
-
-
-@kernel
-def momentum_z(pt: float, eta: float) -> float:
-    """Return pz."""
-    return pt * math.sinh(eta)
-
-
-@kernel
-def energy(pt: float, eta: float) -> float:
-    """Return the energy of a massless object."""
-    return pt * math.cosh(eta)
-
-
-@kernel
-def pseudorapidity(px: float, py: float, pz: float) -> float:
-    """Return the pseudorapidity of a momentum."""
-    return math.asinh(pz / math.hypot(px, py))
-
-
-@kernel
-def mass(px: float, py: float, pz: float, e: float) -> float:
-    """Return the invariant mass of a four-momentum."""
-    square = e * e - px * px - py * py - pz * pz
-    return 0.0 if square < PARALLEL * e * e else math.sqrt(square)
+@inlined
+def within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
+    """Whether hypot(Δη, Δφ) < ΔR; computed exactly only if the squares are too close to decide."""
+    d_phi = abs(phi1 - phi2)
+    nearer = min(d_phi, 2 * math.pi - d_phi)
+    square = d_eta * d_eta + nearer * nearer
+    low, high = dr - _CLOSE_CALL, dr + _CLOSE_CALL
+    within = square < low * abs(low)
+    if (square < high * high and not within) or d_phi > 2 * math.pi:
+        return math.hypot(d_eta, delta_phi(phi1, phi2)) < dr
+    return within
 
 
 @kernel

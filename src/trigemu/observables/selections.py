@@ -37,8 +37,8 @@ T = TypeVar("T", bound=TomlTable)
 STANDARD = ("jet", "photon", "electron", "muon", "tau")
 #: The longest chain of selections; each needs up to four of Python's 1000 nested calls.
 MAX_DERIVED = 100
-#: The largest number of selections that one may depend on, each counted whenever `from` or `with` leads to it
-#: again: a look-up then takes a millisecond.
+#: The largest number of selections that one may depend on, each counted whenever `from` or `with` leads to
+#: it: a look-up then takes a millisecond.
 MAX_PARTS = 10_000
 
 
@@ -114,10 +114,8 @@ class ObjectSelection:
 
     def column(self, name: str) -> Column:
         """Return the column with a `name`."""
-        for scaled in self.scaled:
-            if scaled.name == name:
-                return scaled
-        return self.source.column(name) if self.source else name
+        scaled = next((scaled for scaled in self.scaled if scaled.name == name), None)
+        return scaled or (self.source.column(name) if self.source else name)
 
     def named(self, windows: Mapping[str, Window | AnyOf]) -> Windows:
         """Resolve the names of columns in `windows`."""
@@ -142,8 +140,8 @@ class Scope:
     """The meaning of names in a menu or a model card."""
 
     objects: tuple[tuple[str, ObjectSelection], ...]  #: Selected objects, by name
-    ht: tuple[ObjectSelection, ...]  #: The objects that enter HT and MHT
-    mht: tuple[ObjectSelection, ...]  #: The objects that enter HT and MHT
+    ht: tuple[ObjectSelection, ...]  #: The objects that enter HT
+    mht: tuple[ObjectSelection, ...]  #: The objects that enter MHT
     integers: Integers | None = None  #: Hardware scales, for pairs of objects that are computed in integers
 
     def object(self, name: str) -> ObjectSelection:
@@ -182,67 +180,6 @@ def _tables(document: Document, section: str, struct: type[T]) -> dict[str, T | 
 Report = Callable[[tuple[str, ...], str], None]
 
 
-def _selections(objects: Mapping[str, ObjectTable | None], report: Report) -> dict[str, ObjectSelection]:
-    """Return the selections of [objects] and of the standard objects, by name."""
-    selections: dict[str, ObjectSelection] = {}
-    inputs = {name: _inputs(name, objects) for name in (*objects, *STANDARD)}
-    size: dict[str, tuple[int, int]] = {}  # Levels of each, and selections that it depends on with itself
-    for name in _order(inputs, report):
-        levels = 1 + max((size[other][0] for other in inputs[name]), default=0)
-        parts = 1 + sum(size[other][1] for other in inputs[name])
-        selections[name], size[name] = ObjectSelection(name), (levels, parts)
-        table = objects.get(name)
-        if levels > MAX_DERIVED or parts > MAX_PARTS:
-            size[name] = (1, 1)
-            report(
-                ("objects", name),
-                f"{name!r} is derived through {levels - 1} levels of from and with, from {parts - 1} "
-                f"objects: at most {MAX_DERIVED - 1} levels and {MAX_PARTS - 1} objects are allowed",
-            )
-        elif table:
-            source = selections[table.from_] if table.from_ in inputs[name] else None
-            selections[name] = _selection(table, source, selections)
-    return selections
-
-
-def _inputs(name: str, objects: Mapping[str, ObjectTable | None]) -> list[str]:
-    """Return the objects of the menu that an object directly depends on."""
-    table = objects.get(name)
-    near = table and table.remove_overlap
-    from_ = [table.from_] if table and table.from_ != name else []
-    return [other for other in (*from_, *([near.with_] if near else [])) if other in objects]
-
-
-def _order(inputs: dict[str, list[str]], report: Report) -> list[str]:
-    """Return the names, each after those that it depends on; circles are reported and broken."""
-    while True:
-        try:
-            return [*TopologicalSorter(inputs).static_order()]
-        except CycleError as error:
-            circle = error.args[1][::-1]
-            report(("objects", circle[0]), f"depends on itself: {' → '.join(circle)}")
-            inputs[circle[0]] = []
-
-
-def _selection(
-    table: ObjectTable, source: ObjectSelection | None, selections: Mapping[str, ObjectSelection]
-) -> ObjectSelection:
-    """Make a selection from another object of the menu, `source`, or from all of a collection."""
-    all_of = source or ObjectSelection(table.from_)
-    scaled = tuple(
-        Scaled(name, tuple((p.slope, p.offset, all_of.named(p.windows)) for p in pieces))
-        for name, pieces in sorted(table.scaled.items())
-    )
-    selection = ObjectSelection(all_of.base, source, scaled=scaled)
-    near = table.remove_overlap
-    return replace(
-        selection,
-        windows=selection.named(table.windows),
-        any_of=tuple(selection.named(alternative.windows) for alternative in table.any_of),
-        overlap=(selections.get(near.with_) or ObjectSelection(near.with_), near.dr) if near else None,
-    )
-
-
 def make_scope(
     objects: Mapping[str, ObjectTable | None], sums: Mapping[str, SumTable | None], report: Report
 ) -> Scope:
@@ -261,12 +198,66 @@ def make_scope(
     for name, table in sums.items():
         if name not in ("ht", "mht"):
             report(("sums", name), f"unknown sum {name!r}{nearest(name, ('ht', 'mht'))}")
-        if table is None:
-            continue
-        members[name] = tuple(selections.get(object_) or ObjectSelection(object_) for object_ in table.of)
-    jets = (selections["jet"],)
-    ht = members.get("ht", members.get("mht", jets))
+        if table is not None:
+            members[name] = tuple(selections.get(of) or ObjectSelection(of) for of in table.of)
+    ht = members.get("ht", members.get("mht", (selections["jet"],)))
     return Scope(tuple(sorted(selections.items(), key=lambda item: item[0])), ht, members.get("mht", ht))
+
+
+def _selections(objects: Mapping[str, ObjectTable | None], report: Report) -> dict[str, ObjectSelection]:
+    """Return the selections of [objects] and of the standard objects, by name."""
+    inputs: dict[str, list[str]] = {}  # The objects of the menu that each directly depends on
+    for name in (*objects, *STANDARD):
+        table = objects.get(name)
+        named = [table.from_] if table and table.from_ != name else []
+        named += [table.remove_overlap.with_] if table and table.remove_overlap else []
+        inputs[name] = [other for other in named if other in objects]
+    selections: dict[str, ObjectSelection] = {}
+    size: dict[str, tuple[int, int]] = {}  # Levels of each, and selections that it depends on with itself
+    for name in _order(inputs, report):
+        levels = 1 + max((size[other][0] for other in inputs[name]), default=0)
+        parts = 1 + sum(size[other][1] for other in inputs[name])
+        selections[name], size[name], table = ObjectSelection(name), (levels, parts), objects.get(name)
+        if levels > MAX_DERIVED or parts > MAX_PARTS:
+            size[name] = (1, 1)
+            report(
+                ("objects", name),
+                f"{name!r} is derived through {levels - 1} levels of from and with, from {parts - 1} "
+                f"objects: at most {MAX_DERIVED - 1} levels and {MAX_PARTS - 1} objects are allowed",
+            )
+        elif table:
+            source = selections[table.from_] if table.from_ in inputs[name] else None
+            selections[name] = _selection(table, source, selections)
+    return selections
+
+
+def _order(inputs: dict[str, list[str]], report: Report) -> list[str]:
+    """Return the names, each after those that it depends on; circles are reported and broken."""
+    while True:
+        try:
+            return [*TopologicalSorter(inputs).static_order()]
+        except CycleError as error:
+            circle = error.args[1][::-1]
+            report(("objects", circle[0]), f"depends on itself: {' → '.join(circle)}")
+            inputs[circle[0]] = []
+
+
+def _selection(
+    table: ObjectTable, source: ObjectSelection | None, selections: Mapping[str, ObjectSelection]
+) -> ObjectSelection:
+    """Make a selection from another object of the menu, `source`, or from all of a collection."""
+    all_of, near = source or ObjectSelection(table.from_), table.remove_overlap
+    scaled = tuple(
+        Scaled(name, tuple((p.slope, p.offset, all_of.named(p.windows)) for p in pieces))
+        for name, pieces in sorted(table.scaled.items())
+    )
+    selection = ObjectSelection(all_of.base, source, scaled=scaled)
+    return replace(
+        selection,
+        windows=selection.named(table.windows),
+        any_of=tuple(selection.named(alternative.windows) for alternative in table.any_of),
+        overlap=(selections.get(near.with_) or ObjectSelection(near.with_), near.dr) if near else None,
+    )
 
 
 def selections_in(content: object) -> Iterator[ObjectSelection]:

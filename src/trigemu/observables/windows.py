@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import msgspec
@@ -43,19 +44,24 @@ class Range(TomlTable, frozen=True):
 
     def contradictions(self, prefix: str = "") -> Iterator[tuple[str, str]]:
         """Yield a mistake if no value is within the limits whose names have a prefix."""
-        lows = [prefix + name for name in ("min", "above") if getattr(self, prefix + name) is not None]
-        highs = [prefix + name for name in ("max", "below") if getattr(self, prefix + name) is not None]
-        low, high = closed(*(getattr(self, prefix + name) for name in ("min", "above", "max", "below")))
+        low, high = self.span(prefix)
         if low > high:
-            first = max(lows, key=lambda name: (getattr(self, name), name == prefix + "above"))
-            last = min(highs, key=lambda name: (getattr(self, name), name == prefix + "max"))
-            one, other = getattr(self, first), getattr(self, last)
-            relation = "is above" if one > other else "leaves nothing for"
-            yield first, f"{first} = {one} {relation} {last} = {other}"
+            value = partial(getattr, self)
+            lows = [prefix + name for name in ("above", "min") if value(prefix + name) is not None]
+            highs = [prefix + name for name in ("below", "max") if value(prefix + name) is not None]
+            first, last = max(lows, key=value), min(highs, key=value)
+            relation = "is above" if value(first) > value(last) else "leaves nothing for"
+            yield first, f"{first} = {value(first)} {relation} {last} = {value(last)}"
 
-    def span(self) -> tuple[float, float]:
-        """Return the smallest and the largest v."""
-        return closed(self.min, self.above, self.max, self.below)
+    def span(self, prefix: str = "") -> tuple[float, float]:
+        """Return the smallest and the largest float64 within the limits whose names have a prefix."""
+        low, above, high, below = (getattr(self, prefix + name) for name in ("min", "above", "max", "below"))
+        low, high = -math.inf if low is None else low, math.inf if high is None else high
+        if above is not None:
+            low = max(low, math.nextafter(above, math.inf))
+        if below is not None:
+            high = min(high, math.nextafter(below, -math.inf))
+        return low, high
 
 
 class Window(Range, frozen=True):
@@ -87,23 +93,6 @@ class Window(Range, frozen=True):
         if self == Window():
             yield "", "an empty window: give min, max, above, below, the same with abs_, any_of or bits"
         yield from self.contradictions("abs_")
-
-    def abs_span(self) -> tuple[float, float]:
-        """Return the smallest and the largest |v|."""
-        return closed(self.abs_min, self.abs_above, self.abs_max, self.abs_below)
-
-
-def closed(
-    least: float | None, above: float | None, most: float | None, below: float | None
-) -> tuple[float, float]:
-    """Return the smallest and the largest float64 within the limits; `above` and `below` are exclusive."""
-    low = -math.inf if least is None else least
-    high = math.inf if most is None else most
-    if above is not None:
-        low = max(low, math.nextafter(above, math.inf))
-    if below is not None:
-        high = min(high, math.nextafter(below, -math.inf))
-    return low, high
 
 
 #: Windows on one column, any of which must hold.

@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, nearest
-from trigemu.base.kernels import inlined, kernel
-from trigemu.observables.momenta import delta_phi
+from trigemu.base.kernels import kernel
+from trigemu.observables.momenta import within_dr
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
 from trigemu.samples.events import Events, decision_in, event_starts
 
+P = ParamSpec("P")
 T = TypeVar("T")
-
-#: Distances in (η, φ) this close to ΔR are computed exactly; rounding is a million times smaller.
-_CLOSE_CALL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,16 @@ class Objects:
 
     offsets: IntArray
     rows: IntArray | None
+
+
+def _once(method: Callable[Concatenate[Workspace, P], T]) -> Callable[Concatenate[Workspace, P], T]:
+    """Let a method of a workspace compute each value once."""
+
+    @wraps(method)
+    def value_of(self: Workspace, /, *key: P.args, **_: P.kwargs) -> T:
+        return self.once((method, *key), method, self, *key)
+
+    return value_of
 
 
 class Workspace:
@@ -45,13 +54,12 @@ class Workspace:
         self.events = events
         self._values: dict[Hashable, Any] = {}
 
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a `key`; the first call computes it with `make`, a function without
-        arguments."""
+    def once(self, key: Hashable, make: Callable[..., T], *arguments: Any) -> T:
+        """Return the value of a `key`; the first call computes it as `make(*arguments)`."""
         try:
             return cast(T, self._values[key])
         except KeyError:
-            value = self._values[key] = make()
+            value = self._values[key] = make(*arguments)
             return value
 
     def has(self, key: Hashable) -> bool:
@@ -64,34 +72,6 @@ class Workspace:
         if chosen.all():
             return self
         return self.once(("narrowed", key), lambda: Workspace(self.events.part(np.flatnonzero(chosen))))
-
-    def objects(self, selection: ObjectSelection) -> Objects:
-        """Return the selected objects of a `selection`, as offsets and rows."""
-        return self.once(selection, lambda: self._select_objects(selection))
-
-    def column(self, selection: ObjectSelection, name: Column) -> Array:
-        """Return the column `name` of the selected objects of a `selection`, aligned with its offsets."""
-
-        def gather() -> Array:
-            column, rows = self.base_column(selection.base, name), self.objects(selection).rows
-            return column if rows is None else column.take(rows)
-
-        return self.once((selection, name), gather)
-
-    def sums(self, selection: ObjectSelection, values: Array) -> FloatArray:
-        """Return the sum of `values`, one of each object of a `selection`, in each event, float64[n]."""
-        offsets = self.objects(selection).offsets
-        sums = np.empty(len(offsets) - 1)
-        _sum(offsets, values.astype(np.float64, copy=False), sums)
-        return sums
-
-    def rows(self, selection: ObjectSelection) -> IntArray:
-        """Return the position int64[m] of each object of a `selection` in the sample's collection."""
-        rows = self.objects(selection).rows
-        if rows is not None:
-            return rows
-        count = int(self.objects(selection).offsets[-1])
-        return self.once(("rows", selection), lambda: np.arange(count))
 
     def scalar(self, name: str) -> Array:
         """Return the column `name`, with one value per event; raise SampleError if the sample lacks it.
@@ -109,138 +89,141 @@ class Workspace:
         except KeyError:
             raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
 
-    def passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
-        """Return whether each object of a `selection` is within all `windows`, bool[m]."""
-        return self.once((selection, windows), lambda: self._passing(selection, windows))
+    @_once
+    def base_column(self, base: str, name: Column) -> Array:
+        """Return the column `name` of the sample's collection `base` for these events; raise SampleError if
+        the sample lacks it."""
+        if isinstance(name, Scaled):
+            pt = self.base_column(base, "pt")
+            values = np.zeros_like(pt)
+            for slope, offset, windows in name.pieces:
+                term = np.multiply(pt, slope, dtype=pt.dtype) + pt.dtype.type(offset)
+                values = np.where(self.passing(ObjectSelection(base), windows), values + term, values)
+            return values
+        offsets, columns = self._offsets(base), self.events.collections[base].columns
+        if name not in columns:
+            raise self._missing(f"column {base}.{name}", nearest(name, columns))
+        return columns[name][offsets[0] : offsets[-1]]
 
-    def within(self, selection: ObjectSelection, windows: Windows) -> Objects:
-        """Return the objects of a `selection` that are within all `windows`: their offsets, and their
-        positions among its objects (None: all of them)."""
-        offsets = self.objects(selection).offsets
-        if not windows:
-            return Objects(offsets, None)
-        chosen = self.passing(selection, windows)
-        return self.once(("within", selection, windows), lambda: Objects(*_select(offsets, chosen)))
-
-    def _base(self, name: str) -> tuple[IntArray, slice]:
-        try:
-            offsets = self.events.collections[name].offsets
-        except KeyError:
-            hint = nearest(name, self.events.collections)
-            raise self._missing(f"collection {name!r}", hint) from None
-        return offsets, slice(offsets[0], offsets[-1])
+    def _offsets(self, base: str) -> IntArray:
+        if base not in self.events.collections:
+            raise self._missing(f"collection {base!r}", nearest(base, self.events.collections))
+        return self.events.collections[base].offsets
 
     def _missing(self, what: str, hint: str) -> SampleError:
         reason = "; only columns that a kind requests from its context are read"
         return SampleError(f"sample {self.events.sample!r} has no {what}{hint}{reason}")
 
-    def base_column(self, base: str, name: Column) -> Array:
-        """Return the column `name` of the sample's collection `base` for these events; raise SampleError if
-        the sample lacks it."""
-        if isinstance(name, Scaled):
-            return self.once((base, name), lambda: self._scaled(base, name))
-        _, rows = self._base(base)
-        columns = self.events.collections[base].columns
-        if name not in columns:
-            raise self._missing(f"column {base}.{name}", nearest(name, columns))
-        return columns[name][rows]
-
-    def _scaled(self, base: str, scaled: Scaled) -> Array:
-        pt = self.base_column(base, "pt")
-        values = np.zeros_like(pt)
-        for slope, offset, windows in scaled.pieces:
-            inside = self.passing(ObjectSelection(base), windows)
-            term = np.multiply(pt, slope, dtype=pt.dtype) + pt.dtype.type(offset)
-            values = np.where(inside, values + term, values)
-        return values
-
-    def _select_objects(self, selection: ObjectSelection) -> Objects:
-        if selection.source:
-            start = selection.source
-        elif selection.windows or selection.any_of or selection.overlap:
-            start = ObjectSelection(selection.base)
-        else:
-            offsets, rows = self._base(selection.base)
-            return Objects(offsets - rows.start if rows.start else offsets, None)
+    @_once
+    def objects(self, selection: ObjectSelection) -> Objects:
+        """Return the selected objects of a `selection`, as offsets and rows."""
+        start = selection.source or ObjectSelection(selection.base)
+        if start == selection:
+            offsets = self._offsets(selection.base)
+            return Objects(offsets - offsets[0] if offsets[0] else offsets, None)
         before = self.objects(start)
         passing = self.passing(start, selection.windows)
         if selection.any_of:
             passing = passing & np.any([self.passing(start, windows) for windows in selection.any_of], axis=0)
-        offsets, rows_ = _select(before.offsets, passing)
+        selected = _select(before.offsets, passing)
         if selection.overlap:
-            other, dr = selection.overlap
-            eta, phi = self.column(start, "eta"), self.column(start, "phi")
-            clear = np.empty(len(eta if rows_ is None else rows_), np.bool_)
-            _clear(
-                event_starts(offsets),
-                eta if rows_ is None else eta[rows_],
-                phi if rows_ is None else phi[rows_],
-                self.objects(other).offsets,
-                self.column(other, "eta"),
-                self.column(other, "phi"),
-                dr,
-                clear,
-            )
-            offsets, selected = _select(offsets, clear)
-            rows_ = rows_ if selected is None else selected if rows_ is None else rows_[selected]
-        if rows_ is None:
-            return before
-        return Objects(offsets, rows_ if before.rows is None else before.rows[rows_])
+            clear = self._clear(selected, start, *selection.overlap)
+            selected = _of(selected, _select(selected.offsets, clear))
+        return _of(before, selected)
 
-    def _passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
+    def _clear(
+        self, selected: Objects, start: ObjectSelection, other: ObjectSelection, dr: float
+    ) -> BoolArray:
+        """Return whether each of the selected objects of `start` has no `other` object within ΔR."""
+        offsets, (eta, phi) = selected.offsets, (self.column(start, name) for name in ("eta", "phi"))
+        if selected.rows is not None:
+            eta, phi = eta[selected.rows], phi[selected.rows]
+        near = self.objects(other).offsets, self.column(other, "eta"), self.column(other, "phi")
+        clear = np.empty(len(eta), np.bool_)
+        _set_clear(event_starts(offsets), eta, phi, *near, dr, clear)
+        return clear
+
+    @_once
+    def column(self, selection: ObjectSelection, name: Column) -> Array:
+        """Return the column `name` of the selected objects of a `selection`, aligned with its offsets."""
+        column, rows = self.base_column(selection.base, name), self.objects(selection).rows
+        return column if rows is None else column.take(rows)
+
+    @_once
+    def rows(self, selection: ObjectSelection) -> IntArray:
+        """Return the position int64[m] of each object of a `selection` in the sample's collection."""
+        objects = self.objects(selection)
+        return np.arange(objects.offsets[-1]) if objects.rows is None else objects.rows
+
+    def sums(self, selection: ObjectSelection, values: Array) -> FloatArray:
+        """Return the sum of `values`, one of each object of a `selection`, in each event, float64[n]."""
+        offsets = self.objects(selection).offsets
+        sums = np.empty(len(offsets) - 1)
+        _sum(offsets, values.astype(np.float64, copy=False), sums)
+        return sums
+
+    @_once
+    def within(self, selection: ObjectSelection, windows: Windows) -> Objects:
+        """Return the objects of a `selection` that are within all `windows`: their offsets, and their
+        positions among its objects (None: all of them)."""
+        offsets = self.objects(selection).offsets
+        return _select(offsets, self.passing(selection, windows)) if windows else Objects(offsets, None)
+
+    @_once
+    def passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
+        """Return whether each object of a `selection` is within all `windows`, bool[m]."""
         passing = np.ones(self.objects(selection).offsets[-1], np.bool_)
         for name, window in windows:
-            column, alternatives = self.column(selection, name), any_of(window)
-            if len(alternatives) == 1:
-                self._narrow(passing, selection.base, name, column, alternatives[0])
-                continue
-            in_any = np.zeros_like(passing)
-            for alternative in alternatives:
-                within = np.ones_like(passing)
-                self._narrow(within, selection.base, name, column, alternative)
-                in_any |= within
-            passing &= in_any
+            column = self.column(selection, name)
+            inside = [self._inside(f"{selection.base}.{name}", column, w) for w in any_of(window)]
+            passing &= np.logical_or.reduce(inside) if len(inside) > 1 else inside[0]
         return passing
 
-    def _narrow(self, passing: BoolArray, base: str, name: Column, column: Array, window: Window) -> None:
-        """Unset `passing` for objects outside a window on a column."""
-        low, high = window.span()
-        if low > high:  # φ wraps around
-            passing &= (column >= np.float64(low)) | (column <= np.float64(high))
-        elif low > -math.inf or high < math.inf:
-            _within(column, low, high, False, passing)
-        low, high = window.abs_span()
-        if low > -math.inf or high < math.inf:
-            _within(column, low, high, True, passing)
+    def _inside(self, name: str, column: Array, window: Window) -> BoolArray:
+        """Return whether each value of a column is within a window, bool[m]."""
+        inside, limits = np.ones(len(column), np.bool_), (*window.span(), *window.span("abs_"))
+        if limits != (-math.inf, math.inf, -math.inf, math.inf):
+            _within(column, *limits, inside)
         if window.any_of is not None:
-            kind = np.uint64 if column.dtype.kind == "u" else np.int64  # int64 == uint64 compares as float64
-            is_any = np.zeros_like(passing)
-            for value in window.any_of:
-                if kind is np.int64 or value >= 0:
-                    is_any |= np.equal(column, kind(value))
-            passing &= is_any
+            is_unsigned = column.dtype.kind == "u"  # int64 == uint64 compares as float64
+            values = [value for value in window.any_of if value >= 0 or not is_unsigned]
+            inside &= np.isin(column, np.array(values, np.uint64 if is_unsigned else np.int64))
         if window.bits is not None:
             if not np.issubdtype(column.dtype, np.integer):
-                where = f"sample {self.events.sample!r}: {base}.{name}"
-                raise SampleError(f"{where} has no bits: its values are not integers")
-            passing &= np.equal(column.astype(np.int64, copy=False) & window.bits, window.bits)
+                raise SampleError(
+                    f"sample {self.events.sample!r}: {name} has no bits: its values are not integers"
+                )
+            inside &= np.equal(column.astype(np.int64, copy=False) & window.bits, window.bits)
+        return inside
 
 
 @kernel
-def _within(column: Array, low: float, high: float, absolute: bool, passing: BoolArray) -> None:
+def _within(
+    column: Array, low: float, high: float, abs_low: float, abs_high: float, inside: BoolArray
+) -> None:
+    """Set whether each value is within limits. A low limit above the high one, on φ, wraps around."""
+    wraps = low > high
     for i in range(len(column)):
         value = np.float64(column[i])
-        passing[i] &= low <= (abs(value) if absolute else value) <= high
+        above, below = low <= value, value <= high
+        inside[i] = (above | below if wraps else above & below) & (abs_low <= abs(value) <= abs_high)
 
 
-def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray | None]:
-    """Return offsets int64[n + 1] of the passing rows, and these rows, int64[m] (None: all of them)."""
+def _select(offsets: IntArray, passing: BoolArray) -> Objects:
+    """Return the offsets int64[n + 1] of the passing objects, and their positions among all."""
     if passing.all():
-        return offsets, None
+        return Objects(offsets, None)
     before: Array = np.empty(len(passing) + 1, np.int32 if len(passing) < 2**31 else np.int64)
     rows, new_offsets = np.empty(len(passing) + 1, np.int64), np.empty_like(offsets)
     count = _number_passing(passing, offsets, before, rows, new_offsets)
-    return new_offsets, rows[:count].copy()
+    return Objects(new_offsets, rows[:count].copy())
+
+
+def _of(before: Objects, selected: Objects) -> Objects:
+    """Return the objects that were selected from those selected before, as rows of all."""
+    if before.rows is None or selected.rows is None:
+        return selected if before.rows is None else Objects(selected.offsets, before.rows)
+    return Objects(selected.offsets, before.rows[selected.rows])
 
 
 @kernel
@@ -270,7 +253,7 @@ def _sum(offsets: IntArray, values: FloatArray, sums: FloatArray) -> None:
 
 
 @kernel
-def _clear(
+def _set_clear(
     starts: IntArray,
     eta: Array,
     phi: Array,
@@ -289,16 +272,3 @@ def _clear(
             d_eta = np.float64(eta[i]) - np.float64(near_eta[j])
             is_close |= within_dr(d_eta, np.float64(phi[i]), np.float64(near_phi[j]), dr)
         clear[i] = not is_close
-
-
-@inlined
-def within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
-    """Whether hypot(Δη, Δφ) < ΔR; computed exactly only if the squares are too close to decide."""
-    d_phi = abs(phi1 - phi2)
-    nearer = min(d_phi, 2 * math.pi - d_phi)
-    square = d_eta * d_eta + nearer * nearer
-    low, high = dr - _CLOSE_CALL, dr + _CLOSE_CALL
-    within = square < low * abs(low)
-    if (square < high * high and not within) or d_phi > 2 * math.pi:
-        return math.hypot(d_eta, delta_phi(phi1, phi2)) < dr
-    return within

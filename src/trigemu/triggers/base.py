@@ -51,11 +51,6 @@ class TrainedOn(TomlTable, frozen=True):
     half: Literal["training", "evaluation"] = "training"
 
 
-def _check_text(what: str, text: object) -> None:
-    if not isinstance(text, str):
-        raise wrong_type(what, text, "a text, such as 'jet[0].pt'")
-
-
 class Context:
     """The context in which a kind is compiled: the meaning of names in the menu, and the folder of its files.
 
@@ -115,8 +110,7 @@ class Context:
         above : float, optional
             The threshold above which the trigger fires, if it applies to this number itself.
         """
-        _check_text("the observable", text)
-        number = parse_observable(text, self.scope)
+        number = parse_observable(_text("the observable", text), self.scope)
         self.needs.update(number.needs())
         if above is not None:
             self.requirements.append((text, Relation(">", number, Constant(above))))
@@ -124,8 +118,7 @@ class Context:
 
     def condition(self, text: str) -> Condition:
         """Parse a condition in the observable language from a `text`; raise TrigemuError for other texts."""
-        _check_text("the condition", text)
-        condition = parse_condition(text, self.scope)
+        condition = parse_condition(_text("the condition", text), self.scope)
         self.needs.update(condition.needs())
         self.requirements.append((text, condition))
         return condition
@@ -151,6 +144,12 @@ class Context:
         return name
 
 
+def _text(what: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise wrong_type(what, text, "a text, such as 'jet[0].pt'")
+    return text
+
+
 class Compiled(ABC):
     """A trigger, ready to be evaluated on any range of events.
 
@@ -173,14 +172,14 @@ class Compiled(ABC):
 
     @property
     def preselection(self) -> Condition | None:
-        """The condition of the events that it is evaluated on; it never fires in others. None: all events.
+        """The condition of the events that it is evaluated on; None: all events. It never fires in others.
         Override it for an expensive score, so that its cost on these events is shown."""
         return None
 
     @property
     def condition(self) -> Condition | None:
-        """The condition under which it fires; None if it is not one of the observable language. Override it
-        if it is, so that single events are decided by machine code."""
+        """The condition under which it fires, in the observable language; None: another. Override it, so that
+        single events are decided by machine code."""
         return None
 
     @property
@@ -197,15 +196,15 @@ class Compiled(ABC):
 
     @property
     def objects_needed(self) -> tuple[str, ...]:
-        """The objects without which an event has no score, such as "muon[1]". Override it if there are some,
-        to explain why a trigger never fires."""
+        """The objects without which an event has no score, such as "muon[1]". Override it to explain why a
+        trigger never fires."""
         return ()
 
     @property
     def leg_objects(self) -> tuple[ObjectSelection, ...]:
-        """The objects that satisfy its legs, a selection for each leg; empty if it does not fire on objects,
-        but on a sum or a score of a model. Override it for a kind with legs, so that its turn-on can be
-        measured against other objects, matched to these."""
+        """The objects that satisfy its legs, a selection for each leg; empty if it fires on sums or scores of
+        models. Override it for a kind with legs, so that its turn-on can be measured against other objects,
+        matched to these."""
         return ()
 
     def sample_warnings(self, menu: Any, name: str, catalogue: Catalogue, executor: Any) -> Iterable[str]:

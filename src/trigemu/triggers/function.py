@@ -80,7 +80,7 @@ class CompiledFunction(Compiled):
         if failed >= 0:
             arguments = rows[failed, :-1].tolist()
             _plain(self.function)(*arguments)  # raises the error
-            raise TrigemuError(f"{_name(self.function)}: an error in machine code, for {arguments}")
+            raise TrigemuError(f"an error in machine code, for {arguments}")
         score: FloatArray = rows[:, -1]
         return score > 0.0 if self.threshold is None else score.copy()
 
@@ -101,10 +101,38 @@ def _call_each(function: int, address: int, rows: FloatArray, numbers: int) -> i
     return -1
 
 
+def _plain(function: Function) -> Any:
+    """Return the Python function of a kernel."""
+    return getattr(function, "py_func", function)
+
+
+#: Compiled functions, whose addresses are used until the process ends.
+_COMPILED: list[Callable[..., Any]] = []
+
+
 @cache
 def _address(function: Function, arguments: int) -> int:
-    """Compile a function of floats; return the address of the C function that `CompiledFunction` calls."""
-    compiled = _compiled(function, arguments)
+    """Compile a function of floats; return the address of the C function that `CompiledFunction` calls, or
+    raise TrigemuError if numba cannot compile it."""
+    code = _plain(function).__code__
+    name = f"function {function.__name__!r} ({code.co_filename}:{code.co_firstlineno})"
+    try:
+        inspect.signature(_plain(function)).bind(*[0.0] * arguments)
+    except TypeError as error:
+        raise TrigemuError(f"{name}: {error} (it gets {arguments})") from None
+    compiled: Any = kernel(function) if _plain(function) is function else function
+    signature = (types.float64,) * arguments
+    try:
+        compiled.compile(signature)
+    except Exception as error:  # of numba, or of the names in the function
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = next((x for x in lines if not x.startswith(("Failed in", "During:", ">>>"))), "")
+        line = getattr(getattr(error, "loc", None), "line", None)
+        where = f" (line {line})" if line else ""
+        raise TrigemuError(f"{name} cannot be compiled: {reason}{where}") from error
+    result = compiled.overloads[signature].signature.return_type
+    if not isinstance(result, types.Float | types.Integer | types.Boolean):
+        raise TrigemuError(f"{name} gives {result}, expected a number or a bool")
     values = ", ".join(f"row[{n}]" for n in range(arguments))
     text = f"""def of_row(address):
     row = carray(pointer(address), ({arguments + 1},), np.float64)
@@ -117,48 +145,8 @@ def _address(function: Function, arguments: int) -> int:
     names = {"carray": numba.carray, "pointer": pointer, "np": np, "function": compiled}
     names["__name__"] = function.__module__
     # Its file and name are those of the function, so that both are cached in the same folder.
-    exec(compile(text, _plain(function).__code__.co_filename, "exec"), names)
+    exec(compile(text, code.co_filename, "exec"), names)
     of_row: Any = names["of_row"]
     of_row.__qualname__ = f"{_plain(function).__qualname__}.of_{arguments}"
     _COMPILED.append(c_function(of_row))
     return address_of(_COMPILED[-1], types.intp(types.intp))
-
-
-#: Compiled functions, whose addresses are used until the process ends.
-_COMPILED: list[Callable[..., Any]] = []
-
-
-def _compiled(function: Function, arguments: int) -> Any:
-    """Compile a function of floats; raise TrigemuError if numba cannot compile it."""
-    try:
-        inspect.signature(_plain(function)).bind(*[0.0] * arguments)
-    except TypeError as error:
-        raise TrigemuError(f"{_name(function)}: {error} (it gets {arguments})") from None
-    compiled: Any = kernel(function) if _plain(function) is function else function
-    signature = (types.float64,) * arguments
-    try:
-        compiled.compile(signature)
-    except Exception as error:  # of numba, or of the names in the function
-        raise TrigemuError(f"{_name(function)} cannot be compiled: {_reason(error)}") from error
-    result = compiled.overloads[signature].signature.return_type
-    if not isinstance(result, types.Float | types.Integer | types.Boolean):
-        raise TrigemuError(f"{_name(function)} gives {result}, expected a number or a bool")
-    return compiled
-
-
-def _plain(function: Function) -> Any:
-    """Return the Python function of a kernel."""
-    return getattr(function, "py_func", function)
-
-
-def _name(function: Function) -> str:
-    code = _plain(function).__code__
-    return f"function {function.__name__!r} ({code.co_filename}:{code.co_firstlineno})"
-
-
-def _reason(error: Exception) -> str:
-    """Return the reason from a message of numba, without its context."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    messages = [line for line in lines if not line.startswith(("Failed in", "During:", ">>>"))][:1]
-    line = getattr(getattr(error, "loc", None), "line", None)
-    return "".join([*messages, f" (line {line})" if line else ""])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from trigemu.base.errors import PluginError, nearest
@@ -22,10 +23,8 @@ class Kinds(Mapping[str, AnyKind]):
 
     def __init__(self, folders: Iterable[Path] = ()) -> None:
         self._folders = tuple(folders)
-        self._provider: dict[str, FoundPlugin] = dict.fromkeys(CORE.declared().kinds, CORE)
         self._loaded: dict[str, AnyKind] = {}
         self._used: dict[str, FoundPlugin] = {}
-        self._has_all = False
         self.failed: set[str] = set()
 
     def add(self, plugin: FoundPlugin) -> None:
@@ -38,7 +37,7 @@ class Kinds(Mapping[str, AnyKind]):
             kind = _kind(plugin, name)
             if name in self and self[name] is not kind:
                 raise PluginError(f"plugin {plugin.name!r} redefines the kind {name!r}")
-            self._provider[name], self._loaded[name] = plugin, kind
+            self._loaded[name] = kind
         self._used[plugin.name] = plugin
 
     @property
@@ -50,34 +49,32 @@ class Kinds(Mapping[str, AnyKind]):
         """Return the message for an unknown kind, with a remedy if there is one; empty for a kind of a plugin
         that failed."""
         provider = providers("kinds", self._folders).get(kind)
-        if provider is not None and provider.name in self.failed:
-            return ""
         if provider is None:
             return f"unknown kind {kind!r}{nearest(kind, self)}"
+        if provider.name in self.failed:
+            return ""
         how = f"list it as plugins = [{provider.name!r}] under [menu]"
         return f"unknown kind {kind!r}; the plugin {provider.name!r} provides it: {how}"
 
+    @cached_property
+    def _included(self) -> dict[str, FoundPlugin]:
+        """The provider of each kind that comes with trigemu. The search takes time: kinds of the core do not
+        need it."""
+        return providers("kinds", None)
+
     def __getitem__(self, name: str) -> AnyKind:
         if name not in self._loaded:
-            plugin = self._provider.get(name) or self._providers()[name]
+            plugin = CORE if name in CORE.declared().kinds else self._included[name]
             if plugin is not CORE:
                 plugin = self._used.setdefault(plugin.name, plugin.found())
             self._loaded[name] = _kind(plugin, name)
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._providers())
+        return iter(self._included | self._loaded)
 
     def __len__(self) -> int:
-        return len(self._providers())
-
-    def _providers(self) -> Mapping[str, FoundPlugin]:
-        """Return the provider of each kind. The search for installed plugins takes time, so it is done only
-        when needed."""
-        if not self._has_all:
-            self._has_all = True
-            self._provider = {**providers("kinds", None), **self._provider}
-        return self._provider
+        return len(self._included | self._loaded)
 
 
 def _kind(plugin: FoundPlugin, name: str) -> AnyKind:

@@ -11,10 +11,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import TrigemuError, excerpt
+from trigemu.observables.expressions import joined
 from trigemu.observables.language import parse_tree, quoting
 from trigemu.triggers.base import BitKind
 
@@ -52,12 +51,7 @@ class Expression:
         """Return the decisions bool[n], given those of its triggers by name, `raw`."""
         if not self.operation:
             return raw[self.name]
-        values = [operand.evaluate(raw) for operand in self.operands]
-        if self.operation == "not":
-            return ~values[0]
-        joined = np.logical_and if self.operation == "and" else np.logical_or
-        result: BoolArray = joined.reduce(values)
-        return result
+        return joined(self.operation, [operand.evaluate(raw) for operand in self.operands])
 
 
 def parse_expression(text: str) -> Expression:

@@ -37,8 +37,9 @@ class Threshold(ScoreKind, frozen=True):
 
     def compile(self, context: Context) -> CompiledThreshold:
         requires = context.condition(self.requires) if self.requires is not None else None
-        observable = context.observable(self.observable, self.threshold)
-        return CompiledThreshold(observable, requires, self.threshold)
+        return CompiledThreshold(
+            context.observable(self.observable, self.threshold), requires, self.threshold
+        )
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,13 @@ class CompiledThreshold(Compiled):
     observable: Number  #: The score
     requires: Condition | None  #: The preselection: events that fail it have no score
     threshold: float  #: The threshold on the score
+
+    def evaluate(self, work: Workspace) -> FloatArray:
+        score = self.observable.evaluate(work)
+        has_score = ~np.isnan(score)
+        if self.requires:
+            has_score &= self.requires.evaluate(work)
+        return np.where(has_score, score, -np.inf)
 
     @property
     def preselection(self) -> Condition | None:
@@ -60,15 +68,7 @@ class CompiledThreshold(Compiled):
 
     @property
     def leg_objects(self) -> tuple[ObjectSelection, ...]:
-        match self.observable:
-            case Element(selection, _, column):
-                above = (column, Window(above=self.threshold))
-                return (ObjectSelection(selection.base, selection, (above,)),)
-        return ()
-
-    def evaluate(self, work: Workspace) -> FloatArray:
-        score = self.observable.evaluate(work)
-        has_score = ~np.isnan(score)
-        if self.requires:
-            has_score &= self.requires.evaluate(work)
-        return np.where(has_score, score, -np.inf)
+        if not isinstance(self.observable, Element):
+            return ()
+        objects, above = self.observable.selection, Window(above=self.threshold)
+        return (ObjectSelection(objects.base, objects, ((self.observable.column, above),)),)

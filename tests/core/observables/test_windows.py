@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from trigemu import decide, make_plan
 from trigemu.base.errors import SampleError
 from trigemu.observables.selections import ObjectSelection, ObjectTable, make_scope
-from trigemu.observables.windows import Alternative, Piece, Range, Window, closed
+from trigemu.observables.windows import Alternative, Piece, Range, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Collection, make_events
 
@@ -56,8 +56,8 @@ def test_a_range_without_values_is_a_mistake(limits: dict[str, float]) -> None:
 
 
 def test_strict_limits_leave_out_one_float() -> None:
-    assert closed(None, 1.0, None, 2.0) == (math.nextafter(1, 2), math.nextafter(2, 1))
-    assert closed(1.5, 1.0, 1.5, 2.0) == (1.5, 1.5)
+    assert Range(above=1.0, below=2.0).span() == (math.nextafter(1, 2), math.nextafter(2, 1))
+    assert Range(min=1.5, above=1.0, max=1.5, below=2.0).span() == (1.5, 1.5)
     (message,) = Range(above=1.0, max=1.0).mistakes()
     assert message == ("above", "above = 1.0 leaves nothing for max = 1.0")
     (message,) = Window(abs_min=3.0, abs_below=2.0).mistakes()

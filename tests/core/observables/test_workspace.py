@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,7 @@ from trigemu.base.errors import SampleError
 from trigemu.observables.momenta import delta_r
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Window
-from trigemu.observables.workspace import Objects, Workspace
+from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Collection, Events, make_events
 
 EVENTS = toy_events(5, 300)
@@ -178,13 +179,13 @@ def test_what_is_narrowed_costs_the_others_nothing(monkeypatch: pytest.MonkeyPat
     assert work.narrowed("third", chosen) is narrow
     assert work.narrowed("others", ~chosen) is not narrow
     derived: list[Workspace] = []
-    plain = Workspace._select_objects
+    plain = Workspace.once
 
-    def recording(self: Workspace, d: ObjectSelection) -> Objects:
+    def recording(self: Workspace, key: Hashable, make: Callable[..., Any], *arguments: Any) -> Any:
         derived.append(self)
-        return plain(self, d)
+        return plain(self, key, make, *arguments)
 
-    monkeypatch.setattr(Workspace, "_select_objects", recording)
+    monkeypatch.setattr(Workspace, "once", recording)
     narrow.column(ObjectSelection("jet", None, (("pt", Window(min=20.0)),)), "eta")
     assert derived
     assert all(made is narrow for made in derived)
@@ -226,6 +227,6 @@ def test_overlap_where_only_the_distance_in_full_decides(data: st.DataObject) ->
 
 def test_values_are_kept() -> None:
     work = Workspace(events_of(EVENTS))
-    assert work.has(ObjectSelection("jet")) is False
-    work.objects(ObjectSelection("jet"))
-    assert work.has(ObjectSelection("jet"))
+    assert work.has("key") is False
+    work.once("key", list)
+    assert work.has("key")

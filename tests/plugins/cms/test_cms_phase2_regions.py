@@ -44,7 +44,7 @@ def _holds(window: Window, value: float) -> bool:
     """In the words of a menu."""
     window = Window(**written(window))
     low, high = window.span()
-    abs_low, abs_high = window.abs_span()
+    abs_low, abs_high = window.span("abs_")
     inside = low <= value <= high and abs_low <= abs(value) <= abs_high
     return inside and (window.any_of is None or value in window.any_of)
 

@@ -11,8 +11,9 @@ quantities are computed as in the hardware, by the plugin `cms`.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated
@@ -24,32 +25,30 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import kernel
 from trigemu.base.toml import Key
+from trigemu.observables.hardware_scales import Integers
 from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Range, Windowed
+from trigemu.observables.windows import Column, Range, Window, Windowed, Windows
 from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import objects_of
 from trigemu.triggers.base import Compiled, Context, Kind
-from trigemu.triggers.combination.legs import (
-    CompiledLeg,
-    LegGroup,
-    LegTable,
-    candidates,
-    fillable,
-    groups_of,
-    key_of,
-    nested,
-    tables_of,
-)
 from trigemu.triggers.combination.pairs import (
     COLUMNS,
+    INSIDE,
+    NOT_ALL_SAME,
     OF_ALL,
+    OUTSIDE,
     OUTSIDE_EVERY,
+    QUANTITIES,
+    SIGNS,
+    SUM,
     Charge,
     Cut,
-    LegRequirements,
     LegSum,
     Pair,
     all_pass,
+    numbers_of,
     passes,
+    ranges_of,
 )
 
 #: The largest number of legs.
@@ -119,7 +118,7 @@ class Combination(Kind, frozen=True):
             if first == second or not self._has(*pair.legs):
                 allowed = f"two different ones of 0 … {len(self.legs) - 1}"
                 yield ("pairs", i, "legs"), f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
-            if pair.every and not pair.keeps_apart:
+            if pair.every and all(key == name for key, name, _ in ranges_of(pair)):
                 message = "expected outside_dr, outside_deta or outside_dphi beside it"
                 yield ("pairs", i, "every"), f"pairs[{i}].every: {message}"
         if self.charge and len(self.legs) == 1:
@@ -134,21 +133,52 @@ class Combination(Kind, frozen=True):
         return all(0 <= leg < len(self.legs) for leg in legs)
 
     def compile(self, context: Context) -> CompiledCombination:
-        bases = tuple(context.objects(leg.object).base for leg in self.legs)
-        requirements = LegRequirements(
-            bases, self.pairs, self.charge, self.mass3, self.sum, context.scope.integers
-        )
+        selections = [context.objects(leg.object) for leg in self.legs]
+        bases, integers = tuple(selection.base for selection in selections), context.scope.integers
         legs = []
-        for number, (leg, read) in enumerate(zip(self.legs, requirements.columns(), strict=True)):
-            selection = context.objects(leg.object)
-            windows = selection.named(leg.windows)
-            in_integers = requirements.scale(number) is not None
+        for leg, selection, read in zip(self.legs, selections, self._read(), strict=True):
             called = leg.columns | ({"summed": self.sum.column} if self.sum else {})
-            named = tuple((name, called[name]) for name in sorted(read & called.keys()))
-            compiled = CompiledLeg(selection, windows, frozenset(read), leg.crossing, in_integers, named)
-            context.objects(leg.object, *leg.windows, *map(compiled.column, read))
-            legs.append(compiled)
-        return CompiledCombination(tuple(legs), tuple(requirements.cuts()), tuple(self._twins()))
+            if integers and integers.scale(selection.base):
+                called |= {name: f"hw_{name}" for name in ("pt", "eta", "phi", "upt")}
+            named = [(line, called.get(name, name)) for line, name in enumerate(COLUMNS, 1) if name in read]
+            context.objects(leg.object, *leg.windows, *(name for _, name in named))
+            lines = tuple((line, selection.column(name)) for line, name in named)
+            key = bases.index(selection.base) << 40
+            legs.append(CompiledLeg(selection, selection.named(leg.windows), leg.crossing, key, lines))
+        return CompiledCombination(tuple(legs), tuple(self._cuts(bases, integers)), tuple(self._twins()))
+
+    def _read(self) -> list[set[str]]:
+        """Return the `COLUMNS` that cuts read of each leg, the same of equal legs."""
+        of_all = {*(["charge"] if self.charge else ()), *(QUANTITIES["mass3"][1] if self.mass3 else ())}
+        sets = [of_all.copy() for _ in self.legs]
+        read = [sets[self.legs.index(leg)] for leg in self.legs]
+        for pair in self.pairs:
+            needed = {column for _, name, _ in ranges_of(pair) for column in QUANTITIES[name][1]}
+            for leg in pair.legs:
+                read[leg].update(needed, ["charge"] if pair.charge else ())
+        for leg in self.sum.legs if self.sum else ():
+            read[leg].add("summed")
+        return read
+
+    def _cuts(self, bases: Sequence[str], integers: Integers | None) -> Iterator[Cut]:
+        """Yield the cuts; raise TrigemuError if a pair cannot be computed in integers but should be."""
+        for number, pair in enumerate(self.pairs):
+            legs = min(pair.legs), max(pair.legs)
+            if pair.charge:
+                yield Cut(legs, SIGNS[pair.charge])
+            for key, name, window in ranges_of(pair):
+                mode = INSIDE if key == name else OUTSIDE_EVERY if pair.every else OUTSIDE
+                of_pair, where = [bases[leg] for leg in legs], f"pairs[{number}].{key}"
+                yield Cut(legs, *numbers_of(name, of_pair, integers, window, where), mode)
+        last = len(self.legs) - 1
+        if self.charge == "opposite" and last > 1:
+            yield Cut((0, last), NOT_ALL_SAME)
+        elif self.charge:
+            yield from (Cut((0, leg), SIGNS[self.charge]) for leg in range(1, last + 1))
+        if self.mass3:
+            yield Cut((0, last), *numbers_of("mass3", bases, integers, self.mass3, "mass3"))
+        if self.sum:
+            yield Cut((0, max(self.sum.legs)), SUM, (*self.sum.span(), len(self.sum.legs), *self.sum.legs))
 
     def _twins(self) -> Iterator[int]:
         """Yield, for each leg, the last earlier leg with the same requirements, including those on pairs with
@@ -170,11 +200,41 @@ class Combination(Kind, frozen=True):
 
 
 @dataclass(frozen=True)
+class CompiledLeg:
+    """A compiled leg."""
+
+    objects: ObjectSelection
+    windows: Windows
+    crossing: int  # Relative to that of the event
+    key: int  # Added to the row of an object: the sum identifies it, whatever its collection
+    read: tuple[tuple[int, Column], ...]  # Columns that cuts read, each after its line in a table of objects
+
+    @cached_property
+    def floor(self) -> tuple[float, Windows]:
+        """The pT threshold in GeV and all other windows; −inf and all windows if pT has any other limit."""
+        lowest = dict(self.windows).get("pt")
+        if not isinstance(lowest, Window) or lowest != Window(min=lowest.min, above=lowest.above):
+            return -math.inf, self.windows
+        return lowest.span()[0], tuple(item for item in self.windows if item[0] != "pt")
+
+
+@dataclass(frozen=True)
+class LegGroup:
+    """Legs that differ only in their pT thresholds: the k-th leading object that passes all other windows
+    must pass the k-th highest one. Leading pT are computed once for all such triggers."""
+
+    objects: ObjectSelection
+    rest: Windows  # All other windows
+    crossing: int
+    floors: tuple[float, ...]  # The thresholds in GeV, descending
+
+
+@dataclass(frozen=True)
 class CompiledCombination(Compiled):
     """A compiled combination."""
 
-    legs: tuple[CompiledLeg, ...]  # The objects
-    cuts: tuple[Cut, ...]  # Cuts on pairs of legs and on all of them
+    legs: tuple[CompiledLeg, ...]
+    cuts: tuple[Cut, ...]  # On pairs of legs and on all of them
     twins: tuple[int, ...]  # For each leg, the earlier leg with the same requirements, or −1
     threshold: None = None  # It gives decisions
 
@@ -191,9 +251,11 @@ class CompiledCombination(Compiled):
     def evaluate(self, work: Workspace) -> BoolArray:
         """Search only events with enough objects for every leg, which are few."""
         fired = fillable(work, self._groups)
-        if self.cuts or not nested(self._groups):
+        # Legs with the same collection and crossing that differ only in pT thresholds then have a choice.
+        places = {(group.objects.base, group.crossing) for group in self._groups}
+        if self.cuts or len(places) < len(self._groups):
             events = np.flatnonzero(fired)
-            starts, _, objects = candidates(work, self.tables, events, 1 + len(COLUMNS))
+            starts, _, objects = candidates(work, self.legs, events)
             fired[events] = self.search(work, events, starts, objects)
         return fired
 
@@ -223,26 +285,91 @@ class CompiledCombination(Compiled):
 
     @cached_property
     def _groups(self) -> tuple[LegGroup, ...]:
-        return groups_of(self.legs)
-
-    @cached_property
-    def tables(self) -> tuple[LegTable, ...]:
-        """The tables of objects for the legs, with the columns that cuts read."""
-        return tables_of(self.legs, COLUMNS)
+        floors: dict[tuple[ObjectSelection, Windows, int], list[float]] = {}
+        for leg in self.legs:
+            floor, rest = leg.floor
+            floors.setdefault((leg.objects, rest, leg.crossing), []).append(floor)
+        return tuple(LegGroup(*key, tuple(sorted(levels, reverse=True))) for key, levels in floors.items())
 
     @cached_property
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """The trigger as arrays, for compiled loops: the twins of legs and what is added to the rows
-        of their objects, int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
+        """The trigger as arrays, for compiled loops: the twins of legs and the keys of their objects,
+        int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
         cuts, numbers = [], list[float]()
         for cut in self.cuts:
             cuts.append((*cut.legs, cut.quantity, cut.mode, len(numbers)))
             numbers += cut.numbers
         return (
-            np.array([self.twins, [key_of(leg, self.legs) for leg in self.legs]]),
+            np.array([self.twins, [leg.key for leg in self.legs]]),
             np.array(cuts, np.int64).reshape(-1, CUT),
             np.array(numbers, np.float64),
         )
+
+
+def fillable(work: Workspace, groups: Sequence[LegGroup]) -> BoolArray:
+    """Return the events with objects for each leg, bool[n]; legs that differ only in their pT thresholds have
+    different objects."""
+    fired = np.ones(len(work.events), np.bool_)
+    for group in groups:
+        number = len(group.floors)
+        if group.floors[0] == -math.inf:  # the objects need not have a pT
+            events = np.flatnonzero(np.diff(work.within(group.objects, group.rest).offsets) >= number)
+        else:
+            key = "leading pT", group.objects, group.rest, number
+            events, leading = work.once(key, _leading_pt, work, group.objects, group.rest, number)
+            reached = leading[0] >= group.floors[0]
+            for pt, floor in zip(leading[1:], group.floors[1:], strict=True):
+                reached &= pt >= floor
+            events = events[reached]
+        events = events - group.crossing
+        filled = np.zeros_like(fired)
+        filled[events[(events >= 0) & (events < len(fired))]] = True
+        fired &= filled
+    return fired
+
+
+def _leading_pt(
+    work: Workspace, objects: ObjectSelection, windows: Windows, number: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the s events with a number of objects within windows, and the leading pT, float64[number, s]."""
+    within = work.within(objects, windows)
+    events = np.flatnonzero(np.diff(within.offsets) >= number)
+    leading = within.offsets[events] + np.arange(number)[:, np.newaxis]
+    if within.rows is not None:
+        leading = within.rows[leading]
+    return events, work.column(objects, "pt")[leading].astype(np.float64)
+
+
+def candidates(
+    work: Workspace, legs: Sequence[CompiledLeg], events: IntArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the objects that may fill the legs in s events: starts int64[legs, s + 1], the first object of
+    each event in a table; int64[m], the positions of the objects in the collection of the leg; and the table
+    float64[1 + columns, m], which holds their keys and the `COLUMNS` that are read. Equal legs share objects.
+    """
+    starts = np.empty((len(legs), len(events) + 1), np.int64)
+    first = [legs.index(leg) for leg in legs]  # Of the legs that are equal to each
+    distinct, chosen, total = [*dict.fromkeys(first)], list[IntArray](), 0
+    for number in distinct:
+        leg = legs[number]
+        floor, rest = leg.floor
+        within = work.within(leg.objects, rest)
+        begin, rows = objects_of(within.offsets, events + leg.crossing)
+        rows = rows if within.rows is None else within.rows[rows]
+        if floor > -math.inf:
+            hard = work.column(leg.objects, "pt")[rows] >= np.float64(floor)
+            begin, rows = np.append(0, np.cumsum(hard))[begin], rows[hard]
+        starts[np.equal(first, number)] = begin + total
+        chosen.append(rows)
+        total += len(rows)
+    objects, end = np.empty((1 + len(COLUMNS), total)), 0
+    for number, rows in zip(distinct, chosen, strict=True):
+        leg, part = legs[number], objects[:, end : end + len(rows)]
+        end += len(rows)
+        np.add(work.rows(leg.objects)[rows], leg.key, out=part[0], casting="unsafe")
+        for line, column in leg.read:
+            part[line] = work.column(leg.objects, column)[rows]
+    return starts, np.concatenate(chosen), objects
 
 
 #: Columns of the array of cuts.

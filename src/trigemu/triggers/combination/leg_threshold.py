@@ -19,16 +19,15 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import FloatArray
 from trigemu.base.toml import Key
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, Range, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import objects_of
 from trigemu.triggers.base import Compiled, Context, ScoreKind
-from trigemu.triggers.combination.kind import Combination, CompiledCombination, Leg
-from trigemu.triggers.combination.legs import candidates
-from trigemu.triggers.combination.pairs import COLUMNS, Charge, LegSum, Pair
+from trigemu.triggers.combination.kind import Combination, CompiledCombination, Leg, candidates
+from trigemu.triggers.combination.pairs import Charge, LegSum, Pair
 
 
 class LegThreshold(ScoreKind, frozen=True):
@@ -81,17 +80,7 @@ class LegThreshold(ScoreKind, frozen=True):
         return CompiledLegThreshold(replace(compiled, twins=tuple(twins)), self.leg, column, self.threshold)
 
     def _without_threshold(self) -> Combination:
-        return Combination(
-            legs=self.legs, pairs=self.pairs, charge=self.charge, mass3=self.mass3, sum=self.sum
-        )
-
-    def combination(self) -> Combination:
-        """Return the combination that fires if the score is above the threshold."""
-        leg = self.legs[self.leg]
-        windows = leg.windows | {self.column: Window(above=self.threshold)}
-        legs = [*self.legs]
-        legs[self.leg] = msgspec.structs.replace(leg, windows=windows)
-        return msgspec.structs.replace(self._without_threshold(), legs=tuple(legs))
+        return Combination(**{name: getattr(self, name) for name in Combination.__struct_fields__})
 
 
 @dataclass(frozen=True)
@@ -99,10 +88,10 @@ class CompiledLegThreshold(Compiled):
     """A compiled leg threshold: the score is the largest threshold on one leg at which a combination
     fires."""
 
-    combination: CompiledCombination  # The combination without the threshold
-    leg: int  # The number of the leg
-    column: Column  # The column of the leg's objects with the threshold
-    threshold: float  # The threshold
+    combination: CompiledCombination  # Without the threshold
+    leg: int
+    column: Column  # Of the leg's objects, with the threshold
+    threshold: float
 
     @property
     def margin(self) -> int:
@@ -120,19 +109,22 @@ class CompiledLegThreshold(Compiled):
         there are others for the other legs."""
         above = self.fired_above(threshold)
         events = np.flatnonzero(above.evaluate(work))
-        starts, rows, objects = candidates(work, above.tables, events, 1 + len(COLUMNS))
-        start = starts[self.leg]
+        starts, rows, objects = candidates(work, above.legs, events)
+        begin, end = starts[self.leg, 0], starts[self.leg, -1]
         values = np.full(objects.shape[1], -np.inf)
-        of_leg = slice(start[0], start[-1])
-        values[of_leg] = work.column(above.legs[self.leg].objects, self.column)[rows[of_leg]]
-        falling = start[0] + np.lexsort((-values[of_leg], np.repeat(np.arange(len(events)), np.diff(start))))
+        values[begin:end] = work.column(above.legs[self.leg].objects, self.column)[rows[begin:end]]
+        event = np.repeat(np.arange(len(events)), np.diff(starts[self.leg]))
+        falling = begin + np.lexsort((-values[begin:end], event))
         score = np.full(len(work.events), -np.inf)
-        tried, waiting = start[:-1] - start[0], np.arange(len(events))
+        tried, waiting = starts[self.leg, :-1] - begin, np.arange(len(events))
         while len(waiting):
             chosen = falling[tried[waiting]]
-            fired = above.search(
-                work, events[waiting], *_with_one(starts, objects, waiting, self.leg, chosen)
-            )
+            of_legs = [objects_of(start, waiting) for start in starts]
+            of_legs[self.leg] = np.arange(len(waiting) + 1), chosen
+            ends = np.cumsum([0, *(len(places) for _, places in of_legs)])
+            some = np.array([offsets + first for (offsets, _), first in zip(of_legs, ends, strict=False)])
+            table = objects.take(np.concatenate([places for _, places in of_legs]), axis=1)
+            fired = above.search(work, events[waiting], some, table)
             score[events[waiting[fired]]] = values[chosen[fired]]
             tried[waiting] += 1
             waiting = waiting[~fired]
@@ -144,14 +136,3 @@ class CompiledLegThreshold(Compiled):
         windows = (*legs[self.leg].windows, (self.column, Window(above=threshold)))
         legs[self.leg] = replace(legs[self.leg], windows=windows)
         return replace(self.combination, legs=tuple(legs))
-
-
-def _with_one(
-    starts: IntArray, objects: FloatArray, events: IntArray, leg: int, chosen: IntArray
-) -> tuple[IntArray, FloatArray]:
-    """Return the candidates of some events, as `candidates` does, with a single one for one leg."""
-    of_legs = [objects_of(start, events) for start in starts]
-    of_legs[leg] = np.arange(len(events) + 1), chosen
-    before = np.cumsum([0, *(len(rows) for _, rows in of_legs)])
-    begin = np.array([offsets + first for (offsets, _), first in zip(of_legs, before, strict=False)])
-    return begin, objects.take(np.concatenate([rows for _, rows in of_legs]), axis=1)

@@ -7,10 +7,10 @@ menus. The search for a choice of objects applies a cut as soon as its objects a
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 from llvmlite import ir
 from numba import types
@@ -21,8 +21,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import inner
 from trigemu.base.plugin_search import providers
 from trigemu.base.toml import TomlTable
-from trigemu.observables.hardware_scales import HardwareScale, Integers
-from trigemu.observables.momenta import delta_phi, delta_r, momentum_x, momentum_y, pair_mass
+from trigemu.observables.hardware_scales import Integers
+from trigemu.observables.momenta import delta_phi, delta_r, pair_mass
 from trigemu.observables.windows import Range
 
 #: Columns of an object that kernels read, after its row, in this order.
@@ -91,11 +91,6 @@ class Pair(TomlTable, frozen=True):
     charge: Charge | None = None
     every: bool = False
 
-    @property
-    def keeps_apart(self) -> bool:
-        """Whether there is a range that a quantity must not be in."""
-        return any(name.startswith(OUTSIDE_NAMES) for name, _ in _limited(self))
-
 
 class LegSum(Range, frozen=True, kw_only=True):
     """A range of the sum of a column over several legs.
@@ -112,109 +107,56 @@ class LegSum(Range, frozen=True, kw_only=True):
     column: str
 
 
-class _Quantity(NamedTuple):
-    quantity: int
-    columns: tuple[str, ...]
-
-
-#: Quantities of a pair, and one of three objects, in the order in which they are tested: the cheapest first.
-_QUANTITIES = {
-    "deta": _Quantity(DETA, ("eta",)),
-    "dphi": _Quantity(DPHI, ("phi",)),
-    "dz0": _Quantity(DZ0, ("z0",)),
-    "outside_deta": _Quantity(DETA, ("eta",)),
-    "outside_dphi": _Quantity(DPHI, ("phi",)),
-    "dr": _Quantity(DR, ("eta", "phi")),
-    "outside_dr": _Quantity(DR, ("eta", "phi")),
-    "transverse_mass": _Quantity(TRANSVERSE, ("pt", "phi")),
-    "pair_pt": _Quantity(PAIR_PT, ("pt", "phi")),
-    "mass": _Quantity(MASS, ("pt", "eta", "phi")),
-    "mass_upt": _Quantity(MASS_UPT, ("upt", "eta", "phi")),
-    "mass_over_dr": _Quantity(MASS_OVER_DR, ("pt", "eta", "phi")),
-    "mass3": _Quantity(MASS3, ("pt", "eta", "phi")),
+#: Quantities of a pair, and one of three objects, in the order in which they are tested, the cheapest first;
+#: and the columns that they read.
+QUANTITIES: dict[str, tuple[int, tuple[str, ...]]] = {
+    "deta": (DETA, ("eta",)),
+    "dphi": (DPHI, ("phi",)),
+    "dz0": (DZ0, ("z0",)),
+    "dr": (DR, ("eta", "phi")),
+    "transverse_mass": (TRANSVERSE, ("pt", "phi")),
+    "pair_pt": (PAIR_PT, ("pt", "phi")),
+    "mass": (MASS, ("pt", "eta", "phi")),
+    "mass_upt": (MASS_UPT, ("upt", "eta", "phi")),
+    "mass_over_dr": (MASS_OVER_DR, ("pt", "eta", "phi")),
+    "mass3": (MASS3, ("pt", "eta", "phi")),
 }
-_SIGNS = {"same": SAME, "opposite": OPPOSITE}
+SIGNS = {"same": SAME, "opposite": OPPOSITE}
+
+
+def ranges_of(pair: Pair) -> Iterator[tuple[str, str, Range]]:
+    """Yield the key of each range, its quantity, and the range."""
+    for name in QUANTITIES:
+        for key in (name, OUTSIDE_NAMES + name):
+            if window := getattr(pair, key, None):
+                yield key, name, window
 
 
 @dataclass(frozen=True)
 class Cut:
-    """A cut on two legs, the smaller index first, or on all legs up to the second. numbers: read by the
-    kernel, beginning with the low and high limits. outside: the quantity must not be between the limits;
-    every: also not for other objects that could fill the second leg."""
+    """A cut on two legs, the smaller index first, or on all legs up to the second."""
 
     legs: tuple[int, int]
     quantity: int
-    numbers: tuple[float, ...] = (-math.inf, math.inf)
-    outside: bool = False
-    every: bool = False
-
-    @property
-    def mode(self) -> int:
-        """Return INSIDE, OUTSIDE or OUTSIDE_EVERY, as kernels read it."""
-        return OUTSIDE_EVERY if self.every else OUTSIDE if self.outside else INSIDE
+    numbers: tuple[float, ...] = (-math.inf, math.inf)  # The low and high limits come first
+    mode: int = INSIDE  # OUTSIDE: not between the limits; OUTSIDE_EVERY: nor any object for the second leg
 
 
-@dataclass(frozen=True)
-class LegRequirements:
-    """The common requirements on legs: their collections, the cuts, and [integer] of the menu."""
-
-    bases: tuple[str, ...]
-    pairs: tuple[Pair, ...]
-    charge: Charge | None
-    mass3: Range | None
-    sum: LegSum | None
-    integers: Integers | None
-
-    def scale(self, leg: int) -> HardwareScale | None:
-        """Return the hardware scale of a leg's objects; None if its pairs are computed in floating point."""
-        return self.integers.scale(self.bases[leg]) if self.integers else None
-
-    def columns(self) -> list[set[str]]:
-        """Return the `COLUMNS` that are read for each leg."""
-        of_all = {"charge"} if self.charge else set()
-        read = [of_all | set(_QUANTITIES["mass3"].columns if self.mass3 else ()) for _ in self.bases]
-        for pair in self.pairs:
-            needed = {column for name, _ in _limited(pair) for column in _QUANTITIES[name].columns}
-            for leg in pair.legs:
-                read[leg] |= needed | ({"charge"} if pair.charge else set())
-        for leg in self.sum.legs if self.sum else ():
-            read[leg].add("summed")
-        return read
-
-    def cuts(self) -> Iterator[Cut]:
-        """Yield the cuts; raise TrigemuError if a pair cannot be computed in integers but should be."""
-        for number, pair in enumerate(self.pairs):
-            legs = min(pair.legs), max(pair.legs)
-            if pair.charge:
-                yield Cut(legs, _SIGNS[pair.charge])
-            for name, window in _limited(pair):
-                yield self._cut(f"pairs[{number}].{name}", name, legs, window, pair.every)
-        last = len(self.bases) - 1
-        if self.charge == "opposite" and last > 1:
-            yield Cut((0, last), NOT_ALL_SAME)
-        elif self.charge:
-            yield from (Cut((0, leg), _SIGNS[self.charge]) for leg in range(1, last + 1))
-        if self.mass3:
-            yield self._cut("mass3", "mass3", (0, 1, 2), self.mass3)
-        if self.sum:
-            yield Cut((0, max(self.sum.legs)), SUM, (*self.sum.span(), len(self.sum.legs), *self.sum.legs))
-
-    def _cut(self, where: str, name: str, legs: tuple[int, ...], window: Range, every: bool = False) -> Cut:
-        outside, ends = name.startswith(OUTSIDE_NAMES), (legs[0], legs[-1])
-        quantity = _QUANTITIES[name].quantity
-        numbers: tuple[float, ...] = window.span()
-        without = [self.bases[leg] for leg in legs if not self.scale(leg)]
-        if name != "dz0" and self.integers and len(without) < len(legs):
-            bases = tuple(self.bases[leg] for leg in legs)
-            try:
-                if without:
-                    named = next(base for base in bases if base not in without)
-                    raise TrigemuError(f"[integer] has {named!r} but not {without[0]!r}")
-                quantity = PLUGIN if len(legs) == 2 else PLUGIN3
-                numbers = _arithmetic()(name.removeprefix(OUTSIDE_NAMES), bases, self.integers, window)
-            except TrigemuError as error:
-                raise TrigemuError(f"{where}: {error}") from None
-        return Cut(ends, quantity, numbers, outside, outside and every)
+def numbers_of(
+    name: str, bases: Sequence[str], integers: Integers | None, window: Range, where: str
+) -> tuple[int, tuple[float, ...]]:
+    """Return the quantity that kernels compute for a cut on objects of some collections, and its numbers;
+    raise TrigemuError, with the place of the cut, if integers should be used but cannot be."""
+    without = [base for base in bases if not (integers and integers.scale(base))]
+    if integers is None or name == "dz0" or len(without) == len(bases):
+        return QUANTITIES[name][0], window.span()
+    if without:
+        scaled = next(base for base in bases if base not in without)
+        raise TrigemuError(f"{where}: [integer] has {scaled!r} but not {without[0]!r}")
+    try:
+        return PLUGIN if len(bases) == 2 else PLUGIN3, _arithmetic()(name, tuple(bases), integers, window)
+    except TrigemuError as error:
+        raise TrigemuError(f"{where}: {error}") from None
 
 
 class Arithmetic(Protocol):
@@ -240,10 +182,6 @@ def _arithmetic() -> Arithmetic:
     return arithmetic
 
 
-def _limited(pair: Pair) -> Iterator[tuple[str, Range]]:
-    yield from ((name, window) for name in _QUANTITIES if (window := getattr(pair, name, None)))
-
-
 # ------------------------------------------------------------------------------------------ kernels
 
 
@@ -263,8 +201,7 @@ def _call(typing: Any, function: Any, objects: Any, n: Any, i: Any, j: Any, k: A
 def _computed(o: FloatArray, i: int, j: int, k: int, r: FloatArray, start: int) -> int:
     """Call the function of a plugin for the numbers that begin at r[start]."""
     numbers = r.ctypes.data + 8 * (start + 1)
-    result: int = _call(int(r[start]), o.ctypes.data, o.shape[1], i, j, k, numbers)
-    return result
+    return _call(int(r[start]), o.ctypes.data, o.shape[1], i, j, k, numbers)  # type: ignore[no-any-return]
 
 
 @inner
@@ -276,33 +213,25 @@ def passes(quantity: int, mode: int, o: FloatArray, i: int, j: int, r: FloatArra
         return bool(product > 0) if quantity == SAME else bool(product < 0)
     if quantity == PLUGIN:
         return _computed(o, i, j, j, r, start) == (mode == INSIDE)
-    pt = _UPT if quantity == MASS_UPT else _PT
-    eta = _Z0 if quantity == DZ0 else _ETA
-    both = o[pt, i], o[eta, i], o[_PHI, i], o[pt, j], o[eta, j], o[_PHI, j]
-    inside = bool(r[start] <= _quantity(quantity, *both) <= r[start + 1])
-    return inside == (mode == INSIDE)
-
-
-@inner
-def _quantity(
-    quantity: int, pt1: float, eta1: float, phi1: float, pt2: float, eta2: float, phi2: float
-) -> float:
+    pt, eta = _UPT if quantity == MASS_UPT else _PT, _Z0 if quantity == DZ0 else _ETA
+    pt1, eta1, phi1, pt2, eta2, phi2 = o[pt, i], o[eta, i], o[_PHI, i], o[pt, j], o[eta, j], o[_PHI, j]
     if quantity == DPHI:
-        return abs(delta_phi(phi1, phi2))
-    if quantity <= DZ0:
-        return abs(eta1 - eta2)
-    if quantity == TRANSVERSE:
-        return math.sqrt(2.0 * pt1 * pt2 * (1.0 - math.cos(phi1 - phi2)))
-    if quantity == PAIR_PT:
-        x = momentum_x(pt1, phi1) + momentum_x(pt2, phi2)
-        return math.hypot(x, momentum_y(pt1, phi1) + momentum_y(pt2, phi2))
-    if quantity == DR:
-        return delta_r(eta1, phi1, eta2, phi2)
-    mass = pair_mass(pt1, eta1, phi1, pt2, eta2, phi2)
-    if quantity != MASS_OVER_DR:
-        return mass
-    distance = delta_r(eta1, phi1, eta2, phi2)
-    return mass / distance if distance > 0.0 else math.sqrt(pt1 * pt2)  # the limit at 0
+        value = abs(delta_phi(phi1, phi2))
+    elif quantity <= DZ0:
+        value = abs(eta1 - eta2)
+    elif quantity == DR:
+        value = delta_r(eta1, phi1, eta2, phi2)
+    elif quantity == TRANSVERSE:
+        value = math.sqrt(2.0 * pt1 * pt2 * (1.0 - math.cos(phi1 - phi2)))
+    elif quantity == PAIR_PT:
+        x = pt1 * math.cos(phi1) + pt2 * math.cos(phi2)
+        value = math.hypot(x, pt1 * math.sin(phi1) + pt2 * math.sin(phi2))
+    else:
+        value = pair_mass(pt1, eta1, phi1, pt2, eta2, phi2)
+        if quantity == MASS_OVER_DR:
+            distance = delta_r(eta1, phi1, eta2, phi2)
+            value = value / distance if distance > 0.0 else math.sqrt(pt1 * pt2)  # the limit at 0
+    return bool(r[start] <= value <= r[start + 1]) == (mode == INSIDE)
 
 
 @inner

@@ -38,7 +38,7 @@ names = ["name%d" % k for k in range(50)]
 names = names[::int(sys.argv[1])]
 print(fingerprint(
     frozenset(names), {name: (1, 2.5) for name in names}, Cut("a", 1e300), Colour.RED, np.arange(3) / 7,
-    Path("a/b"), momenta.mass.py_func, b"bytes", None, "\\ud800", {frozenset([1, "a"]): {2}},
+    Path("a/b"), momenta.pair_mass.py_func, b"bytes", None, "\\ud800", {frozenset([1, "a"]): {2}},
 ))
 """
 

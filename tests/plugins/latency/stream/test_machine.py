@@ -12,8 +12,16 @@ from trigemu_latency.stream.machine import run
 from trigemu_latency.stream.program import Program
 
 from trigemu.api import Condition, Number, ObjectSelection, Window, Workspace
-from trigemu.observables.expressions import Arithmetic, Constant, Element, Relation, Scalar
-from trigemu.observables.vectors import MissingEt, ObjectVector, OfVectors
+from trigemu.observables.expressions import (
+    Arithmetic,
+    Constant,
+    Element,
+    MissingEt,
+    ObjectVector,
+    OfVectors,
+    Relation,
+    Scalar,
+)
 
 EVENTS = events_of(4, 60)
 MET, PT = Scalar("met"), Element(ObjectSelection("jet"), 1, "pt")
