@@ -288,7 +288,7 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
             table, n = complete_table(tables), len(QUANTITIES[q].edges)
             rows = np.arange(len(table))
             bins = sparse.csr_array((np.ones(len(table)), (rows, table.bin)), (len(table), n))[:, :-1]
-            shared = table.interactions.variance(rows, bins) if table.interactions else 0.0
+            shared = table.interactions.variance(bins) if table.interactions else 0.0
             filled[q][0][sample.name] = bins.T @ table.weight
             filled[q][1][sample.name] = bins.T @ table.square + shared
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")

@@ -10,7 +10,7 @@ where an empty minimum is 1 and an empty maximum is 0. The sum over all non-empt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.shown import Shown
-from trigemu.counting.acceptance import Rows, acceptances
+from trigemu.counting.acceptance import Acceptance, Part, Row, acceptances
 from trigemu.counting.patterns import distinct_entries
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation.loop import Emulation
@@ -105,7 +105,7 @@ def exclusive_rates(
 
     def exclusive(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
         acceptance = acceptances(words, menus[0], bits)
-        return np.column_stack([acceptance.exactly(members, level) for members in combined])
+        return np.column_stack([exactly(acceptance, members, level) for members in combined])
 
     values, variances = counted.sums(exclusive, len(combined)) if combined else np.zeros((2, 0))
     names = [trigger.name for trigger in menu.enabled]
@@ -136,9 +136,7 @@ def _add_rates(
                 rates[combination] = rates.get(combination, 0.0) + rate * probability
 
 
-def _combinations(
-    parts: Sequence[Sequence[tuple[float, Sequence[Rows]]]], likely: float = 1.0
-) -> Iterator[tuple[tuple[int, ...], float]]:
+def _combinations(parts: Sequence[Part], likely: float = 1.0) -> Iterator[tuple[tuple[int, ...], float]]:
     """Yield the combinations that can accept an event and their probabilities, from independent `parts`."""
     if not parts:
         yield (), likely
@@ -149,16 +147,47 @@ def _combinations(
                 yield tuple(sorted((*combination, *others))), other_probability
 
 
-def _of_counters(counters: Sequence[Rows], likely: float) -> Iterator[tuple[tuple[int, ...], float]]:
+def _of_counters(counters: Sequence[Sequence[Row]], likely: float) -> Iterator[tuple[tuple[int, ...], float]]:
     """Yield the same from the triggers of each counter."""
     if not counters:
         yield (), likely
         return
-    order = np.argsort(-counters[0].accept, kind="stable")
-    fired, accept = counters[0].trigger[order].tolist(), counters[0].accept[order].tolist()
-    bounds = [1.0, *accept, 0.0]
+    fired = [row.trigger for row in counters[0]]
+    bounds = [1.0, *(row.accept for row in counters[0]), 0.0]
     for count in range(len(fired) + 1):  # with a common counter, the least prescaled come first
         probability = likely * (bounds[count] - bounds[count + 1])
         if probability > NEGLIGIBLE:
             for others, other_probability in _of_counters(counters[1:], probability):
                 yield (*fired[:count], *others), other_probability
+
+
+def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> FloatArray:
+    """Return the probability, float64[m], that all triggers in `members` accept and no other trigger in
+    `within` accepts; both are bool[t]."""
+    inside = members & within
+    accepted = acceptance.accepted
+    possible = (accepted > 0) @ inside.astype(np.int64) == inside.sum()
+    possible &= (accepted == 1) @ (within & ~inside).astype(np.int64) == 0
+    probability, positions = np.zeros(len(possible)), {*np.flatnonzero(inside).tolist()}
+    for pattern in np.flatnonzero(possible).tolist():
+        parts = acceptance.outcomes(pattern, within)
+        probability[pattern] = math.prod(_exactly_in(part, positions) for part in parts)
+    return probability
+
+
+def _exactly_in(part: Part, members: Set[int]) -> float:
+    """Return the probability that in a part the `members` accept, of its triggers, and no others."""
+    accept = [
+        [{row.trigger: row.accept for row in counter if row.accept > 0} for counter in counters]
+        for _, counters in part
+    ]
+    needed = members & {trigger for outcome in accept for counter in outcome for trigger in counter}
+    total = 0.0
+    for (probability, _), outcome in zip(part, accept, strict=True):
+        if needed <= {trigger for counter in outcome for trigger in counter}:
+            for counter in outcome:
+                least = min((counter[trigger] for trigger in members & counter.keys()), default=1.0)
+                most = max((counter[trigger] for trigger in counter.keys() - members), default=0.0)
+                probability *= max(least - most, 0.0)
+            total += probability
+    return total

@@ -158,13 +158,13 @@ class Sums:
         if not self._interactions:
             return np.zeros(self._n + 1)
         used = np.flatnonzero(self._interactions.squares[self._rows])
-        bins, fraction, n = self._bins[used], fraction[used], len(used)
+        rows, bins, fraction = self._rows[used], self._bins[used], fraction[used]
         with np.errstate(invalid="ignore"):
             of_bins = np.nan_to_num(fraction - mean[bins])
-        columns = np.concatenate([bins, np.full(n, self._n)])
+        columns = np.concatenate([bins, np.full(len(used), self._n)])
         values = np.concatenate([of_bins, fraction - mean[-1]])
-        matrix = sparse.csr_array((values, (np.tile(np.arange(n), 2), columns)), (n, self._n + 1))
-        return self._interactions.variance(self._rows[used], matrix)
+        shape = len(self._interactions.squares), self._n + 1
+        return self._interactions.variance(sparse.csr_array((values, (np.tile(rows, 2), columns)), shape))
 
     def curve(
         self,
