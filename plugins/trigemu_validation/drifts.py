@@ -22,7 +22,7 @@ from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.shown import Shown
 from trigemu.base.toml import TomlTable, load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
-from trigemu.counting.acceptance import acceptances, raw_decisions
+from trigemu.counting.acceptance import Acceptance, acceptances, raw_decisions
 from trigemu.emulation import scaling
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
@@ -236,6 +236,19 @@ def gate(
     return Gate(first, second, differences.variants, drifts, differences.pairs)
 
 
+def _joint(acceptance: Acceptance, first: IntArray, second: IntArray) -> sparse.csr_array:
+    """Return the probability that both triggers of each pair accept, float64[m, pairs]."""
+    accepted, counter, node = acceptance.accepted, acceptance.counter, acceptance.node
+    joint = (accepted[:, first] * accepted[:, second]).tocsc()
+    connected = (counter[first] == counter[second]) | ((node[first] >= 0) & (node[second] >= 0))
+    columns = [joint[:, [pair]] for pair in range(len(first))]
+    for pair in np.flatnonzero(connected).tolist():
+        both = np.isin(np.arange(len(counter)), (first[pair], second[pair]))
+        alone = accepted[:, both.nonzero()[0]].sum(axis=1)
+        columns[pair] = sparse.csc_array((alone - acceptance.either(both))[:, None])
+    return sparse.hstack(columns, "csr")
+
+
 def _ratio(difference: float, unit: float) -> float:
     if difference == 0.0:
         return 0.0
@@ -329,7 +342,7 @@ class _Differences:
         emulation = self._emulation
         crossing = [scaling.crossing_scale(menu, emulation.catalogue) for menu in emulation.menus]
         joint = [
-            acceptances(words, menu, bits).joint(positions[a], positions[b]) * (scale / max(crossing))
+            _joint(acceptances(words, menu, bits), positions[a], positions[b]) * (scale / max(crossing))
             for menu, bits, positions, scale in zip(
                 menus, emulation.plan.bits, self._positions, crossing, strict=True
             )

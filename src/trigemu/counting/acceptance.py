@@ -17,19 +17,24 @@ import math
 from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import PluginError, TrigemuError, own_cause
+from trigemu.base.kernels import inlined, inner, kernel
 from trigemu.base.plugins import place_of_method, reason_of
 from trigemu.counting.seeds import Node, Seeded
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import no_column
 from trigemu.triggers.base import BitKind
 
+Numbers = npt.NDArray[np.int32]
 #: A sum of probabilities that differs from 1 by less is 1: nothing must not become an event of weight 1e-17.
 _CERTAIN = 1e-12
 
@@ -41,42 +46,42 @@ def counter_of(trigger: Trigger) -> Hashable:
 
 class Rows(NamedTuple):
     """What accepts, in each pattern, in each of its parts, in each outcome of a part: a row for each trigger
-    that may accept, ordered by these and by the counter of the trigger.
+    that may accept, ordered by these, by the counter of the trigger and by falling probability.
 
     The parts of a pattern accept independently: the triggers of a counter, or those that seeds connect. Only
     the latter have several outcomes. Given the outcome, counters are independent; of those that share one,
     the less prescaled accept whenever the others do.
     """
 
-    pattern: IntArray  # int64[k]
-    part: IntArray  # part, outcome: int64[k] ≥ 0, different for each part and outcome of each pattern
-    outcome: IntArray
-    trigger: IntArray  # int64[k]
+    pattern: Numbers  # int32[k]
+    part: Numbers  # part, outcome: int32[k], different for each part and outcome of a pattern
+    outcome: Numbers
+    trigger: Numbers  # int32[k]
     accept: FloatArray  # float64[k]: the probability that the trigger accepts in this outcome
     probability: FloatArray  # float64[k]: that of the outcome
 
     def take(self, rows: IntArray | BoolArray | slice) -> Rows:
         return Rows(*(column[rows] for column in self))  # type: ignore[arg-type]
 
+    def starts(self, patterns: int) -> Numbers:
+        """Return the first row of each pattern, and the number of rows, int32[patterns + 1]."""
+        return np.searchsorted(self.pattern, np.arange(patterns + 1, dtype=np.int32)).astype(np.int32)
 
-class _Levels(NamedTuple):
-    """Rows in four levels."""
 
-    counters: IntArray  # the first row of each counter
-    outcomes: IntArray  # the first counter of each outcome
-    parts: IntArray  # the first outcome of each part
-    patterns: IntArray  # the first part of each pattern
-    best: FloatArray  # the probability that any trigger of a counter accepts
-    either: FloatArray  # the same of an outcome
-    hit: FloatArray  # the same of a part
-    # The probability that none of a part accepts, which does not cancel where `hit` is near 1.
-    missed: FloatArray
+class Row(NamedTuple):
+    """A row of a pattern."""
 
-    @property
-    def first(self) -> IntArray:
-        """The first row of each pattern."""
-        first: IntArray = self.counters[self.outcomes[self.parts[self.patterns]]]
-        return first
+    part: int
+    outcome: int
+    trigger: int
+    accept: float
+    probability: float
+    counter: int
+    inside: bool
+
+
+#: The outcomes of a part of a pattern, each with its probability and the rows of each counter.
+Part = list[tuple[float, list[list[Row]]]]
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class Acceptance:
     """The probabilities that t triggers accept m patterns."""
 
     patterns: int
-    counter: IntArray  # int64[t]: the number of the prescale counter of each trigger
+    counter: Numbers  # int32[t]: the number of the prescale counter of each trigger
     rows: Rows
     seeded: Seeded | None  # The triggers that are connected by seeds
     node: IntArray  # int64[t]: the node of each trigger, −1 if no seed connects it
@@ -92,7 +97,13 @@ class Acceptance:
     @cached_property
     def accepted(self) -> sparse.csr_array:
         """The probability of each trigger by itself, float64[m, t], sparse."""
-        return self._sparse(self.rows, self.rows.accept * self.rows.probability)
+        rows, shape = self.rows, (self.patterns, len(self.counter))
+        values = rows.accept * rows.probability if self.seeded else rows.accept
+        matrix = sparse.csr_array((values, rows.trigger, rows.starts(self.patterns)), shape, copy=True)
+        if self.seeded:
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
+        return matrix
 
     @cached_property
     def total(self) -> FloatArray:
@@ -103,282 +114,221 @@ class Acceptance:
     def either(self, members: BoolArray, without: int = -1) -> FloatArray:
         """Return or(S), float64[m], for the triggers S in `members`, bool[t]. without: a trigger that never
         accepts, which other triggers read."""
-        either = np.zeros(self.patterns)
-        rows = self._members(members)
+        rows = self.rows
         node = self.node[without] if without >= 0 else -1
         if node >= 0 and self.seeded:
             affected = self.seeded.fires(node)
             kept = rows.take(~affected[rows.pattern] | (self.node[rows.trigger] < 0))
-            changed = _seeded_rows(
-                self.seeded, np.flatnonzero(affected), self.patterns * len(self.counter), node
-            )
-            rows = _in_order(kept, self._members(members, changed))
-        certain = self._certain(rows)
-        either[rows.pattern[certain]] = 1.0
-        pattern, probability = self._either(rows.take(either[rows.pattern] == 0.0))
-        either[pattern] = probability
-        return either
+            changed = _seeded_rows(self.seeded, np.flatnonzero(affected), len(self.counter), node)
+            rows = _in_order(kept, changed)
+        return self._either(rows, np.where(members, 0, -1), 1).ravel()
 
     def either_of_each(self, group: IntArray) -> sparse.csr_array:
         """Return or(G) of each group, float64[m, groups]. group: int64[t], that of each trigger, or −1."""
-        either = np.zeros((self.patterns, int(group.max(initial=-1)) + 1))
-        rows = self.rows.take(group[self.rows.trigger] >= 0)
-        number = group[rows.trigger]
-        certain = self._certain(rows)
-        either[rows.pattern[certain], number[certain]] = 1.0
-        left = either[rows.pattern, number] == 0.0
-        rows, number, n = rows.take(left), number[left], either.shape[1]
-        rows = rows._replace(
-            pattern=rows.pattern * n + number, part=rows.part * n + number, outcome=rows.outcome * n + number
-        )
-        pattern, probability = self._either(rows.take(np.lexsort((rows.outcome, rows.pattern))))
-        either.reshape(-1)[pattern] = probability
-        return sparse.csr_array(either)
+        return sparse.csr_array(self._either(self.rows, group, int(group.max(initial=-1)) + 1))
 
-    def _either(self, rows: Rows) -> tuple[IntArray, FloatArray]:
-        """Return the patterns that have rows, and or(S) of these."""
-        if not len(rows.pattern):
-            return rows.pattern, np.zeros(0)
-        levels = self._levels(rows)
-        return rows.pattern[levels.first], _any(levels.hit, levels.patterns)
-
-    def _certain(self, rows: Rows) -> BoolArray:
-        """Return whether the trigger of each row accepts its pattern whatever the counters say."""
-        certain: BoolArray = rows.accept == 1.0
-        return certain & (self.node[rows.trigger] < 0) if self.seeded else certain
+    def _either(self, rows: Rows, group: IntArray, groups: int) -> FloatArray:
+        either = np.zeros((self.patterns, groups))
+        _add_any(rows, self.counter, group.astype(np.int32), either)
+        return either
 
     def unique(self, members: BoolArray, group: IntArray | None = None) -> sparse.csr_array:
         """Return or(S) − or(S without t), float64[m, t], for S in `members`, bool[t]; 0 for triggers outside
         of S. With `group`, int64[t], of each trigger, or −1: or(S) − or(S without G), float64[m, groups]. It
         is computed as a product to avoid cancellation."""
-        n = len(self.counter) if group is None else int(group.max(initial=-1)) + 1
-        rows = self._members(members)
-        number = rows.trigger if group is None else group[rows.trigger]
-        # Nothing is lost where two triggers, or groups, accept for certain.
-        certain = np.flatnonzero(self._certain(rows))
-        if len(certain):
-            first = _starts(rows.pattern[certain])
-            least, most = (part.reduceat(number[certain], first) for part in (np.minimum, np.maximum))
-            settled = np.zeros(self.patterns, np.bool_)
-            settled[rows.pattern[certain[first[least != most]]]] = True
-            left = ~settled[rows.pattern]
-            rows, number = rows.take(left), number[left]
-        if not len(rows.pattern):
-            return sparse.csr_array((self.patterns, n))
-        levels = self._levels(rows)
-        # Only the removal of the trigger or group that accepts most changes what its counter accepts.
-        counter = _segments(levels.counters, len(number))
-        is_best = rows.accept == levels.best[counter]
-        owner = np.maximum.reduceat(np.where(is_best, number, -1), levels.counters)
-        second = np.maximum.reduceat(np.where(number == owner[counter], 0.0, rows.accept), levels.counters)
-        loss = levels.best - second
-        counter = np.flatnonzero((loss > 0.0) & (owner >= 0))
-        outcome = _segments(levels.outcomes, len(loss))[counter]
-        item = outcome * n + owner[counter]
-        outcome, owner, loss = _losses(1.0 - levels.best, levels.outcomes, counter, item, loss[counter], n)
-        loss *= rows.probability[levels.counters[levels.outcomes]][outcome]
-        part = _segments(levels.parts, len(levels.outcomes))[outcome]
-        item, same = np.unique(part * n + owner, return_inverse=True)
-        part, owner = np.divmod(item, n)
-        loss = np.bincount(same.ravel(), loss, len(item)).astype(np.float64)
-        pattern = _segments(levels.patterns, len(levels.parts))[part]
-        pattern, owner, loss = _losses(levels.missed, levels.patterns, part, pattern * n + owner, loss, n)
-        pattern = rows.pattern[levels.first][pattern]
-        matrix = sparse.csr_array((loss, (pattern, owner)), (self.patterns, n))
-        matrix.eliminate_zeros()
-        return matrix
+        group = np.arange(len(self.counter)) if group is None else group
+        n = int(group.max(initial=-1)) + 1
+        owner = np.where(members, group, _NO_MEMBER).astype(np.int32)
+        pattern, number, loss = _losses(self.rows, self.counter, owner, n)
+        return sparse.csr_array((loss, (pattern, number)), (self.patterns, n))
 
-    def exactly(self, members: BoolArray, within: BoolArray) -> FloatArray:
-        """Return the probability, float64[m], that all triggers in `members` accept and no other trigger in
-        `within` accepts; both are bool[t]."""
-        inside = members & within
-        needed = np.bincount(self.counter[inside], minlength=self.counter.max(initial=0) + 1)
-        fired = (self.accepted > 0) @ inside.astype(np.int64)
-        probability = np.where(fired == inside.sum(), 1.0, 0.0)
-        rows = self._members(within)
-        rows = rows.take(probability[rows.pattern] > 0)
-        if not len(rows.pattern):
-            return probability
-        levels = self._levels(rows)
-        asked = inside[rows.trigger]
-        least = np.minimum.reduceat(np.where(asked, rows.accept, 1.0), levels.counters)
-        most = np.maximum.reduceat(np.where(asked, 0.0, rows.accept), levels.counters)
-        n_asked = np.add.reduceat(asked.astype(np.int64), levels.counters)
-        first = rows.take(levels.counters)
-        least = np.where(n_asked < needed[self.counter[first.trigger]], 0.0, least)
-        of_outcome = np.multiply.reduceat(np.maximum(least - most, 0.0), levels.outcomes)
-        n_asked = np.add.reduceat(n_asked, levels.outcomes)
-        first = first.take(levels.outcomes)
-        part = np.cumsum(np.diff(rows.part, prepend=-1) != 0) - 1
-        keys = np.unique(np.column_stack([part[asked], rows.trigger[asked]]), axis=0)
-        in_part = np.bincount(keys[:, 0], minlength=len(levels.parts))
-        lengths = _lengths(levels.parts, len(of_outcome))
-        of_outcome[n_asked < np.repeat(in_part, lengths)] = 0.0  # a member that does not accept has no row
-        of_part = np.add.reduceat(first.probability * of_outcome, levels.parts)
-        of_part[(in_part == 0) & (levels.hit == 0.0)] = 1.0
-        pattern = first.pattern[levels.parts][levels.patterns]
-        probability[pattern] *= np.multiply.reduceat(of_part, levels.patterns)
-        return probability
-
-    def joint(self, first: IntArray, second: IntArray) -> sparse.csr_array:
-        """Return the probability that both triggers of each pair accept, float64[m, pairs], sparse. first,
-        second: int64[pairs], different pairs."""
-        rows, accepted = self.rows, self.accepted
-        independent = np.flatnonzero(~self.dependent(first, second))
-        product = (accepted[:, first[independent]] * accepted[:, second[independent]]).tocoo()
-        parts = [(product.row, independent[product.col], product.data)]
-        number = np.full((len(self.counter),) * 2, -1, np.int32)
-        number[first, second] = np.arange(len(first))
-        a, b = _pairs_within(self._levels(rows).counters, len(rows.pattern))
-        least = np.minimum(rows.accept[a], rows.accept[b]) * rows.probability[a]
-        listed = [(rows.pattern[a], rows.trigger[a], rows.trigger[b], least)]
-        for pattern, a, b, values in (*listed, *self._connected_pairs()):
-            pair = number[a, b]
-            parts.append((pattern[pair >= 0], pair[pair >= 0], values[pair >= 0]))
-        pattern, pair, values = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return sparse.csr_array((values, (pattern, pair)), (self.patterns, len(first)))
-
-    def _connected_pairs(self) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
-        """Yield pattern, both triggers and the probability that both accept, of pairs that seeds connect and
-        that share no counter: in the same part of a pattern, then in different ones."""
-        rows = self.rows.take(self.node[self.rows.trigger] >= 0)
-        if not len(rows.pattern):
-            return
-        key = rows.part * len(self.counter) + rows.trigger
-        _, first, column = np.unique(key, return_index=True, return_inverse=True)
-        pattern, trigger, part = rows.pattern[first], rows.trigger[first], rows.part[first]
-        place = np.cumsum(np.diff(rows.outcome, prepend=-1) != 0) - 1, column
-        accepts = sparse.csr_array((rows.accept, place))
-        both = (accepts.T @ sparse.csr_array((rows.accept * rows.probability, place))).tocoo()
-        other = self.counter[trigger[both.row]] != self.counter[trigger[both.col]]
-        a, b = both.row[other], both.col[other]
-        yield pattern[a], trigger[a], trigger[b], both.data[other]
-        order = np.argsort(pattern, kind="stable")
-        a, b = (order[number] for number in _pairs_within(_starts(pattern[order]), len(order)))
-        other = part[a] != part[b]
-        a, b = a[other], b[other]
-        total = np.bincount(column, rows.accept * rows.probability)
-        yield pattern[a], trigger[a], trigger[b], total[a] * total[b]
-
-    def dependent(self, first: IntArray, second: IntArray) -> BoolArray:
-        """Return whether the triggers of each pair share a counter or are connected by seeds, bool[pairs]:
-        the probability that both accept is then not a product."""
-        same: BoolArray = self.counter[first] == self.counter[second]
-        return same | ((self.node[first] >= 0) & (self.node[second] >= 0))
-
-    def outcomes(self, pattern: int, within: BoolArray) -> list[list[tuple[float, list[Rows]]]]:
-        """Return the parts of a pattern with triggers in `within`, bool[t]: their outcomes, each with its
-        probability and the rows of each counter."""
+    def outcomes(self, pattern: int, within: BoolArray) -> list[Part]:
+        """Return the parts of a pattern, with only the triggers in `within`, bool[t]."""
         rows = self.rows.take(slice(*np.searchsorted(self.rows.pattern, [pattern, pattern + 1])))
-        rows = self._members(within, rows)
-        parts: dict[int, dict[int, dict[int, list[int]]]] = {}
-        keys = zip(
-            rows.part.tolist(), rows.outcome.tolist(), self.counter[rows.trigger].tolist(), strict=True
+        columns = (
+            column.tolist() for column in (*rows[1:], self.counter[rows.trigger], within[rows.trigger])
         )
-        for row, (part, outcome, counter) in enumerate(keys):
-            parts.setdefault(part, {}).setdefault(outcome, {}).setdefault(counter, []).append(row)
-        listed = []
-        for outcomes in parts.values():
-            part_outcomes = []
-            for counters in outcomes.values():
-                of_counters = [rows.take(np.array(numbers)) for numbers in counters.values()]
-                part_outcomes.append((float(of_counters[0].probability[0]), of_counters))
-            listed.append(part_outcomes)
-        return listed
-
-    def _members(self, members: BoolArray, rows: Rows | None = None) -> Rows:
-        """Return the rows of some triggers; the outcomes of parts with seeds remain."""
-        rows = rows or self.rows
-        inside = members[rows.trigger]
-        if inside.all():
-            return rows
-        rows = rows._replace(accept=np.where(inside, rows.accept, 0.0))
-        return rows.take(inside | (self.node[rows.trigger] >= 0))
-
-    def _levels(self, rows: Rows) -> _Levels:
-        counters = _starts(rows.pattern, rows.outcome, self.counter[rows.trigger])
-        best = np.maximum.reduceat(rows.accept, counters)
-        first = rows.take(counters)
-        outcomes = _starts(first.pattern, first.outcome)
-        either = _any(best, outcomes)
-        first = first.take(outcomes)
-        parts = _starts(first.pattern, first.part)
-        hit = np.add.reduceat(first.probability * either, parts)
-        hit[hit > 1.0 - _CERTAIN] = 1.0
-        missed = np.add.reduceat(first.probability * np.multiply.reduceat(1.0 - best, outcomes), parts)
-        missed[hit == 0.0] = 1.0
-        return _Levels(counters, outcomes, parts, _starts(first.pattern[parts]), best, either, hit, missed)
-
-    def _sparse(self, rows: Rows, values: FloatArray) -> sparse.csr_array:
-        matrix = sparse.csr_array((values, (rows.pattern, rows.trigger)), (self.patterns, len(self.counter)))
-        matrix.eliminate_zeros()
-        return matrix
+        listed = [Row(*values) for values in zip(*columns, strict=True)]
+        return [
+            [
+                (probability, [[row for row in rows if row.inside] for _, rows in groupby(outcome, _COUNTER)])
+                for (_, probability), outcome in groupby(part, _OUTCOME)
+            ]
+            for _, part in groupby(listed, _PART)
+        ]
 
 
-def _starts(*keys: IntArray) -> IntArray:
-    """Return the first row of each run of equal keys, int64[n] each."""
-    new = np.ones(len(keys[0]), np.bool_)
-    new[1:] = np.any([np.diff(key) != 0 for key in keys], axis=0)
-    return np.flatnonzero(new)
+_PART, _OUTCOME, _COUNTER = attrgetter("part"), attrgetter("outcome", "probability"), attrgetter("counter")
 
 
-def _lengths(starts: IntArray, n: int) -> IntArray:
-    return np.diff(starts, append=n)
+@inlined
+def _or(a: float, b: float) -> float:
+    """Return the probability of any of two independent ones, without cancellation."""
+    return a + (1.0 - a) * b
 
 
-def _segments(starts: IntArray, n: int) -> IntArray:
-    """Return the number of the segment of each of n elements."""
-    return np.repeat(np.arange(len(starts)), _lengths(starts, n))
+@kernel
+def _add_any(rows: Rows, counter: Numbers, group: Numbers, either: FloatArray) -> None:
+    """Fill in or(G) of each group, float64[m, groups]. group: int32[t], that of each trigger, or −1."""
+    groups, last = either.shape[1], np.full(either.shape[1], -1)
+    of_outcome, of_part = np.zeros((2, groups))
+    for row in range(len(rows.pattern) + groups):  # at the end, those that finish the last part of each group
+        end = row >= len(rows.pattern)
+        g = row - len(rows.pattern) if end else group[rows.trigger[row]]
+        if g < 0:
+            continue
+        before = last[g]
+        if before >= 0:
+            pattern = rows.pattern[before]
+            same_part = not end and pattern == rows.pattern[row] and rows.part[before] == rows.part[row]
+            same = same_part and rows.outcome[before] == rows.outcome[row]
+            if same and counter[rows.trigger[before]] == counter[rows.trigger[row]]:
+                continue  # the first row of a counter has the largest probability
+            if not same:
+                of_part[g] += rows.probability[before] * of_outcome[g]
+                of_outcome[g] = 0.0
+            if not same_part:
+                either[pattern, g] = _or(
+                    either[pattern, g], 1.0 if of_part[g] > 1.0 - _CERTAIN else of_part[g]
+                )
+                of_part[g] = 0.0
+        if not end:
+            of_outcome[g] = _or(of_outcome[g], rows.accept[row])
+            last[g] = row
 
 
-def _any(probability: FloatArray, starts: IntArray) -> FloatArray:
-    """Return 1 − Π (1 − probability) of each segment; a single one gives itself, to the last bit."""
-    with np.errstate(divide="ignore"):
-        missed = np.add.reduceat(np.log1p(-probability), starts)
-    either: FloatArray = np.where(
-        _lengths(starts, len(probability)) == 1, probability[starts], -np.expm1(missed)
-    )
-    return either
+#: The owner of triggers that are not in S; that of members in no group is −1.
+_NO_MEMBER = -2
 
 
-def _losses(
-    missed: FloatArray, starts: IntArray, element: IntArray, item: IntArray, loss: FloatArray, n: int
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return how much Π missed of a segment of elements grows without each owner.
+class _Level(NamedTuple):
+    """How much the product of the probabilities `missed` of some elements grows without each of n owners."""
 
-    missed: float64 of all elements, in segments that begin at `starts`. loss: float64[k], by how much that of
-    an `element`, int64[k], grows without an owner; item: int64[k], segment · n + owner. Returns the segment,
-    the owner and the loss of each different item.
-    """
-    never = (missed == 0.0).astype(np.int64)
-    logarithm = np.log(np.where(never, 1.0, missed))
-    order = np.argsort(item, kind="stable")
-    item, element, loss = item[order], element[order], loss[order]
-    first = _starts(item)
-    item, lengths = item[first], _lengths(first, len(item))
-    segment, owner = np.divmod(item, n)
-    if not len(first):
-        return segment, owner, loss
-    own_logarithm, own_never = (np.add.reduceat(part[element], first) for part in (logarithm, never))
-    others = np.exp(np.add.reduceat(logarithm, starts)[segment] - own_logarithm)
-    others[_lengths(starts, len(missed))[segment] == lengths] = 1.0
-    others[np.add.reduceat(never, starts)[segment] > own_never] = 0.0
-    if len(first) < len(element):
-        part = missed[element]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            growth = np.exp(own_logarithm) * np.expm1(np.add.reduceat(np.log1p(loss / part), first))
-        together = np.where(own_never > 0, np.multiply.reduceat(part + loss, first), growth)
-        loss = np.where(lengths == 1, loss[first], together)
-    return segment, owner, others * loss
+    grown: FloatArray  # float64[n]: by how much that of the elements of each owner grows
+    missed: FloatArray  # float64[n]: this product; −1: no elements
+    # float64[n + 1], int64[n + 1]: the logarithm of that of those above 0, and the number of those that are
+    # 0; the last ones are of all elements
+    logarithm: FloatArray
+    zeros: IntArray
+    owners: IntArray  # int64[n]: the owners so far
+    n_owners: IntArray  # int64[1]: their number
 
 
-def _pairs_within(starts: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    """Return all pairs of rows in the same segment, in both orders."""
-    lengths = _lengths(starts, n)
-    first = np.repeat(np.arange(n), np.repeat(lengths, lengths))
-    begin = np.repeat(starts, lengths**2)
-    offset = np.arange(len(first)) - np.repeat(np.cumsum(lengths**2) - lengths**2, lengths**2)
-    return first, begin + offset % np.repeat(lengths, lengths**2)
+@inner
+def _level(n: int) -> _Level:
+    zeros, owners, count = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.zeros(1, np.int64)
+    return _Level(np.zeros(n), np.full(n, -1.0), np.zeros(n + 1), zeros, owners, count)
+
+
+@inner
+def _multiply(level: _Level, owner: int, missed: float) -> None:
+    if missed == 0.0:
+        level.zeros[owner] += 1
+    else:
+        level.logarithm[owner] += math.log(missed)
+
+
+@inner
+def _add_loss(level: _Level, owner: int, missed: float, loss: float) -> None:
+    """Add an element that grows from `missed` by `loss` without its owner."""
+    if level.missed[owner] < 0.0:
+        level.owners[level.n_owners[0]] = owner
+        level.n_owners[0] += 1
+        level.grown[owner], level.missed[owner] = 0.0, 1.0
+        level.logarithm[owner], level.zeros[owner] = 0.0, 0
+    level.grown[owner] = level.grown[owner] * (missed + loss) + level.missed[owner] * loss
+    level.missed[owner] *= missed
+    _multiply(level, owner, missed)
+
+
+@inner
+def _pop(level: _Level) -> tuple[int, float]:
+    """Remove an owner; return it and by how much the product of all elements grows without it."""
+    level.n_owners[0] -= 1
+    owner = level.owners[level.n_owners[0]]
+    level.missed[owner] = -1.0
+    others = math.exp(level.logarithm[-1] - level.logarithm[owner])
+    return owner, level.grown[owner] * others if level.zeros[-1] == level.zeros[owner] else 0.0
+
+
+@inner
+def _finish(level: _Level) -> float:
+    """Return the product of all elements, and remove them."""
+    missed = math.exp(level.logarithm[-1]) if level.zeros[-1] == 0 else 0.0
+    level.logarithm[-1], level.zeros[-1] = 0.0, 0
+    return missed
+
+
+@kernel
+def _losses(rows: Rows, counter: Numbers, owner: Numbers, n: int) -> tuple[Numbers, Numbers, FloatArray]:
+    """Return or(S) − or(S without an owner) where it is not 0: the pattern, the owner and the loss. owner:
+    int32[t] < n, that of each trigger, −1 for none, `_NO_MEMBER` outside of S."""
+    size, end, found = len(rows.pattern), 0, 0
+    patterns, owners, losses = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
+    of_outcome, of_part, of_pattern = _level(n), np.zeros(n), _level(n)
+    while end < size:
+        # Nothing is lost where two owners accept for certain.
+        row, settled, certain = end, False, -1
+        while end < size and rows.pattern[end] == rows.pattern[row]:
+            g = owner[rows.trigger[end]]
+            if rows.accept[end] == 1.0 and rows.probability[end] == 1.0 and g != _NO_MEMBER:
+                settled |= g < 0 or (certain >= 0 and certain != g)
+                certain = g
+            end += 1
+        if settled:
+            continue
+        pattern = rows.pattern[row]
+        while row < end:
+            part, missed, hit, lost = rows.part[row], 0.0, False, found
+            while row < end and rows.part[row] == part:
+                outcome, probability = rows.outcome[row], rows.probability[row]
+                while row < end and rows.outcome[row] == outcome:
+                    # Only the removal of the owner that accepts most changes what its counter accepts.
+                    best, second, best_owner, c = 0.0, 0.0, _NO_MEMBER, counter[rows.trigger[row]]
+                    while row < end and rows.outcome[row] == outcome and counter[rows.trigger[row]] == c:
+                        g = owner[rows.trigger[row]]
+                        if g != _NO_MEMBER and best_owner == _NO_MEMBER:
+                            best, best_owner = rows.accept[row], g
+                        elif g != _NO_MEMBER and g != best_owner:
+                            second = max(second, rows.accept[row])
+                        row += 1
+                    hit |= best > 0.0
+                    _multiply(of_outcome, n, 1.0 - best)
+                    if best_owner >= 0 and best > second:
+                        _add_loss(of_outcome, best_owner, 1.0 - best, best - second)
+                while of_outcome.n_owners[0] > 0:
+                    g, loss = _pop(of_outcome)
+                    if of_part[g] == 0.0 and loss > 0.0:
+                        owners[lost] = g
+                        lost += 1
+                    of_part[g] += probability * loss
+                missed += probability * _finish(of_outcome)
+            missed = missed if hit else 1.0
+            _multiply(of_pattern, n, missed)
+            for i in range(found, lost):
+                _add_loss(of_pattern, owners[i], missed, of_part[owners[i]])
+                of_part[owners[i]] = 0.0
+        while of_pattern.n_owners[0] > 0:
+            patterns[found] = pattern
+            owners[found], losses[found] = _pop(of_pattern)
+            found += 1
+        _finish(of_pattern)
+    return patterns[:found], owners[:found], losses[:found]
+
+
+@kernel
+def _fired(words: Words, bits: IntArray, triggers: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the pattern and the trigger of each bit that is set, int32[k] each: ordered by pattern, then as
+    in `triggers`, int32[t], with their `bits`, int64[t]."""
+    pattern, trigger, n = np.empty(len(bits), np.int32), np.empty(len(bits), np.int32), 0
+    for row in range(len(words)):
+        if n + len(bits) > len(pattern):
+            pattern = np.concatenate((pattern, np.empty_like(pattern)))
+            trigger = np.concatenate((trigger, np.empty_like(trigger)))
+        for i in range(len(bits)):
+            pattern[n], trigger[n] = row, triggers[i]
+            n += (words[row, bits[i] >> 6] >> np.uint64(bits[i] & 63)) & 1
+    return pattern[:n], trigger[:n]
 
 
 def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance:
@@ -414,33 +364,37 @@ def acceptances_of(words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[s
             raise TrigemuError(no_column(menu))
     triggers = [trigger for menu in menus for trigger in menu.enabled]
     number_of = {key: n for n, key in enumerate(dict.fromkeys(map(counter_of, triggers)))}
-    counter = np.array([number_of[counter_of(trigger)] for trigger in triggers], np.int64)
+    counter = np.array([number_of[counter_of(trigger)] for trigger in triggers], np.int32)
+    prescale = np.array([trigger.prescale for trigger in triggers])
     connected = {key for menu in menus for key in _connected_counters(menu)}
-    free = np.array([counter_of(trigger) not in connected for trigger in triggers], np.bool_)
-    order = np.flatnonzero(free)[np.argsort(counter[free], kind="stable")]
-    fired, shift = np.zeros((len(words), len(triggers)), np.bool_), 0
+    bit, shift = np.full(len(triggers), -1), 0
+    decided: list[BoolArray] = []  # from other bits
     nodes: list[Node] = []
     for which, (menu, bits_of_menu) in enumerate(zip(menus, bits, strict=True)):
-        own_decided, raw = _decisions(words, menu, bits_of_menu)
-        for column, one in enumerate(menu.enabled, shift):
-            fired[:, column] = own_decided[one.name]
-        if connected:
-            nodes += _nodes(which, shift, menu, own_decided, raw, connected)
+        decisions = Decisions(words, menu, bits_of_menu)
+        for column, trigger in enumerate(menu.enabled, shift):
+            if counter_of(trigger) not in connected and trigger.prescale < math.inf:
+                bit[column] = bits_of_menu.get(trigger.name, 64 * words.shape[1] + len(decided))
+                if trigger.name not in bits_of_menu:
+                    decided.append(decisions.own(trigger.name))
+        nodes += _nodes(which, shift, menu, decisions, connected) if connected else ()
         shift += len(menu.enabled)
-    pattern, place = np.nonzero(fired[:, order])
-    trigger, part = order[place], pattern * len(number_of) + counter[order[place]]
-    prescale = np.array([trigger.prescale for trigger in triggers])
-    accept = 1.0 / prescale[trigger]
-    some = accept > 0.0
-    rows = Rows(pattern, part, part, trigger, accept, np.ones(len(accept)))
-    rows = rows if some.all() else rows.take(some)
+    if decided:
+        packed = np.packbits(np.column_stack(decided), axis=1, bitorder="little")
+        padded = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
+        words = np.hstack([words, padded.view("<u8")])
+    by_counter = np.lexsort((prescale, counter))
+    order = by_counter[bit[by_counter] >= 0].astype(np.int32)
+    pattern, number = _fired(np.ascontiguousarray(words), bit[order], order)
+    part = counter[number]
+    rows = Rows(pattern, part, part, number, 1.0 / prescale[number], np.ones(len(number)))
     node_of = np.full(len(triggers), -1, np.int64)
     if not nodes:
         return Acceptance(len(words), counter, rows, None, node_of)
     seeded = Seeded(nodes)
     placed = np.flatnonzero(seeded.column >= 0)
     node_of[seeded.column[placed]] = placed
-    rows = _in_order(rows, _seeded_rows(seeded, np.arange(len(words)), len(words) * len(number_of)))
+    rows = _in_order(rows, _seeded_rows(seeded, np.arange(len(words)), len(number_of)))
     return Acceptance(len(words), counter, rows, seeded, node_of)
 
 
@@ -452,13 +406,11 @@ def _seeded_rows(seeded: Seeded, patterns: IntArray, first_part: int, removed: i
     first = np.searchsorted(outcomes.combination, combination)
     lengths = np.searchsorted(outcomes.combination, combination, "right") - first
     row = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    step = int(outcomes.outcome.max(initial=0)) + 1
-    number = first_part + np.repeat(np.arange(len(patterns)), lengths) * step
     return Rows(
-        np.repeat(patterns, lengths),
-        number + outcomes.component[row],
-        number + outcomes.outcome[row],
-        seeded.column[outcomes.node[row]],
+        np.repeat(patterns, lengths).astype(np.int32),
+        (first_part + outcomes.component[row]).astype(np.int32),
+        (first_part + outcomes.outcome[row]).astype(np.int32),
+        seeded.column[outcomes.node[row]].astype(np.int32),
         outcomes.accept[row],
         outcomes.probability[row],
     )
@@ -481,8 +433,7 @@ def _nodes(
     which: int,
     shift: int,
     menu: Menu,
-    own_decided: Mapping[str, BoolArray],
-    raw: Mapping[str, BoolArray],
+    decisions: Decisions,
     counters: Container[Hashable],
 ) -> Iterator[Node]:
     """Yield the nodes of the triggers with some `counters`, which include all triggers connected by seeds. A
@@ -495,55 +446,56 @@ def _nodes(
         if name in enabled and counter_of(trigger) in counters:
             seed = trigger.seed
             reads = {other: (which, other) for other in seed.names()} if seed else {}
-            column, counter, fired = enabled[name], counter_of(trigger), own_decided[name]
+            column, counter, fired = enabled[name], counter_of(trigger), decisions.own(name)
             yield Node((which, name), name, column, counter, trigger.prescale, seed, reads, fired)
         elif name not in enabled and name in read:
-            fired = raw[name] & (trigger.prescale < math.inf)
+            fired = decisions[name] & (trigger.prescale < math.inf)
             yield Node((which, name), name, -1, ("disabled", name), 1.0, None, {}, fired)
 
 
 def own_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
     """Return the decisions of the triggers of a menu before prescales and without their seeds. words:
     uint64[m, w]; returns dict of str to bool[m]."""
-    return _decisions(words, menu, bits)[0]
+    decisions = Decisions(words, menu, bits)
+    return {trigger.name: decisions.own(trigger.name) for trigger in menu.used}
 
 
 def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
     """Return the decisions of the triggers of a menu before prescales. words: uint64[m, w]; returns dict of
     str to bool[m]."""
-    return _decisions(words, menu, bits)[1]
+    decisions = Decisions(words, menu, bits)
+    return {trigger.name: decisions[trigger.name] for trigger in menu.used}
 
 
-def _decisions(
-    words: Words, menu: Menu, bits: Mapping[str, int]
-) -> tuple[dict[str, BoolArray], dict[str, BoolArray]]:
-    """Return the decisions bool[m] of each trigger before prescales: without its seed, and with it (raw)."""
-    own_decided: dict[str, BoolArray] = {}
-    raw: dict[str, BoolArray] = {}
-    used = {trigger.name for trigger in menu.used}
-    for name in menu.order:
-        if name not in used:
-            continue
-        trigger = menu.trigger(name)
-        if name in bits:
-            word, bit = divmod(bits[name], 64)
-            own_decided[name] = (words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0
-        else:
-            own_decided[name] = _of_bits(trigger, raw, len(words))
-        raw[name] = own_decided[name] & trigger.seed.evaluate(raw) if trigger.seed else own_decided[name]
-    return own_decided, raw
+class Decisions(dict[str, BoolArray]):
+    """The decisions of triggers before prescales, bool[m], by name, each made when it is first asked for."""
 
+    def __init__(self, words: Words, menu: Menu, bits: Mapping[str, int]) -> None:
+        self._words, self._menu, self._bits = words, menu, bits
 
-def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
-    assert isinstance(trigger.description, BitKind)
-    where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
-    try:
-        fired: object = trigger.description.decide(raw, n)  # a plugin may return any type
-    except Exception as error:
-        if cause := own_cause(error):
-            raise cause from error
-        raise PluginError(f"{where} failed: {reason_of(error)}") from error
-    if not isinstance(fired, np.ndarray) or fired.dtype != np.bool_ or fired.shape != (n,):
-        location = place_of_method(trigger.description, "decide")
-        raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]{location}")
-    return fired
+    def __missing__(self, name: str) -> BoolArray:
+        seed = self._menu.trigger(name).seed
+        own = self.own(name)
+        self[name] = own & seed.evaluate(self) if seed else own
+        return self[name]
+
+    def own(self, name: str) -> BoolArray:
+        """Return the decisions of a trigger without its seed."""
+        if name in self._bits:
+            word, bit = divmod(self._bits[name], 64)
+            return np.asarray((self._words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0)
+        trigger, n = self._menu.trigger(name), len(self._words)
+        kind = trigger.description
+        assert isinstance(kind, BitKind)
+        where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
+        try:
+            # a plugin may return any type
+            fired: object = kind.decide({other: self[other] for other in kind.inputs()}, n)
+        except Exception as error:
+            if cause := own_cause(error):
+                raise cause from error
+            raise PluginError(f"{where} failed: {reason_of(error)}") from error
+        if not isinstance(fired, np.ndarray) or fired.dtype != np.bool_ or fired.shape != (n,):
+            location = place_of_method(kind, "decide")
+            raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]{location}")
+        return fired

@@ -7,77 +7,73 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.kernels import inlined, kernel
-from trigemu.counting.acceptance import Acceptance
+from trigemu.counting.acceptance import Acceptance, Numbers, Rows
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.sums import RateSums, Scales, Strata
-
-#: The largest number of pairs of triggers times strata at a time.
-_AT_ONCE = 2**22
+from trigemu.counting.sums import Scales, Strata
 
 
-class _Accepted(NamedTuple):
-    """The probabilities that t triggers accept m patterns by themselves, as a sparse matrix."""
+class _List(NamedTuple):
+    """The rows of some triggers in all patterns; the rows of pattern p begin at start[p]."""
 
-    start: IntArray  # int32[m + 1], of the triggers of each pattern
-    trigger: IntArray  # int32[k], ascending within a pattern
-    probability: FloatArray  # float64[k]
-    counter: IntArray  # int64[t], the prescale counter of each trigger
-
-    @classmethod
-    def of(cls, matrix: sparse.csr_array, counter: IntArray) -> _Accepted:
-        matrix.sort_indices()
-        return cls(matrix.indptr, matrix.indices, matrix.data, counter)
-
-    def matrix(self) -> sparse.csr_array:
-        """float64[m, t]."""
-        shape = len(self.start) - 1, len(self.counter)
-        return sparse.csr_array((self.probability, self.trigger, self.start), shape)
+    start: Numbers  # int32[m + 1]
+    part: Numbers  # part, outcome, trigger, counter: int32[k]; the triggers are numbered from 0
+    outcome: Numbers
+    trigger: Numbers
+    counter: Numbers
+    accept: FloatArray  # accept, probability: float64[k]
+    probability: FloatArray
+    alone: FloatArray  # float64[k]: their product; the parts of a pattern are independent
 
 
 @inlined
-def _both(a: _Accepted, i: int, b: _Accepted, j: int) -> float:
-    """Return the probability that both triggers accept, without seeds: of those that share a counter, the
-    less prescaled accepts whenever the other does."""
-    p, q = a.probability[i], b.probability[j]
-    both: float = min(p, q) if a.counter[a.trigger[i]] == b.counter[b.trigger[j]] else p * q
-    return both
+def _in_part(p: float, q: float, probability: float, same_outcome: bool, same_counter: bool) -> float:
+    """Return what two rows of a part add to the probability that both triggers accept. Given the outcome,
+    counters are independent; of those that share one, the less prescaled accepts whenever the other does."""
+    both = min(p, q) if same_counter else p * q
+    return both * probability if same_outcome else 0.0
 
 
 @kernel
 def _sum_patterns(
-    a: _Accepted, b: _Accepted, same: bool, weight: FloatArray, square: FloatArray, sums: FloatArray
+    a: _List, b: _List, same: bool, weight: FloatArray, square: FloatArray, sums: FloatArray
 ) -> None:
     """Add Σ weight f and Σ square f² of each pair to `sums`, float64[s, t, 2]; weight, square: float64[m].
-    same: a and b are the same, and only pairs (i, j ≥ i) count."""
+    f² is right only if a trigger has a single row in a pattern. same: a and b are the same, and each two rows
+    count once."""
     for row in range(len(weight)):
+        if weight[row] == 0.0 and square[row] == 0.0:
+            continue
         for i in range(a.start[row], a.start[row + 1]):
+            alone, p, probability, s = a.alone[i], a.accept[i], a.probability[i], a.trigger[i]
+            part, outcome, counter = a.part[i], a.outcome[i], a.counter[i]
             for j in range(i if same else b.start[row], b.start[row + 1]):
-                f = _both(a, i, b, j)
-                pair = sums[a.trigger[i], b.trigger[j]]
-                pair[0] += weight[row] * f
-                pair[1] += square[row] * f * f
+                f, t = alone * b.alone[j], b.trigger[j]
+                if part == b.part[j]:
+                    alike = outcome == b.outcome[j], counter == b.counter[j]
+                    f = _in_part(p, b.accept[j], probability, alike[0], alike[1])
+                sums[s, t, 0] += weight[row] * f
+                sums[s, t, 1] += square[row] * f * f
 
 
 @kernel
 def _sum_interactions(
-    a: _Accepted,
-    b: _Accepted,
+    a: _List,
+    b: _List,
     same: bool,
-    start: IntArray,
-    row: IntArray,
+    start: Numbers,
+    row: Numbers,
     weight: FloatArray,
     sums: FloatArray,
 ) -> None:
     """Add Σ over interactions of (Σ weight f)² of each pair to sums[:, :, 1]. The sums over patterns of
     interaction k are those in start[k] ≤ n < start[k + 1], with `weight` in pattern `row`."""
-    s, t = sums.shape[:2]
-    place_a, place_b = np.full(s, -1), np.full(t, -1)  # of triggers in the table of one interaction
-    listed_a, listed_b = np.zeros(s, np.int64), np.zeros(t, np.int64)
-    table = np.zeros(s * t)
+    n_a, n_b = sums.shape[:2]
+    place_a, place_b = np.full(n_a, -1), np.full(n_b, -1)  # of triggers in the table of one interaction
+    listed_a, listed_b = np.zeros(n_a, np.int64), np.zeros(n_b, np.int64)
+    table = np.zeros(n_a * n_b)
     for k in range(len(start) - 1):
         n_a, n_b = 0, 0
         for n in range(start[k], start[k + 1]):
@@ -91,9 +87,15 @@ def _sum_interactions(
                     n_b += 1
         for n in range(start[k], start[k + 1]):
             for i in range(a.start[row[n]], a.start[row[n] + 1]):
-                first = place_a[a.trigger[i]] * n_b
+                alone, p, probability, s = a.alone[i], a.accept[i], a.probability[i], place_a[a.trigger[i]]
+                part, outcome, counter = a.part[i], a.outcome[i], a.counter[i]
                 for j in range(i if same else b.start[row[n]], b.start[row[n] + 1]):
-                    table[first + place_b[b.trigger[j]]] += weight[n] * _both(a, i, b, j)
+                    f, t = alone * b.alone[j], place_b[b.trigger[j]]
+                    if part == b.part[j]:
+                        alike = outcome == b.outcome[j], counter == b.counter[j]
+                        f = _in_part(p, b.accept[j], probability, alike[0], alike[1])
+                    first, second = (min(s, t), max(s, t)) if same else (s, t)
+                    table[first * n_b + second] += weight[n] * f
         for i in range(n_a):
             for j in range(n_b):
                 summed = table[i * n_b + j]
@@ -108,8 +110,6 @@ def _sum_interactions(
 class PairSums:
     """The sums over events that two triggers both accept, one of s and one of t: or({s}) + or({t}) −
     or({s, t}).
-
-    Pairs that seeds connect are summed as columns of `RateSums`, the others by kernels.
 
     fitted: bool[s] and bool[t], whether a trigger is judged on the unseen half. constant: whether a trigger
     accepts all events alike; the rate of two such triggers has no error. same: whether both lists are the
@@ -127,107 +127,96 @@ class PairSums:
     ) -> None:
         self._table, self._scales, self._same = table, scales, same
         self._fitted, self._constant = np.logical_or.outer(*fitted), np.logical_and.outer(*constant)
-        self._blocks: list[sparse.csr_array] = []
-        self._counter = np.zeros(0, np.int64)
-        self._connected: tuple[IntArray, ...] = ()
-        self._sums: list[RateSums] = []
+        self._rows: list[Rows] = []
+        self._counter = np.zeros(0, np.int32)
+        self._seeded = False
 
     def add(self, rows: slice, acceptance: Acceptance) -> None:
         """Add the entries in `rows`."""
-        if not self._connected:
-            self._counter = acceptance.counter
-            by_seeds = acceptance.node >= 0
-            (s, _), shift = self._fitted.shape, self._shift
-            self._connected = np.nonzero(np.outer(by_seeds[:s], by_seeds[shift:]))
-            if len(self._connected[0]):
-                halves = 1 + self._fitted.any()
-                self._sums = [
-                    RateSums(self._table, self._scales, len(self._connected[0])) for _ in range(halves)
-                ]
-        self._blocks.append(acceptance.accepted)
-        if self._sums:
-            first, second = self._connected
-            joint = acceptance.joint(first, second + self._shift)
-            unseen = sparse.diags_array(self._scales.unseen[rows])
-            for sums, fractions in zip(self._sums, (joint, unseen @ joint), strict=False):
-                sums.add(rows, fractions)
-
-    @property
-    def _shift(self) -> int:
-        """The position of the second triggers in an `Acceptance`."""
-        return 0 if self._same else len(self._fitted)
+        pattern = acceptance.rows.pattern + np.int32(rows.start)
+        self._rows.append(acceptance.rows._replace(pattern=pattern))
+        self._counter, self._seeded = acceptance.counter, acceptance.seeded is not None
 
     @cached_property
-    def _lists(self) -> tuple[_Accepted, _Accepted]:
-        """The acceptances of the first and of the second triggers."""
-        (s, t), shift = self._fitted.shape, self._shift
-        if not self._blocks:  # of an empty table
-            self._blocks, self._counter = [sparse.csr_array((0, shift + t))], np.arange(shift + t)
-        accepted = sparse.vstack(self._blocks, "csr")
-        self._blocks.clear()
-        first = _Accepted.of(accepted[:, :s], self._counter[:s])
-        return first, first if self._same else _Accepted.of(accepted[:, s:], self._counter[s:])
+    def _lists(self) -> tuple[_List, _List]:
+        """The rows of the first and of the second triggers."""
+        none, no_number = np.zeros(0, np.int32), np.zeros(0)
+        parts = [Rows(none, none, none, none, no_number, no_number), *self._rows]
+        rows = Rows(*map(np.concatenate, zip(*parts, strict=True)))
+        self._rows.clear()
+        if self._same:
+            first = self._list(rows, 0)
+            return first, first
+        is_first = rows.trigger < len(self._fitted)
+        return self._list(rows.take(is_first), 0), self._list(rows.take(~is_first), len(self._fitted))
+
+    def _list(self, rows: Rows, first: int) -> _List:
+        accept = rows.accept, rows.probability
+        numbers = rows.part, rows.outcome, rows.trigger - np.int32(first), self._counter[rows.trigger]
+        return _List(rows.starts(len(self._table)), *numbers, *accept, np.multiply(*accept))
 
     def result(self) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f in Hz and its variance in Hz², float64[s, t] each."""
-        hz, variance = self._unconnected(np.ones(len(self._table)))
+        hz, variance = self._sums(np.ones(len(self._table)))
         if self._fitted.any():
-            of_half = self._unconnected(self._scales.unseen)
+            of_half = self._sums(self._scales.unseen)
             hz, variance = (
                 np.where(self._fitted, half, full) for full, half in zip((hz, variance), of_half, strict=True)
             )
-        if self._sums:
-            results = [sums.result() for sums in self._sums]
-            fitted = self._fitted[self._connected]
-            hz[self._connected], variance[self._connected] = (
-                np.where(fitted, half, full) for full, half in zip(results[0], results[-1], strict=True)
-            )
-        if self._same:  # symmetric to the last bit
-            hz, variance = (np.triu(both) + np.triu(both, 1).T for both in (hz, variance))
         variance[self._constant] = 0.0
         return hz, variance
 
-    def _unconnected(self, factor: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the same for pairs that no seeds connect. factor: float64[m], of each entry."""
-        (a, b), table, scales = self._lists, self._table, self._scales
-        interactions = table.interactions
-        weights = interactions.weights
+    def _sums(self, factor: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the same from entries scaled by a factor, float64[m]."""
+        table, scales, interactions = self._table, self._scales, self._table.interactions
+        lists = (*self._lists, self._same)
+        weights, square = interactions.weights, (table.square - interactions.squares) * factor**2
         sums = np.zeros((*self._fitted.shape, 2))
-        _sum_patterns(
-            a, b, self._same, table.weight * factor, (table.square - interactions.squares) * factor**2, sums
-        )
+        if self._seeded:
+            _sum_patterns(*lists, table.weight * factor, np.zeros(len(table)), sums)
+            each = np.arange(len(table) + 1, dtype=np.int32)
+            _sum_interactions(*lists, each, each[:-1], np.sqrt(np.maximum(square, 0.0)), sums)
+        else:
+            _sum_patterns(*lists, table.weight * factor, square, sums)
         in_pattern = weights.data * factor[weights.indices]
-        _sum_interactions(a, b, self._same, weights.indptr, weights.indices, in_pattern, sums)
-        hz, variance = np.moveaxis(sums, 2, 0)
+        _sum_interactions(*lists, weights.indptr, weights.indices, in_pattern, sums)
+        hz, variance = map(self._symmetric, np.moveaxis(sums, 2, 0))
         if scales.stratum is not None:
             variance += self._correction(Strata(table, scales.stratum, interactions), factor)
         return hz * scales.everything, np.maximum(variance, 0.0) * scales.everything**2
 
+    def _symmetric(self, sums: FloatArray) -> FloatArray:
+        """Add the sums of pairs in the other order, if both lists are the same."""
+        return sums + sums.T - np.diag(np.diag(sums)) if self._same else sums
+
     def _correction(self, strata: Strata, factor: FloatArray) -> FloatArray:
         """Return what the fixed weight of strata adds to the variance, float64[s, t]."""
-        (a, b), n, (s, t) = self._lists, len(strata.both), self._fitted.shape
-        shares, crosses = (part.toarray() * factor for part in (strata.share, strata.cross))
-        none, correction = np.zeros(len(factor)), np.zeros((s, t))
-        step = max(1, _AT_ONCE // max(1, n * t))
-        for low in range(0, s, step):
-            part = _Accepted.of(a.matrix()[:, low : low + step], a.counter[low : low + step])
-            mean, cross = np.zeros((2, n, len(part.counter), t, 2))
-            for stratum in range(n):
-                _sum_patterns(part, b, False, shares[stratum], none, mean[stratum])
-                _sum_patterns(part, b, False, crosses[stratum], none, cross[stratum])
-            mean, cross = mean[..., 0], cross[..., 0]
-            correction[low : low + step] = ((np.tensordot(strata.both, mean, 1) - 2 * cross) * mean).sum(0)
+        correction, none = np.zeros(self._fitted.shape), np.zeros(len(factor))
+
+        def summed(weight: FloatArray) -> FloatArray:
+            sums = np.zeros((*correction.shape, 2))
+            _sum_patterns(*self._lists, self._same, weight * factor, none, sums)
+            return self._symmetric(sums[..., 0])
+
+        shares, crosses = strata.share.toarray(), strata.cross.toarray()
+        for share, cross in zip(shares, crosses, strict=True):
+            correction -= 2.0 * summed(share) * summed(cross)
+        sizes, vectors = np.linalg.eigh(strata.both)
+        for size, vector in zip(sizes, vectors.T, strict=True):  # a sum of squares: few at a time
+            correction += size * summed(vector @ shares) ** 2
         return correction
 
     def alone(self) -> tuple[FloatArray, FloatArray]:
         """Return the rates of the first and of the second triggers by themselves in Hz, float64[s, t] each,
         from the events that each pair is from: the unseen half, scaled, if one of the two is fitted."""
         weight = self._table.weight * self._scales.everything
-        first, second = (
-            [(weight * factor) @ accepted.matrix() for factor in (1.0, self._scales.unseen)]
-            for accepted in self._lists
-        )
+        alone = []
+        for triggers, n in zip(self._lists, self._fitted.shape, strict=True):
+            row = np.repeat(np.arange(len(weight)), np.diff(triggers.start))
+            for factor in (1.0, self._scales.unseen):
+                alone.append(np.bincount(triggers.trigger, (weight * factor)[row] * triggers.alone, n))
+        first, first_half, second, second_half = alone
         return (
-            np.where(self._fitted, first[1][:, None], first[0][:, None]),
-            np.where(self._fitted, second[1], second[0]),
+            np.where(self._fitted, first_half[:, None], first[:, None]),
+            np.where(self._fitted, second_half, second),
         )

@@ -24,8 +24,6 @@ from trigemu.base.kernels import inlined, kernel
 
 Parents = npt.NDArray[np.uint64]
 
-#: Number of interactions whose sums are in memory at a time.
-_INTERACTIONS = 2**12
 #: Patterns below this number, those of twelve triggers, may serve directly as the index in a table.
 _NUMBERS = 2**12
 
@@ -185,15 +183,40 @@ class SharedInteractions:
     def __bool__(self) -> bool:
         return bool(self.weights.shape[0])
 
-    def variance(self, rows: IntArray, fractions: sparse.csr_array) -> FloatArray:
-        """Return Σ over interactions of (Σ w f)² − Σ w² f², float64[columns]. fractions: float64[entries in
-        `rows`, columns]; 0 in other entries."""
-        weights, columns = self.weights[:, rows], fractions.shape[1]
-        variance: FloatArray = -(self.squares[rows] @ with_data(fractions, fractions.data**2))
-        for low in range(0, weights.shape[0], _INTERACTIONS):
-            sums = weights[low : low + _INTERACTIONS] @ fractions
-            variance += np.bincount(sums.indices, sums.data**2, columns)
+    def variance(self, fractions: sparse.csr_array) -> FloatArray:
+        """Return Σ over interactions of (Σ w f)² − Σ w² f², float64[c]. fractions: float64[m, c]."""
+        variance: FloatArray = -(self.squares @ with_data(fractions, fractions.data**2))
+        weights = self.weights
+        of_events = weights.indptr, weights.indices, weights.data
+        _add_squares(*of_events, fractions.indptr, fractions.indices, fractions.data, variance)
         return variance
+
+
+@kernel
+def _add_squares(
+    start: IntArray,
+    entry: IntArray,
+    weight: FloatArray,
+    first: IntArray,
+    column: IntArray,
+    fraction: FloatArray,
+    variance: FloatArray,
+) -> None:
+    """Add the squares of the products of two sparse matrices: of the events of each interaction, and of the
+    fractions of each entry."""
+    sums, last = np.zeros(len(variance)), np.full(len(variance), -1)
+    columns = np.empty(len(variance), np.int32)
+    for interaction in range(len(start) - 1):
+        n = 0
+        for event in range(start[interaction], start[interaction + 1]):
+            for i in range(first[entry[event]], first[entry[event] + 1]):
+                c = column[i]
+                if last[c] != interaction:
+                    last[c], sums[c], columns[n] = interaction, 0.0, c
+                    n += 1
+                sums[c] += weight[event] * fraction[i]
+        for c in columns[:n]:
+            variance[c] += sums[c] ** 2
 
 
 def with_data(matrix: sparse.csr_array, data: npt.NDArray[Any]) -> sparse.csr_array:

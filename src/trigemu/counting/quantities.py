@@ -27,6 +27,7 @@ from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.counting.acceptance import Acceptance
+from trigemu.counting.patterns import with_data
 from trigemu.counting.sums import ROUNDING
 from trigemu.menus.menu import Menu
 
@@ -103,13 +104,12 @@ class Accepted:
 
     @cached_property
     def share(self) -> sparse.csr_array:
-        share = sparse.csr_array(self.total.shape)
-        for level, members in self.levels.items():
-            accepted = self.total @ sparse.diags_array(members.astype(np.float64))
-            summed = accepted.sum(axis=1)
-            part = np.divide(self.either[level], summed, out=np.zeros_like(summed), where=summed > 0)
-            share = share + sparse.diags_array(part) @ accepted
-        return share
+        total, levels = self.total, np.column_stack([*self.levels.values()])
+        either, summed = np.column_stack([*self.either.values()]), total @ levels.astype(np.float64)
+        part = np.divide(either, summed, out=np.zeros_like(summed), where=summed > 0)
+        row = np.repeat(np.arange(len(part)), np.diff(total.indptr))
+        level = levels.argmax(axis=1)[total.indices]
+        return with_data(total, total.data * part[row, level])
 
     @cached_property
     def lost(self) -> sparse.csr_array:
@@ -123,11 +123,10 @@ class Accepted:
         return sparse.hstack(columns, "csr")
 
     @property
-    def members(self) -> sparse.csr_array:
+    def members(self) -> FloatArray:
         """Whether a trigger is in a group, float64[t, groups]."""
-        inside = np.flatnonzero(self.group >= 0)
-        shape = (len(self.group), int(self.group.max(initial=-1)) + 1)
-        return sparse.csr_array((np.ones(len(inside)), (inside, self.group[inside])), shape)
+        members: FloatArray = np.equal.outer(self.group, np.arange(self.group.max(initial=-1) + 1)) * 1.0
+        return members
 
     @cached_property
     def of_groups(self) -> sparse.csr_array:
@@ -176,7 +175,7 @@ QUANTITIES = (
         "share",
         "Its part of the rate of the menu, or of the level: shares add up.",
         lambda a: a.share,
-        lambda a: a.share @ a.members,
+        lambda a: sparse.csr_array(a.share @ a.members),
     ),
     Quantity(
         "covered",

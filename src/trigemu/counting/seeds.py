@@ -106,7 +106,7 @@ class Seeded:
         is_trigger = self.column >= 0
         n = _fill_rows(chosen, self._component, self._graph, is_trigger, removed, integers, floats)
         combination, component, outcome, node = integers[:, :n]
-        order = np.lexsort((node, self.counter[node], outcome))
+        order = np.lexsort((node, -floats[0, :n], self.counter[node], outcome))
         return OutcomeRows(combination, component, outcome, node, *floats[:, :n]).take(order)
 
     def fires(self, node: int) -> BoolArray:

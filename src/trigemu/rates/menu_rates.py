@@ -112,7 +112,8 @@ class Sums:
         scales = counted.scales
         constant = counted.constant_part(self._of)
         self._sums = RateSums(self._table, scales, n, constant)
-        self._may_have_events = np.zeros(n, np.bool_)
+        #: bool[n]: the unseen half may leave a rest of what the menu does not accept
+        self._may_have_events = np.full(n, not counted.touched.any())
         #: float64[m], the accepted fraction of each entry, without what is the same in all events
         self._menu_fraction = np.zeros(len(self._table))
         if constant is not None:
@@ -124,12 +125,10 @@ class Sums:
 
     def add(self, rows: slice, *parts: sparse.csr_array) -> None:
         """Add the fractions of the entries in `rows`, side by side."""
-        first = 0
-        for part in parts:
-            self._may_have_events[first + part.indices[part.data != 0.0]] = True
-            first += part.shape[1]
         if self._counted.touched.any():
-            parts = (self._counted.with_unseen_half(rows, sparse.hstack(parts, "csr"), self._of),)
+            fractions = sparse.hstack(parts, "csr")
+            self._may_have_events[fractions.indices[fractions.data != 0.0]] = True
+            parts = (self._counted.with_unseen_half(rows, fractions, self._of),)
         self._sums.add(rows, *parts)
         self._menu_fraction[rows] += parts[0][:, [self._column[MENU]]].toarray().ravel()
 

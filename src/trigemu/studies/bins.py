@@ -283,7 +283,7 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
             table, n = complete_table(tables), len(QUANTITIES[q].edges)
             place = np.arange(len(table)), table.bin
             bins = sparse.csr_array((np.ones(len(table)), place), (len(table), n))[:, :-1]
-            shared = table.interactions.variance(place[0], bins) if table.interactions else 0.0
+            shared = table.interactions.variance(bins) if table.interactions else 0.0
             filled[q][0][sample.name] = table.weight @ bins
             filled[q][1][sample.name] = table.square @ bins + shared
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")

@@ -10,7 +10,7 @@ where an empty minimum is 1 and an empty maximum is 0. The sum over all non-empt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.shown import Shown
-from trigemu.counting.acceptance import Rows, acceptances
+from trigemu.counting.acceptance import Acceptance, Part, Row, acceptances
 from trigemu.counting.patterns import distinct_entries
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation.loop import Emulation
@@ -101,7 +101,7 @@ def exclusive_rates(
 
     def exclusive(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
         acceptance = acceptances(words, menus[0], bits)
-        return np.column_stack([acceptance.exactly(members, level) for members in combined])
+        return np.column_stack([exactly(acceptance, members, level) for members in combined])
 
     values, variances = counted.sums(exclusive, len(combined)) if combined else np.zeros((2, 0))
     names = [trigger.name for trigger in menu.enabled]
@@ -137,7 +137,7 @@ def _add_rates(
 _Combination = tuple[tuple[int, ...], float]
 
 
-def _combinations(parts: Sequence[Sequence[tuple[float, Sequence[Rows]]]]) -> list[_Combination]:
+def _combinations(parts: Sequence[Part]) -> list[_Combination]:
     """Return the combinations that can accept an event, from independent `parts`."""
     combinations: list[_Combination] = [((), 1.0)]
     for outcomes in parts:
@@ -148,14 +148,45 @@ def _combinations(parts: Sequence[Sequence[tuple[float, Sequence[Rows]]]]) -> li
     return combinations
 
 
-def _with_counter(combinations: Iterable[_Combination], counter: Rows) -> list[_Combination]:
+def _with_counter(combinations: Iterable[_Combination], counter: Sequence[Row]) -> list[_Combination]:
     """Return combinations with each set of triggers of one counter that can accept together."""
-    order = np.argsort(-counter.accept, kind="stable")  # the least prescaled come first
-    fired = counter.trigger[order].tolist()
-    steps = (-np.diff([1.0, *counter.accept[order].tolist(), 0.0])).tolist()
+    fired = [row.trigger for row in counter]
+    bounds = [1.0, *(row.accept for row in counter), 0.0]  # the least prescaled come first
     return [
-        ((*triggers, *fired[:count]), likely * step)
+        ((*triggers, *fired[:count]), likely * (bounds[count] - bounds[count + 1]))
         for triggers, likely in combinations
-        for count, step in enumerate(steps)
-        if likely * step > NEGLIGIBLE
+        for count in range(len(bounds) - 1)
+        if likely * (bounds[count] - bounds[count + 1]) > NEGLIGIBLE
     ]
+
+
+def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> FloatArray:
+    """Return the probability, float64[m], that all triggers in `members` accept and no other trigger in
+    `within` accepts; both are bool[t]."""
+    inside = members & within
+    accepted = acceptance.accepted
+    possible = (accepted > 0) @ inside.astype(np.int64) == inside.sum()
+    possible &= (accepted == 1) @ (within & ~inside).astype(np.int64) == 0
+    probability, positions = np.zeros(len(possible)), {*np.flatnonzero(inside).tolist()}
+    for pattern in np.flatnonzero(possible).tolist():
+        parts = acceptance.outcomes(pattern, within)
+        probability[pattern] = math.prod(_exactly_in(part, positions) for part in parts)
+    return probability
+
+
+def _exactly_in(part: Part, members: Set[int]) -> float:
+    """Return the probability that in a part the `members` accept, of its triggers, and no others."""
+    accept = [
+        [{row.trigger: row.accept for row in counter if row.accept > 0} for counter in counters]
+        for _, counters in part
+    ]
+    needed = members & {trigger for outcome in accept for counter in outcome for trigger in counter}
+    total = 0.0
+    for (probability, _), outcome in zip(part, accept, strict=True):
+        if needed <= {trigger for counter in outcome for trigger in counter}:
+            for counter in outcome:
+                least = min((counter[trigger] for trigger in members & counter.keys()), default=1.0)
+                most = max((counter[trigger] for trigger in counter.keys() - members), default=0.0)
+                probability *= max(least - most, 0.0)
+            total += probability
+    return total

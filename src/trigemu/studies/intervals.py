@@ -21,7 +21,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, numbers_of
 from trigemu.base.shown import WithCorrection, WithHistogram
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import PatternTable, with_data
+from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Solution
@@ -144,7 +144,9 @@ class Sums:
         used = np.flatnonzero(self._interactions.squares[self._rows])
         bins = self._bins[used]
         values = np.nan_to_num(np.repeat(fraction[used], 2) - mean[bins.indices])
-        return self._interactions.variance(self._rows[used], with_data(bins, values))
+        place = np.repeat(self._rows[used], 2), bins.indices
+        shape = len(self._interactions.squares), len(mean)
+        return self._interactions.variance(sparse.csr_array((values, place), shape))
 
     def curve(
         self,

@@ -8,11 +8,10 @@ import counting_twins as twins
 import numpy as np
 import pytest
 from counters_menus import any_menu, menu_with_bits, words_of
-from counters_twin import Toy, ToyMenu, contributions
+from counters_twin import ToyMenu, contributions
 from hypothesis import given, settings, strategies as st
 
-from trigemu.counting import pairs
-from trigemu.counting.acceptance import acceptances, acceptances_of
+from trigemu.counting.acceptance import acceptances_of
 from trigemu.counting.pairs import PairSums
 from trigemu.counting.sums import BLOCK, RateSums, Scales, pattern_blocks
 
@@ -34,7 +33,7 @@ def test_sums_are_those_of_the_events(
     sums = RateSums(of.table, Scales(np.full(m, factor), everything, of.stratum), 3)
     cut = seed % (m + 1)
     sums.add(slice(0, cut), fractions[:cut])
-    sums.add(np.arange(cut, m), fractions[cut:])
+    sums.add(slice(cut, m), fractions[cut:])
     hz, variance = twins.sums_of_events(of, fractions)
     found = sums.result()
     assert found[0] == pytest.approx(everything * hz, rel=1e-12)
@@ -97,24 +96,6 @@ def test_pairs_are_those_of_the_events(toy: ToyMenu, seed: int, n: int, data: st
     assert found[1] == pytest.approx(0.09 * variance, rel=1e-8, abs=1e-12)
     if not halves:  # two triggers that never accept together have no rate at all
         assert ((found[0] > 0) == joint.any(axis=0)).all()
-
-
-@pytest.mark.parametrize("at_once", [1, 7])
-def test_blocks_of_pairs_change_nothing(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
-    """Strata of many pairs are summed a few at a time."""
-    toy = ToyMenu(tuple(Toy(name, prescale) for name, prescale in zip("ABCD", (1, 3, 2.5, 7), strict=True)))
-    menu, bits = menu_with_bits(toy)
-    given = [{name: bool(row >> i & 1) for i, name in enumerate("ABCD")} for row in range(16)]
-    of = twins.toy_events(1, 60, True, True, words=words_of(given))
-    no, results = np.zeros(4, np.bool_), []
-    for _ in range(2):
-        sums = PairSums(of.table, Scales(np.ones(len(of.table)), 1.0, of.stratum), (no, no), (no, no), True)
-        sums.add(slice(0, len(of.table)), acceptances(of.table.words, menu, bits))
-        results.append(sums.result())
-        monkeypatch.setattr(pairs, "_AT_ONCE", at_once)
-    assert results[1][0] == pytest.approx(results[0][0], rel=1e-13)
-    assert results[1][1] == pytest.approx(results[0][1], rel=1e-11)
-    assert results[0][1].min() > 0
 
 
 def test_what_is_the_same_in_all_events_does_not_vary() -> None:
