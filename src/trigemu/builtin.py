@@ -21,7 +21,7 @@ PLUGIN = Plugin(
         "scan": "trigemu.cli.studies:scan",
         "rates-vs": "trigemu.cli.studies:rates_vs",
         "efficiency": "trigemu.cli.studies:efficiency",
-        "calibrate": "trigemu.cli.rates:calibrate",
+        "calibrate": "trigemu.cli.studies:calibrate",
         "import": "trigemu.cli.commands:import_",
     },
 )
