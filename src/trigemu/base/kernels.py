@@ -90,6 +90,7 @@ def c_function(function: F) -> F:
 def _compile(function: F, **options: str | bool) -> F:
     options = {"no_cfunc_wrapper": True, **options}
     compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
+    _kept.append(compiled)
     # Not if compilation is disabled, nor for a closure, since the digest does not cover its variables.
     if isinstance(compiled, Dispatcher) and function.__closure__ is None:
         vars(compiled)["_compilation_chain_init_hook"] = lambda: None
@@ -97,6 +98,8 @@ def _compile(function: F, **options: str | bool) -> F:
     return compiled  # type: ignore[no-any-return]
 
 
+#: All kernels: other code may call one at its address for as long as the program runs.
+_kept: list[Callable[..., Any]] = []
 #: Versions that compiled code depends on besides its source.
 _VERSIONS = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
 

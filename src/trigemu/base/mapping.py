@@ -95,44 +95,23 @@ class Work(Generic[U, R]):
 
 @dataclass
 class Engine:
-    """Where work is done, and what happens after a failure.
+    """Where work is done, and what happens after a failure. Raises TrigemuError for an object that is no
+    executor."""
 
-    Attributes
-    ----------
-    executor : Executor, distributed.Client or None
-        Runs the work; None: this machine.
-    workers : int or None
-        Without an executor, the number of threads, at most one for each core, and of processes, which work
-        if it takes long enough to start them; None: all cores; 1: only this process and one thread.
-    retries : int
-        How often a task is repeated if another attempt may succeed: if a file cannot be read, or a worker is
-        lost.
-    checkpoint : Checkpoint or None
-        Stores the results of finished tasks for later runs.
-    chunk_events : int
-        The largest number of events that are processed at a time.
-    warn : callable
-        Called with a message for the user.
-    retried, skipped, reused : int
-        The number of repeated tasks, of tasks with parts of files that were left out, and of events whose
-        results came from the checkpoint.
-
-    Raises
-    ------
-    TrigemuError
-        If the executor is not an executor.
-    """
-
+    #: An executor, or a client of dask.distributed, that runs the work; None: this machine
     executor: Any = None
     _: KW_ONLY
+    #: Without an executor, the number of threads, at most one for each core, and of processes, which work if
+    #: it takes long enough to start them; None: all cores; 1: only this process and one thread
     workers: int | None = None
+    #: How often a task is repeated if another attempt may succeed: a file cannot be read, or a worker is lost
     retries: int = 3
-    checkpoint: Checkpoint | None = None
-    chunk_events: int = CHUNK_EVENTS
-    warn: Callable[[str], None] = warnings.warn
-    retried: int = 0
-    skipped: int = 0
-    reused: int = 0
+    checkpoint: Checkpoint | None = None  #: Stores the results of finished tasks for later runs
+    chunk_events: int = CHUNK_EVENTS  #: The largest number of events that are processed at a time
+    warn: Callable[[str], None] = warnings.warn  #: Called with a message for the user
+    retried: int = 0  #: The number of repeated tasks
+    skipped: int = 0  #: The number of tasks with parts of files that were left out
+    reused: int = 0  #: The number of events whose results came from the checkpoint
 
     def __post_init__(self) -> None:
         executor = self.executor
@@ -276,8 +255,6 @@ class _Map(Generic[U, R]):
             raise
         except Exception as error:  # of the executor: a worker or its connection was lost
             return Outcome("", error=WorkerLostError(f"a worker was lost ({_short(error)})"))
-        if isinstance(outcome.error, RefusedError):
-            raise outcome.error
         return outcome
 
     def _gives_up(self, run: _Run[U], error: Exception, host: str) -> bool:
@@ -370,10 +347,6 @@ class _Here(Generic[U, R]):
 # ---- in the process of a worker
 
 
-class RefusedError(TrigemuError):
-    """A worker runs another version of the program."""
-
-
 @dataclass(frozen=True)
 class Outcome:
     """The result of a unit, or its error."""
@@ -405,11 +378,11 @@ def prepare(content: bytes) -> None:
 
 
 def perform(program: str, content: bytes, unit: Any) -> Outcome:
-    """Do a unit of a work in this process."""
+    """Do a unit of a work in this process; raise TrigemuError if that runs another version of the program."""
     host = f"{socket.gethostname()}, process {os.getpid()}"
     if program != this_program():
         runs = f"a worker ({host}) runs {this_program()}, this program is {program}"
-        return Outcome(host, error=RefusedError(f"{runs}: install the same versions"))
+        raise TrigemuError(f"{runs}: install the same versions")
     try:
         prepare(content)
         return Outcome(host, _last.work(unit))

@@ -20,7 +20,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from functools import cache
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -138,8 +138,7 @@ class WorkerPool:
         self._signals.close()
 
 
-@contextmanager
-def worker_pool(number: int) -> Iterator[WorkerPool]:
+def worker_pool(number: int) -> AbstractContextManager[WorkerPool]:
     """Start processes on this machine, which end when the block ends.
 
     Parameters
@@ -152,11 +151,7 @@ def worker_pool(number: int) -> Iterator[WorkerPool]:
     context manager of WorkerPool
         An executor.
     """
-    pool = WorkerPool(number)
-    try:
-        yield pool
-    finally:
-        pool.close()
+    return closing(WorkerPool(number))
 
 
 @cache

@@ -25,7 +25,7 @@ from work_toys import Item, Recital, calls, items, numbers
 from trigemu.base import mapping
 from trigemu.base.checkpoint import Checkpoint, path_of
 from trigemu.base.errors import MissingExtraError, PluginError, TrigemuError
-from trigemu.base.mapping import Engine, RefusedError, map_chunks, perform, this_program
+from trigemu.base.mapping import Engine, map_chunks, perform, this_program
 from trigemu.base.processes import WorkerPool, transferable, worker_pool
 
 
@@ -370,10 +370,10 @@ def test_threads_that_work_at_once_have_a_work_each(tmp_path: Path) -> None:
 
 
 def test_another_program_is_refused_before_anything_is_loaded() -> None:
-    outcome = perform("trigemu 0.0.1 (ffffffff) on Python 3.9", b"no pickle", Item(0))
-    assert isinstance(outcome.error, RefusedError)
-    assert this_program() in str(outcome.error)
-    assert str(outcome.error).endswith("is trigemu 0.0.1 (ffffffff) on Python 3.9: install the same versions")
+    with pytest.raises(TrigemuError) as refused:
+        perform("trigemu 0.0.1 (ffffffff) on Python 3.9", b"no pickle", Item(0))
+    assert this_program() in str(refused.value)
+    assert str(refused.value).endswith("is trigemu 0.0.1 (ffffffff) on Python 3.9: install the same versions")
 
     class Other(LazyThree):
         def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
