@@ -16,7 +16,7 @@ from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.counting.patterns import distinct_entries, merge_tables
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, joined, over_background, over_samples
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scores import (
@@ -24,10 +24,8 @@ from trigemu.emulation.scores import (
     Columns,
     EventColumn,
     Halves,
-    RowTask,
     event_columns,
     for_rows,
-    join_columns,
     take_rows,
 )
 from trigemu.menus.menu import Menu
@@ -115,7 +113,7 @@ def fired_in(menu: Menu, catalogue: Catalogue, trigger: str, sample: str | None)
 
 
 @dataclass(frozen=True)
-class _Decide(RowTask):
+class _Decide(Task[Columns]):
     """The task that returns the raw decisions of the enabled triggers of a menu."""
 
     menu: Menu
@@ -156,7 +154,8 @@ class EventTable:
     def arrays(self) -> Columns:
         """Return complete columns by name; all events stay in memory."""
         none: Columns = {column.name: np.empty(0, column.dtype) for column in self.columns}
-        return join_columns([none, *self.parts()])
+        whole: Columns = joined([none, *self.parts()])
+        return whole
 
     def to_awkward(self) -> Any:
         """Return an awkward array with a record for each event."""
@@ -273,7 +272,7 @@ def _scored(plan: Plan, name: str) -> Compiled | None:
 
 
 @dataclass(frozen=True)
-class _Record(RowTask):
+class _Record(Task[Columns]):
     """The task that computes the `_columns` of a chunk, in their order."""
 
     menu: Menu

@@ -27,7 +27,7 @@ from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_
 from trigemu.counting.sums import Scales
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Progress, TableTask, over_background
+from trigemu.emulation.engine import Chunk, Progress, Task, over_background
 from trigemu.emulation.plan import Plan, decide
 from trigemu.emulation.scores import Scores, at_conditions_of, catalogue_behind, job_of
 from trigemu.menus.menu import Menu
@@ -222,7 +222,7 @@ def emulate(
 
 
 @dataclass(frozen=True)
-class _CountPatterns(TableTask):
+class _CountPatterns(Task[PatternTable]):
     """The task that counts the patterns of a chunk."""
 
     by_half: bool
