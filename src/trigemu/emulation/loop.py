@@ -87,8 +87,13 @@ class Emulation:
         return in_brackets(self, f"of {menus}: {len(self.table)} patterns")
 
     def number(self, menu: MenuLike | None = None) -> int:
-        """Return the position in `menus` of one of its menus, with or without its budgets solved; by default
-        of the first. TrigemuError if the emulation does not have it."""
+        """Return the position of one of its menus in `menus`. TrigemuError if it is not there.
+
+        Parameters
+        ----------
+        menu : path, Menu, or None
+            The menu, with or without its budgets solved; by default the first.
+        """
         if menu is None:
             return 0
         requested = menu_of(menu)
@@ -101,9 +106,17 @@ class Emulation:
         )
 
     def counted(self, *numbers: int, by_bin: bool = False, apart: bool = False) -> scaling.Counted:
-        """Select the patterns that the rates of the menus at some positions are computed from. by_bin:
-        whether patterns in different bins of the axis stay apart; apart: the same for those that differ in an
-        observable of `numbers`."""
+        """Select the patterns that the rates of some menus are computed from.
+
+        Parameters
+        ----------
+        *numbers : int
+            The positions of the menus in `menus`.
+        by_bin : bool
+            Whether patterns in different bins of the axis stay apart.
+        apart : bool
+            Whether to keep patterns apart that differ in an observable of `self.numbers`.
+        """
         menus = tuple(self.menus[number] for number in numbers)
         bits = tuple(self.plan.bits[number] for number in numbers)
         fitted = tuple(self.fitted[number] for number in numbers)
