@@ -87,13 +87,8 @@ class Emulation:
         return in_brackets(self, f"of {menus}: {len(self.table)} patterns")
 
     def number(self, menu: MenuLike | None = None) -> int:
-        """Return the position of one of its menus in `menus`. TrigemuError if it is not there.
-
-        Parameters
-        ----------
-        menu : path, Menu, or None
-            The menu, with or without its budgets solved; by default the first.
-        """
+        """Return the position in `menus` of a `menu`, with or without its budgets solved; by default of the
+        first. TrigemuError if the emulation does not have it."""
         if menu is None:
             return 0
         requested = menu_of(menu)
@@ -106,17 +101,9 @@ class Emulation:
         )
 
     def counted(self, *numbers: int, by_bin: bool = False, apart: bool = False) -> scaling.Counted:
-        """Select the patterns that the rates of some menus are computed from.
-
-        Parameters
-        ----------
-        *numbers : int
-            The positions of the menus in `menus`.
-        by_bin : bool
-            Whether patterns in different bins of the axis stay apart.
-        apart : bool
-            Whether to keep patterns apart that differ in an observable of `self.numbers`.
-        """
+        """Select the patterns that the rates of menus are computed from, given their positions in `menus`,
+        the `numbers`. Patterns stay apart if they differ in the bin of the axis (`by_bin`), or in an
+        observable of the emulation (`apart`)."""
         menus = tuple(self.menus[number] for number in numbers)
         bits = tuple(self.plan.bits[number] for number in numbers)
         fitted = tuple(self.fitted[number] for number in numbers)
