@@ -402,6 +402,7 @@ def _evaluate(group: ThresholdLadder, work: Workspace) -> Any:
     scored = compiled.threshold is not None
     named = f"{trigger.place}: trigger {trigger.name!r}"
     where = f"{named} (kind {trigger.kind!r})"
+    result: Any
     try:
         result = compiled.score_above(work, group.thresholds[0]) if scored else compiled.evaluate(work)
     except SampleError as error:  # it names the sample and the column
