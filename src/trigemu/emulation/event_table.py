@@ -145,10 +145,8 @@ class EventTable:
     _pass: Callable[[Progress | None], Iterator[Columns]]
 
     def parts(self, progress: Progress | None = None) -> Iterator[Columns]:
-        """Yield the columns of consecutive events; memory does not grow with the number of events.
-
-        `progress` is called with the number of events done since the last call.
-        """
+        """Yield the columns of consecutive events; memory does not grow with their number. `progress` is
+        called with the number of events done since the last call."""
         return self._pass(progress)
 
     def arrays(self) -> Columns:
@@ -242,8 +240,7 @@ def event_table(
 
 def passes(menu: Menu, catalogue: Catalogue) -> int:
     """Return the number of passes over the background before the pass over the events."""
-    fitted = bool(menu.budgeted) or scaling.unseen_half([menu], make_plan([menu]), catalogue) is not None
-    return 2 if menu.budgeted else int(fitted)
+    return 2 if menu.budgeted else scaling.unseen_half([menu], make_plan([menu]), catalogue) is not None
 
 
 def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[EventColumn, ...]:
