@@ -17,16 +17,14 @@ from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import temporary_folder
 from trigemu.base.toml import load_toml
-from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, joined, over_samples
 from trigemu.emulation.event_table import FIRED, EventTable, event_table
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.scores import (
     EVENT_COLUMNS,
     Columns,
     EventColumn,
-    RowTask,
     event_columns,
-    join_columns,
 )
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
@@ -88,7 +86,7 @@ def _scorer(plan: Plan) -> Scorer:
 
 
 @dataclass(frozen=True)
-class _Read(RowTask):
+class _Read(Task[Columns]):
     """The task that reads the inputs and the score of a chunk."""
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
@@ -102,7 +100,7 @@ def compare_scores(table: EventTable, file: Path, progress: Progress | None = No
     """Compare the columns of a Parquet file with those of a table of inputs, by event. Returns a table with a
     row for the score, and for each input that differs; a sentence; the number of scores that differ."""
     theirs, parts = _read_parquet(file), [*table.parts(progress)]
-    ours = join_columns(parts) if parts else {column.name: np.empty(0) for column in table.columns}
+    ours = joined(parts) if parts else {column.name: np.empty(0) for column in table.columns}
     rows = _rows_of(theirs, ours, table, file)
     result, wrong, inputs = Table(_DIFFERENCES), 0, 0
     for name in (SCORE, *(column.name for column in table.columns[len(EVENT_COLUMNS) : -1])):

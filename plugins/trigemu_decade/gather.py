@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.counting.acceptance import Acceptance, acceptances
-from trigemu.counting.patterns import PatternTable, merge_tables
+from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Chunk, Job, Progress, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
@@ -95,7 +95,7 @@ _Part = tuple[PatternTable, Arrays, Arrays]
 
 
 @dataclass(frozen=True)
-class _Gather:
+class _Gather(Task[_Part]):
     """The task that selects the events of a chunk."""
 
     read: Read
@@ -117,10 +117,3 @@ class _Gather:
             "words": words[selected],
         }
         return scaling.weights_by_half(chunk.sample, events), columns, values
-
-    def merge(self, parts: Sequence[_Part]) -> _Part:
-        tables, *arrays = zip(*parts, strict=True)
-        columns, values = (
-            {name: np.concatenate([part[name] for part in each]) for name in each[0]} for each in arrays
-        )
-        return merge_tables(tables), columns, values

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,7 +23,7 @@ from trigemu_anomaly.trees import FixedEnsemble
 
 from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.emulation.engine import Chunk, Job, over_background
+from trigemu.emulation.engine import Chunk, Job, Task, over_background
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
@@ -193,7 +193,7 @@ def _delayed(name: str, width: int, clocks: int) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Read:
+class _Read(Task[tuple[Features, Features, BoolArray]]):
     """Reads the inputs of both models and the decisions of a trigger, for all events with all inputs."""
 
     name: str
@@ -208,9 +208,6 @@ class _Read:
         complete &= also
         accepted = compiled.evaluate(work) > models.threshold
         return features[complete], x[complete], accepted[complete]
-
-    def merge(self, parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-        return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True)

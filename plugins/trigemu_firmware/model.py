@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from trigemu_anomaly.precision import TreeModel, trees_of
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Chunk, Job, over_background
+from trigemu.emulation.engine import Chunk, Job, Task, over_background
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.workspace import Workspace
@@ -89,7 +88,7 @@ def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInpu
 
 
 @dataclass(frozen=True)
-class _Read:
+class _Read(Task[TreeInputs]):
     name: str
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
@@ -102,6 +101,3 @@ class _Read:
         passed[passed] = complete
         number = np.full(np.count_nonzero(passed), chunk.sample, np.int64)
         return TreeInputs(x[complete], events.weight[passed], number, split.half_of(events.parent[passed]))
-
-    def merge(self, parts: Sequence[TreeInputs]) -> TreeInputs:
-        return TreeInputs(*map(np.concatenate, zip(*parts, strict=True)))

@@ -22,7 +22,7 @@ from trigemu.base.errors import SampleError
 from trigemu.base.kernels import kernel
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import members_by_level
-from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
 from trigemu.emulation.plan import Plan, decide
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
@@ -46,7 +46,7 @@ class Gathered(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Gather:
+class _Gather(Task[tuple[Any, ...]]):
     """The task that returns the decisions and scores of a chunk."""
 
     menu: Menu
@@ -65,9 +65,6 @@ class _Gather:
         sample = np.full(len(words), chunk.sample, np.int64)
         half, parent = half_of(events.parent)[core], events.parent[core]
         return sample, half, number, parent, words, events.weight[core], scores
-
-    def merge(self, parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-        return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
 def gather(

@@ -15,7 +15,7 @@ import numpy as np
 from trigemu.base.arrays import Words
 from trigemu.base.errors import SampleError
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.samples.catalogue import Catalogue
@@ -105,12 +105,8 @@ def accepts_in_order(
 
 
 @dataclass(frozen=True)
-class _Decisions:
+class _Decisions(Task[tuple[Words, Words]]):
     """The task that returns the decisions and the numbers of the crossings of a chunk."""
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Words, Words]:
         return decide(events, plan)[events.core], events.id[events.core]
-
-    def merge(self, parts: Sequence[tuple[Words, Words]]) -> tuple[Words, Words]:
-        words, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return words, numbers

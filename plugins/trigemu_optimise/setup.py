@@ -17,7 +17,7 @@ from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background, over_samples
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.score_table import score_table
 from trigemu.emulation.scores import Columns, Scores, catalogue_behind
@@ -112,7 +112,7 @@ def unseen_half(menu: Menu, catalogue: Catalogue) -> int | None:
 
 
 @dataclass(frozen=True)
-class _Quarters(TableTask):
+class _Quarters(Task[PatternTable]):
     """The task that sums the weights of a chunk in each half of each half."""
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
@@ -150,16 +150,13 @@ def selected(
 
 
 @dataclass(frozen=True)
-class _Select:
+class _Select(Task[BoolArray]):
     """The task that evaluates a condition on a chunk."""
 
     require: Condition
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> BoolArray:
         return np.asarray(self.require.evaluate(Workspace(events)), np.bool_)[events.core]
-
-    def merge(self, parts: Sequence[BoolArray]) -> BoolArray:
-        return np.concatenate(parts)
 
 
 @dataclass(frozen=True)

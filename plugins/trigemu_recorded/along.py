@@ -19,10 +19,10 @@ from trigemu.base.shown import Named, Shown
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.sums import RateSums
-from trigemu.emulation.engine import Chunk, Job, Progress, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, joined, over_background
 from trigemu.emulation.loop import emulate
 from trigemu.emulation.plan import Plan
-from trigemu.emulation.scores import Columns, RowTask, join_columns
+from trigemu.emulation.scores import Columns
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.workspace import Workspace
@@ -279,7 +279,7 @@ def _scores(
     """Return `RatesAlong.scores` of some triggers by name, from another pass."""
     task = _Score(tuple((trigger.name, plan.bits[0][trigger.name]) for trigger in triggers), axis)
     job = Job((menu,), plan, catalogue, frozenset(axis.needs(plan)))
-    columns = join_columns([*over_background(job, task, executor, progress)])
+    columns = joined([*over_background(job, task, executor, progress)])
     scores = {}
     for trigger in triggers:
         score = columns[trigger.name]
@@ -300,7 +300,7 @@ def _scores(
 
 
 @dataclass(frozen=True)
-class _Score(RowTask):
+class _Score(Task[Columns]):
     """The task that returns the scores of a chunk with their sections."""
 
     bits: tuple[tuple[str, int], ...]  # Of the triggers, by name

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError
 from trigemu.counting.patterns import Parents
-from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.warnings import unit_of_observable
@@ -69,7 +69,7 @@ _Part = tuple[Parents, BoolArray, npt.NDArray[np.uint8]]
 
 
 @dataclass(frozen=True)
-class _FindBins:
+class _FindBins(Task[_Part]):
     """The task that selects the events of a chunk and finds their bins."""
 
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
@@ -82,7 +82,3 @@ class _FindBins:
         for column, (number, edges) in enumerate(self.profiles):
             bins[:, column] = binned(number.evaluate(work), edges)
         return events.id, selected, bins
-
-    def merge(self, parts: Sequence[_Part]) -> _Part:
-        number, selected, bins = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return number, selected, bins

@@ -20,13 +20,12 @@ from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import Parents, distinct_entries, merge_tables
 from trigemu.counting.quantities import Label, fractions
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Chunk, Progress, over_background
+from trigemu.emulation.engine import Chunk, Progress, Task, over_background
 from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
 from trigemu.emulation.scores import (
     Columns,
     Scores,
     Selection,
-    SelectionTask,
     at_conditions_of,
     catalogue_behind,
     event_columns,
@@ -123,7 +122,7 @@ def solve_budgets(
 
 
 @dataclass(frozen=True)
-class _Collect(SelectionTask):
+class _Collect(Task[Selection]):
     """The task that collects the events of a half with a score of any trigger with a budget, and the weight
     of each half of a chunk."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pickle
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
 
 from trigemu.base.checkpoint import digest_of_code, fingerprint
 from trigemu.base.errors import TrigemuError, UnreadableError
@@ -123,6 +125,26 @@ def _portions(chunks: Iterable[Chunk], most: int, in_basket: int) -> list[Portio
     return [Portion(tuple(portion)) for portion in portions]
 
 
+def joined(parts: Sequence[Any]) -> Any:
+    """Return the results of consecutive chunks as one: tables are added, arrays concatenated, and mappings,
+    tuples and dataclasses joined item by item. It empties mappings, so that each array is in memory only
+    once."""
+    first, kind = parts[0], type(parts[0])
+    if len(parts) == 1:
+        return first
+    if isinstance(first, PatternTable):
+        return merge_tables(parts)
+    if isinstance(first, dict):
+        return {name: joined([part.pop(name) for part in parts]) for name in [*first]}
+    if isinstance(first, tuple):
+        items = map(joined, zip(*parts, strict=True))
+        return tuple(items) if kind is tuple else kind(*items)
+    if is_dataclass(first):
+        values = (joined([getattr(part, item.name) for part in parts]) for item in fields(first))
+        return kind(*values)
+    return np.concatenate(parts)
+
+
 class Task(Protocol[R]):
     """The processing of a chunk. Frozen and picklable, with fields that have a fingerprint."""
 
@@ -131,13 +153,8 @@ class Task(Protocol[R]):
 
     def merge(self, parts: Sequence[R]) -> R:
         """Return the results of consecutive chunks as one."""
-
-
-class TableTask:
-    """Base class of tasks whose results are pattern tables."""
-
-    def merge(self, parts: Sequence[PatternTable]) -> PatternTable:
-        return merge_tables(parts)
+        result: R = joined(parts)
+        return result
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from trigemu.counting.acceptance import acceptances, raw_decisions
 from trigemu.counting.patterns import distinct_entries, merge_tables
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, joined, over_background, over_samples
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scores import (
@@ -24,10 +24,8 @@ from trigemu.emulation.scores import (
     Columns,
     EventColumn,
     Halves,
-    RowTask,
     event_columns,
     for_rows,
-    join_columns,
     take_rows,
 )
 from trigemu.menus.menu import Menu
@@ -115,7 +113,7 @@ def fired_in(menu: Menu, catalogue: Catalogue, trigger: str, sample: str | None)
 
 
 @dataclass(frozen=True)
-class _Decide(RowTask):
+class _Decide(Task[Columns]):
     """The task that returns the raw decisions of the enabled triggers of a menu."""
 
     menu: Menu
@@ -147,16 +145,15 @@ class EventTable:
     _pass: Callable[[Progress | None], Iterator[Columns]]
 
     def parts(self, progress: Progress | None = None) -> Iterator[Columns]:
-        """Yield the columns of consecutive events; memory does not grow with the number of events.
-
-        `progress` is called with the number of events done since the last call.
-        """
+        """Yield the columns of consecutive events; memory does not grow with their number. `progress` is
+        called with the number of events done since the last call."""
         return self._pass(progress)
 
     def arrays(self) -> Columns:
         """Return complete columns by name; all events stay in memory."""
         none: Columns = {column.name: np.empty(0, column.dtype) for column in self.columns}
-        return join_columns([none, *self.parts()])
+        whole: Columns = joined([none, *self.parts()])
+        return whole
 
     def to_awkward(self) -> Any:
         """Return an awkward array with a record for each event."""
@@ -243,8 +240,7 @@ def event_table(
 
 def passes(menu: Menu, catalogue: Catalogue) -> int:
     """Return the number of passes over the background before the pass over the events."""
-    fitted = bool(menu.budgeted) or scaling.unseen_half([menu], make_plan([menu]), catalogue) is not None
-    return 2 if menu.budgeted else int(fitted)
+    return 2 if menu.budgeted else scaling.unseen_half([menu], make_plan([menu]), catalogue) is not None
 
 
 def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[EventColumn, ...]:
@@ -273,7 +269,7 @@ def _scored(plan: Plan, name: str) -> Compiled | None:
 
 
 @dataclass(frozen=True)
-class _Record(RowTask):
+class _Record(Task[Columns]):
     """The task that computes the `_columns` of a chunk, in their order."""
 
     menu: Menu

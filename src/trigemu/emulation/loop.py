@@ -27,7 +27,7 @@ from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_
 from trigemu.counting.sums import Scales
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Progress, TableTask, over_background
+from trigemu.emulation.engine import Chunk, Progress, Task, over_background
 from trigemu.emulation.plan import Plan, decide
 from trigemu.emulation.scores import Scores, at_conditions_of, catalogue_behind, job_of
 from trigemu.menus.menu import Menu
@@ -87,8 +87,8 @@ class Emulation:
         return in_brackets(self, f"of {menus}: {len(self.table)} patterns")
 
     def number(self, menu: MenuLike | None = None) -> int:
-        """Return the position in `menus` of one of its menus, with or without its budgets solved; by default
-        of the first. TrigemuError if the emulation does not have it."""
+        """Return the position in `menus` of a `menu`, with or without its budgets solved; by default of the
+        first. TrigemuError if the emulation does not have it."""
         if menu is None:
             return 0
         requested = menu_of(menu)
@@ -101,9 +101,9 @@ class Emulation:
         )
 
     def counted(self, *numbers: int, by_bin: bool = False, apart: bool = False) -> scaling.Counted:
-        """Select the patterns that the rates of the menus at some positions are computed from. by_bin:
-        whether patterns in different bins of the axis stay apart; apart: the same for those that differ in an
-        observable of `numbers`."""
+        """Select the patterns that the rates of menus are computed from, given their positions in `menus`,
+        the `numbers`. Patterns stay apart if they differ in the bin of the axis (`by_bin`), or in an
+        observable of the emulation (`apart`)."""
         menus = tuple(self.menus[number] for number in numbers)
         bits = tuple(self.plan.bits[number] for number in numbers)
         fitted = tuple(self.fitted[number] for number in numbers)
@@ -222,7 +222,7 @@ def emulate(
 
 
 @dataclass(frozen=True)
-class _CountPatterns(TableTask):
+class _CountPatterns(Task[PatternTable]):
     """The task that counts the patterns of a chunk."""
 
     by_half: bool

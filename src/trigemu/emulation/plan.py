@@ -405,6 +405,7 @@ def _evaluate(group: ThresholdLadder, work: Workspace) -> Any:
     scored = compiled.threshold is not None
     named = f"{trigger.place}: trigger {trigger.name!r}"
     where = f"{named} (kind {trigger.kind!r})"
+    result: Any
     try:
         result = compiled.score_above(work, group.thresholds[0]) if scored else compiled.evaluate(work)
     except SampleError as error:  # it names the sample and the column
@@ -417,15 +418,17 @@ def _evaluate(group: ThresholdLadder, work: Workspace) -> Any:
             raise cause from error
         first = f"on sample {events.sample!r}, from event {events.id[0]}"
         raise PluginError(f"{where} failed {first}: {reason_of(error)}") from error
-    expected, got = f"{'float64' if scored else 'bool'}[{len(events)}]", f"a {type(result).__name__}"
-    if isinstance(result, np.ndarray):
-        got = f"{result.dtype}[{', '.join(map(str, result.shape))}]"
-    code = place_of_method(compiled, "evaluate")  # if it belongs to a plugin
-    if got != expected:
-        raise PluginError(f"{where} gave {got}, expected {expected}{code}")
+    kind, n = np.dtype(np.float64 if scored else np.bool_), len(events)
+    if not isinstance(result, np.ndarray) or result.dtype != kind or result.shape != (n,):
+        got = f"a {type(result).__name__}"
+        if isinstance(result, np.ndarray):
+            got = f"{result.dtype}[{', '.join(map(str, result.shape))}]"
+        code = place_of_method(compiled, "evaluate")  # if it belongs to a plugin
+        raise PluginError(f"{where} gave {got}, expected {kind}[{n}]{code}")
     if scored and np.isnan(result).any():
         raise PluginError(
             f"{named}: its score is not a number (NaN) in sample {events.sample!r}, event "
-            f"{events.id[outside(result)]}; a score without a value is -inf{code}"
+            f"{events.id[outside(result)]}; a score without a value is -inf"
+            f"{place_of_method(compiled, 'evaluate')}"
         )
     return result

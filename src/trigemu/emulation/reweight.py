@@ -27,7 +27,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, number_of
 from trigemu.base.files import read_bounded
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
 from trigemu.emulation.plan import Plan, check_needs, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
@@ -339,7 +339,7 @@ def at_conditions(
 
 
 @dataclass(frozen=True)
-class _CountPileup(TableTask):
+class _CountPileup(Task[PatternTable]):
     """The task that sums the weights of a chunk, with one entry for each number of interactions."""
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:

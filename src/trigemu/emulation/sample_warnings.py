@@ -159,8 +159,8 @@ def _measured(
     if not parts:  # of samples without events nothing is said
         return np.zeros(job.plan.words, np.uint64), dict.fromkeys(compared, _Range(True, np.inf, -np.inf))
     fired, (passes, high, low) = task.merge(parts)
-    ranges = zip((passes > 0).tolist(), (-low).tolist(), high.tolist(), strict=True)
-    return fired, dict(zip(compared, (_Range(*values) for values in ranges), strict=True))
+    ranges = map(_Range, (passes > 0).tolist(), (-low).tolist(), high.tolist())
+    return fired, dict(zip(compared, ranges, strict=True))
 
 
 def with_warnings(emulation: Emulation, executor: Any = None) -> Emulation:

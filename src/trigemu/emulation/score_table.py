@@ -18,7 +18,7 @@ from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import raw_decisions
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background, over_samples
 from trigemu.emulation.event_table import FIRED, SCORE
 from trigemu.emulation.plan import Plan, bit_of_words, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
@@ -27,7 +27,6 @@ from trigemu.emulation.scores import (
     EventColumn,
     Scores,
     Selection,
-    SelectionTask,
     ThresholdRange,
     definition,
     event_columns,
@@ -180,7 +179,7 @@ def _selection(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple
 
 
 @dataclass(frozen=True)
-class _Collect(SelectionTask):
+class _Collect(Task[Selection]):
     """The task that collects the scores of a chunk."""
 
     columns: tuple[EventColumn, ...]  # Those of scores and decisions
@@ -261,7 +260,7 @@ def ranges_of(
 
 
 @dataclass(frozen=True)
-class _Bin(TableTask):
+class _Bin(Task[PatternTable]):
     """The task that sums the weights of a chunk in bins of scores: the "sample" of the table is the slot, its
     pattern the decision at the present threshold."""
 

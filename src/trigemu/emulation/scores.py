@@ -22,7 +22,7 @@ from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import TrigemuError, in_brackets, quoted
 from trigemu.base.mapping import CHUNK_EVENTS, Engine
 from trigemu.counting.patterns import PatternTable, merge_tables
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, joined, over_background
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import weights_by_half
@@ -73,24 +73,9 @@ def event_columns(chunk: Chunk, events: Events) -> Columns:
     return {"sample": sample, "id": events.id[core], "parent": parent, "half": half, "weight": weight}
 
 
-def join_columns(parts: Sequence[Columns]) -> Columns:
-    """Return the columns of consecutive events as one. It empties several parts, so that each column is in
-    memory only once."""
-    if len(parts) == 1:
-        return parts[0]
-    return {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
-
-
 def take_rows(columns: Columns, rows: slice | BoolArray) -> Columns:
     """Return the columns of some events."""
     return {name: values[rows] for name, values in columns.items()}
-
-
-class RowTask:
-    """Base class of tasks whose results are columns of events."""
-
-    def merge(self, parts: Sequence[Columns]) -> Columns:
-        return join_columns(parts)
 
 
 def for_rows(engine: Engine) -> Engine:
@@ -105,14 +90,6 @@ class Selection:
 
     columns: Columns
     sums: PatternTable  # By sample, half and stratum; the patterns are 0
-
-
-class SelectionTask:
-    """Base class of tasks whose results are selections."""
-
-    def merge(self, parts: Iterable[Selection]) -> Selection:
-        columns, sums = zip(*((part.columns, part.sums) for part in parts), strict=True)
-        return Selection(join_columns(columns), merge_tables(sums))
 
 
 class ThresholdRange(NamedTuple):
@@ -148,7 +125,8 @@ class Scores:
 
     @cached_property
     def _whole(self) -> Selection:
-        return SelectionTask().merge(self._pass())
+        whole: Selection = joined([*self._pass()])
+        return whole
 
     @cached_property
     def _by_sample(self) -> Mapping[int, Columns]:
@@ -272,7 +250,7 @@ def made_with(menus: Sequence[Menu], plan: Plan) -> Iterator[tuple[Menu, str, st
 
 
 @dataclass(frozen=True)
-class Halves(TableTask):
+class Halves(Task[PatternTable]):
     """The task that sums the weights of each half of a chunk."""
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:

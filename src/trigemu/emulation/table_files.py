@@ -23,7 +23,7 @@ from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import check_no_pipe, new_file, without_clock
 from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_tables
-from trigemu.emulation.engine import Progress
+from trigemu.emulation.engine import Progress, joined
 from trigemu.emulation.event_table import EventTable
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.score_table import PLAIN_COLUMNS
@@ -33,7 +33,6 @@ from trigemu.emulation.scores import (
     Scores,
     Selection,
     ThresholdRange,
-    join_columns,
 )
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue
@@ -134,10 +133,10 @@ def _write(
             events += len(part["id"])
             waiting += [part] if len(part["id"]) else []
             if sum(len(part["id"]) for part in waiting) >= _ROWS:
-                extend(join_columns(waiting))
+                extend(joined(waiting))
                 waiting = []
         if waiting:
-            extend(join_columns(waiting))
+            extend(joined(waiting))
     return events
 
 

@@ -13,9 +13,9 @@ import numpy as np
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, wrong_type
 from trigemu.base.shown import Named, WithCorrection, WithHistograms, exported
-from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
+from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
 from trigemu.emulation.plan import Plan, bit_of_words, check_needs, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import unseen_half
@@ -333,7 +333,7 @@ def _check(
 
 
 @dataclass(frozen=True)
-class CountProfiles:
+class CountProfiles(Task[tuple[PatternTable, ...]]):
     """The task that makes a pattern table for each profile. The last word of the patterns contains a bit for
     each category, and another bit for negative weights; the last bin is for values outside of the bins.
     halved: the samples of which only the unseen half is counted, because something was fitted to them."""
@@ -373,9 +373,6 @@ class CountProfiles:
             )
             for number, edges in self.profiles
         )
-
-    def merge(self, parts: Sequence[tuple[PatternTable, ...]]) -> tuple[PatternTable, ...]:
-        return tuple(merge_tables(tables) for tables in zip(*parts, strict=True))
 
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:

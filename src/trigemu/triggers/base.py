@@ -208,9 +208,9 @@ class Compiled(ABC):
         return ()
 
     def sample_warnings(self, menu: Any, name: str, catalogue: Catalogue, executor: Any) -> Iterable[str]:
-        """Return how the background of a catalogue differs from the events that a model was fitted to, in
-        sentences. Override it for a model whose card describes its training events. name: of the trigger in
-        the `menu`. executor: as in `emulate`."""
+        """Return how the background of a `catalogue` differs from the events that a model was fitted to, in
+        sentences; `menu` and `name` say of which trigger, and `executor` reads events as in `emulate`.
+        Override it for a model whose card describes its training events."""
         return ()
 
     @abstractmethod
