@@ -11,11 +11,7 @@ from typing import ClassVar, Literal, TypeVar, get_args
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, few_of, listed
 from trigemu.base.shown import Named, Shown
 from trigemu.samples.files import File
-from trigemu.samples.normalisation import (
-    CatalogueTable,
-    Pileup,
-    hz_per_unit_weight,
-)
+from trigemu.samples.normalisation import CatalogueTable, Pileup, hz_per_unit_weight
 from trigemu.samples.sample import Sample
 
 #: The units that fluctuate independently in the errors of rates.

@@ -12,6 +12,7 @@ first event of run 1. They are the same only if their objects are the same, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from filecmp import cmp
 from pathlib import Path
 
@@ -72,9 +73,9 @@ def repeated_events(samples: Sequence[Sample], files_of: Sequence[Sequence[File]
                 groups.setdefault("" if recorded else sample.name, []).append((sample, file, numbers))
     for group in groups.values():
         limit = min(numbers.limit for *_, numbers in group)
-        again, pairs = _repeated(group, limit, False)
+        again, pairs = _repeated(group, limit)
         if again and any(sample.weighting for sample, *_ in group):
-            again, pairs = _repeated(group, limit, True)
+            again, pairs = _repeated([*map(_that_count, group)], limit)
         for (n, entry), (m, other_entry) in pairs:
             (one, file, numbers), (other, other_file, _) = group[n], group[m]
             common = sorted(_compared(file) & _compared(other_file), reverse=True)[:_COMPARED]
@@ -92,16 +93,15 @@ def repeated_events(samples: Sequence[Sample], files_of: Sequence[Sequence[File]
                 break
 
 
-def _repeated(group: Sequence[_Numbered], limit: int, selected: bool) -> tuple[int, list[list[list[int]]]]:
+def _repeated(group: Sequence[_Numbered], limit: int) -> tuple[int, list[list[list[int]]]]:
     """Return how many events of some files are there again, of those with hashes up to a limit, and the first
-    ones in pairs of a file's place and an entry. selected: only the events that count in their sample."""
-    kept = [_counts(*numbered) if selected else slice(None) for numbered in group]
-    hashes = np.concatenate([numbers.hashes[rows] for (*_, numbers), rows in zip(group, kept, strict=True)])
+    ones in pairs of a file's place and an entry."""
+    hashes = np.concatenate([numbers.hashes for *_, numbers in group])
     ordered = np.sort(hashes)
     again = ordered[1:][(ordered[1:] == ordered[:-1]) & (ordered[1:] <= np.uint64(limit))]
     if not len(again):
         return 0, []
-    of_files = [numbers.entries[rows] for (*_, numbers), rows in zip(group, kept, strict=True)]
+    of_files = [numbers.entries for *_, numbers in group]
     file, entry = np.repeat(np.arange(len(group)), [*map(len, of_files)]), np.concatenate(of_files)
     rows = np.flatnonzero(np.isin(hashes, again))
     rows = rows[np.argsort(hashes[rows], kind="stable")]
@@ -110,13 +110,15 @@ def _repeated(group: Sequence[_Numbered], limit: int, selected: bool) -> tuple[i
     return len(again), np.stack([file[first], entry[first]], axis=2).tolist()
 
 
-def _counts(sample: Sample, file: File, numbers: Numbers) -> Array:
-    """Return which of the numbered events of a file count in its sample, bool[k]."""
+def _that_count(numbered: _Numbered) -> _Numbered:
+    """Return a file with the numbers of those events that count in its sample."""
+    sample, file, numbers = numbered
     if not sample.weighting:
-        return np.ones(len(numbers.entries), np.bool_)
+        return numbered
     ranges = ((start, min(start + STEP, file.entries)) for start in range(0, file.entries, STEP))
     columns = (sample.read_file(file, *rows, ()).scalars for rows in ranges)
-    return np.concatenate([sample.weighting.weigh(scalars)[0] for scalars in columns])[numbers.entries]
+    kept = np.concatenate([sample.weighting.weigh(scalars)[0] for scalars in columns])[numbers.entries]
+    return sample, file, replace(numbers, hashes=numbers.hashes[kept], entries=numbers.entries[kept])
 
 
 def _compared(file: File) -> set[Need]:

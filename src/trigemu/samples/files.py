@@ -42,27 +42,22 @@ def format_of(path: str, tree: str | None = None) -> str:
     for name, source in each_format():
         if source.recognises(beginning):
             return name
-    if beginning.start.startswith(b"root"):
-        return _PLAIN
-    raise SampleError(
-        f"unknown format: it is {_described(beginning)}, which none of the formats recognises "
-        f"(known: {', '.join(format_names())})"
-    )
-
-
-def _described(beginning: Beginning) -> str:
-    """Describe a file in a message, from its beginning."""
     start = beginning.start
-    if beginning.folder:
-        return "a folder without a catalogue.toml"
-    if not start.strip():
-        return "blank" if start else "empty"
+    if start.startswith(b"root"):
+        return _PLAIN
     try:
-        text = start.decode("utf-8", "ignore" if len(start) == _START else "strict")
+        text = start.decode("utf-8", "ignore" if len(start) == _START else "strict").strip()
     except UnicodeDecodeError:
         text = "\0"
-    line = text.strip().splitlines()[0] if "\0" not in text else ""
-    return f"text that begins with {quoted(excerpt(line, _SHOWN))}" if line else "binary data of another kind"
+    kind = "binary data of another kind"
+    if beginning.folder:
+        kind = "a folder without a catalogue.toml"
+    elif not text:
+        kind = "blank" if start else "empty"
+    elif "\0" not in text:
+        kind = f"text that begins with {quoted(excerpt(text.splitlines()[0], _SHOWN))}"
+    known = f"which none of the formats recognises (known: {', '.join(format_names())})"
+    raise SampleError(f"unknown format: it is {kind}, {known}")
 
 
 def _beginning(path: str) -> Beginning:
@@ -189,10 +184,6 @@ class ToOpen:
     identified: bool = False  # Whether its identity is needed, which for a remote file is one more request
     opening: str = ""  # As in `File`
 
-    @property
-    def is_remote(self) -> bool:
-        return isinstance(located(self.path), str)
-
 
 #: Members of `Source` that are fields of `File`.
 _FACTS = "tree_name", "entries", "boundaries", "schema", "neighbours", "has_parents", "stored", "physical"
@@ -228,7 +219,7 @@ def _known(
     for attempt in range(retries + 1):
         facts = _facts_of(file, hashes)
         settled = not isinstance(facts, UnreadableError) or isinstance(facts.__cause__, FileNotFoundError)
-        if settled or attempt == retries or not file.is_remote:
+        if settled or attempt == retries or "://" not in file.path:
             break
         time.sleep(PAUSE_S * 2**attempt)
     return facts
@@ -246,7 +237,11 @@ def _facts_of(file: ToOpen, hashes: int) -> dict[str, Any] | SampleError:
                 raise UnreadableError(f"{differ}: the file is damaged or a different one")
             tree = table.tree or ""
             source = opened_source(table.format, file.path, file.opening, tree)
-            _check_format(source, table.format)
+            name = source.tree_name.rpartition("/")[2]
+            for other, kind in each_format() if source.trees and name not in source.trees else ():
+                if name in kind.trees:
+                    differ = f"its tree {name!r} has the format {other!r}, not {table.format!r}"
+                    raise SampleError(f'{differ}: give format = "{other}" in its catalogue entry')
             total, no_sum = _sum_of_weights(source, file)
             return {name: getattr(source, name) for name in _FACTS} | {
                 "path": file.path,
@@ -261,15 +256,6 @@ def _facts_of(file: ToOpen, hashes: int) -> dict[str, Any] | SampleError:
             }
     except SampleError as error:
         return error
-
-
-def _check_format(source: Source, format: str) -> None:
-    """Raise SampleError if the tree of a ROOT file is that of another format, with other columns."""
-    tree = source.tree_name.rpartition("/")[2]
-    for name, other in each_format() if source.trees and tree not in source.trees else ():
-        if tree in other.trees:
-            advice = f'give format = "{name}" in its catalogue entry'
-            raise SampleError(f"its tree {tree!r} has the format {name!r}, not {format!r}: {advice}")
 
 
 def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
@@ -298,7 +284,7 @@ def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
 
 def _tag(file: ToOpen) -> str:
     """Return a text that changes when a file does."""
-    if not file.is_remote:
+    if "://" not in file.path:
         of_parts = [(path.name, path.stat()) for path in map(Path, parts(file.path))]
         return repr([(name, status.st_size, status.st_mtime_ns) for name, status in of_parts])
     if not file.identified:
