@@ -165,7 +165,7 @@ class Memory:
     def identity(self) -> str:
         return repr(self.events)
 
-    columns = Source.columns
+    columns, opened = Source.columns, Source.opened
 
     def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         return columns(self.events[start:stop], start)

@@ -28,7 +28,6 @@ SCALARS = {
     **{"MET_pt": "met", "met_pt": "met", "MET_phi": "met_phi"},
     **{"nInteraction": "n_interaction", "event": "id"},
 }
-_SHAPES = "numbers, records of numbers, lists of numbers and lists of records of numbers"
 
 
 def events_from_awkward(array: Any, sample: str = "events") -> Events:
@@ -169,9 +168,9 @@ def _leaves(
     elif inner.is_numpy and is_plain and inner.data.dtype.kind in "fiub":
         yield path, offsets, np.asarray(inner.data)
     else:
-        kind = excerpt(str(inner.form.type))
         raise SampleError(
-            f": {name} is of type {kind}: expected {_SHAPES}; leave out the fields that no trigger needs"
+            f": {name} is of type {excerpt(str(inner.form.type))}: expected numbers, records of numbers, "
+            f"lists of numbers and lists of records of numbers; leave out the fields that no trigger needs"
         )
 
 

@@ -17,10 +17,6 @@ from trigemu.samples.sample import Sample
 #: The units that fluctuate independently in the errors of rates.
 Errors = Literal["interactions", "events"]
 T = TypeVar("T")
-#: Files that are named in a sentence.
-_NAMED = 10
-#: Relative difference of two sums of weights that comes from rounding.
-_ROUNDED = 1e-3
 
 
 class BadFilesError(UnreadableError):
@@ -107,7 +103,7 @@ class Catalogue(Shown, Named[Sample]):
         share = f"{100 * self.share_left_out:.2g} % of the background's events"
         return (
             f"{len(names)} of {files} files cannot be read and are left out, about {share}; samples are "
-            f"normalised to the other files: {few_of(names, _NAMED)}"
+            f"normalised to the other files: {few_of(names, 10)}"
         )
 
     @property
@@ -175,7 +171,7 @@ def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool = False) 
         return replace(sample, hz_per_weight=1.0, rate_hz=math.nan, unnormalised=unnormalised)
     sums = [file.sum_of_weights if sample.weighted else file.entries for file in files]
     in_files = math.fsum(weights for weights in sums if weights is not None)
-    if table.sum_of_weights and in_files * (1 - _ROUNDED) > table.sum_of_weights:
+    if table.sum_of_weights and in_files * (1 - 1e-3) > table.sum_of_weights:  # both may be rounded
         raise SampleError(
             f"{where}: sum_of_weights = {table.sum_of_weights:.10g} in its catalogue, but the weights of its "
             f"files add up to {in_files:.10g}, and a sum over all generated events is at least that: give "

@@ -29,8 +29,6 @@ from trigemu.samples.normalisation import SampleTable
 
 #: Bytes from the beginning of a file that identify its format, and characters of them in messages.
 _START, _SHOWN = 512, 60
-#: The format of ROOT files whose tree has a name of its own.
-_PLAIN = "nanoaod"
 
 
 def format_of(path: str, tree: str | None = None) -> str:
@@ -44,7 +42,7 @@ def format_of(path: str, tree: str | None = None) -> str:
             return name
     start = beginning.start
     if start.startswith(b"root"):
-        return _PLAIN
+        return "nanoaod"  # its tree has a name of its own
     try:
         text = start.decode("utf-8", "ignore" if len(start) == _START else "strict").strip()
     except UnicodeDecodeError:
@@ -75,7 +73,7 @@ def _beginning(path: str) -> Beginning:
 OPEN_FILES = 32
 #: Hashes that are kept of all files together, and at least of each; the largest hash.
 MOST_HASHES, LEAST_HASHES, ALL = 2**23, 2**10, 2**64 - 1
-#: Events whose numbers are read at a time.
+#: Events whose numbers or weights are read at a time.
 STEP = 2**21
 #: The columns of run, section and number of an event.
 _NUMBERING = (
@@ -135,12 +133,10 @@ class File:
     stored: tuple[str, ...]
     physical: bool
     identity: str
-    # Identifies the opening of the catalogue: files may change until the next.
-    opening: str = field(compare=False)
+    opening: str = field(compare=False)  # That of the catalogue: files may change until the next
     sum_of_weights: float | None  # None: it was not requested, or there is none
     no_sum: str  # Why a signal has no sum of weights
-    # The numbers of its events, while a catalogue is opened.
-    numbers: Numbers | None = field(default=None, compare=False, repr=False)
+    numbers: Numbers | None = field(default=None, compare=False, repr=False)  # While a catalogue is opened
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the few properties that are needed to read events, which are sent with every task."""
@@ -166,8 +162,8 @@ def opened_source(format: str, path: str, opening: str, tree: str) -> Source:
 
 #: Properties of a file on a server that change with it.
 _TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
-#: Files that a process opens at a time, and events whose weights are read at a time.
-_THREADS, _SUMMED = 8, 2**20
+#: Files that a process opens at a time.
+_THREADS = 8
 #: Seconds before a remote file is tried again.
 PAUSE_S = 1.0
 
@@ -273,8 +269,8 @@ def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
         if file.table.sum_of_weights is None:
             raise
     total = 0.0
-    for start in range(0, source.entries, _SUMMED):
-        read = source.columns(start, min(start + _SUMMED, source.entries), ())
+    for start in range(0, source.entries, STEP):
+        read = source.columns(start, min(start + STEP, source.entries), ())
         weight = np.asarray(read.weight, np.float64)
         if (weight < 0).any():  # a part of them may then add up to more than all
             return None, ""

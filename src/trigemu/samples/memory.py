@@ -118,7 +118,6 @@ _ADVICE = {
     "Scores": "emulate, solve_budgets and scan take it in place of samples",
     "MenuRates": "its samples are .catalogue",
 }
-_EXPECTED = "a Catalogue, its path or folder, the paths of event files, Events, or an awkward array of events"
 
 
 def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
@@ -147,20 +146,20 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
         return open_catalogue(executor=executor)
     if is_awkward(array := cast(Any, samples)):
         return catalogue_in_memory(events_from_awkward(array), equal="weight" not in array.fields)
-    given = [samples] if isinstance(samples, str | os.PathLike) else samples
-    given = [*given] if isinstance(given, list | tuple | Iterator) else []
+    paths: Any = [samples] if isinstance(samples, str | os.PathLike) else samples
+    given: list[Any] = [*paths] if isinstance(paths, list | tuple | Iterator) else []
     if not given or not all(isinstance(file, str | os.PathLike) for file in given):
         advice = _ADVICE.get(type(samples).__name__, "") or advice_on(samples)
-        raise wrong_type("the samples", samples, _EXPECTED, advice)
-    files = [file if isinstance(file, str) else Path(file) for file in given]
-    for file in files:
+        files = "a Catalogue, its path or folder, the paths of event files"
+        raise wrong_type("the samples", samples, f"{files}, Events, or an awkward array of events", advice)
+    for file in given:
         where = located(file)
         if not (isinstance(where, str) or is_there(where) or has_wildcards(where)):
             absolute = "://" in str(file) or Path(file).is_absolute()
             searched = "" if absolute else f" in the current folder, {Path.cwd()}"
             raise SampleError(f"there is no catalogue or event file {excerpt(str(file))}{searched}")
-        if len(files) > 1 and str(file).endswith(".toml"):
+        if len(given) > 1 and str(file).endswith(".toml"):
             raise SampleError(f"{file}: expected a single catalogue: list the files of several in one")
-    if len(files) == 1:
-        return open_catalogue(files[0], executor=executor)
-    return catalogue_of(files, executor=executor)
+    if len(given) == 1:
+        return open_catalogue(given[0], executor=executor)
+    return catalogue_of(given, executor=executor)
