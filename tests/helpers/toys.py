@@ -165,7 +165,7 @@ class Memory:
     def identity(self) -> str:
         return repr(self.events)
 
-    columns, opened = Source.columns, Source.opened
+    columns = Source.columns
 
     def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         return columns(self.events[start:stop], start)

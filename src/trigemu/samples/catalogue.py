@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, TypeVar, get_args
 
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, few_of, listed
-from trigemu.base.shown import Named, Shown
+from trigemu.base.shown import Named, Shown, UnknownNameError
 from trigemu.samples.files import File
 from trigemu.samples.normalisation import CatalogueTable, Pileup, hz_per_unit_weight
 from trigemu.samples.sample import Sample
@@ -145,8 +145,11 @@ class Catalogue(Shown, Named[Sample]):
         return self.table.crossing_rate_hz
 
     def sample(self, name: str) -> Sample:
-        """Return the sample with a `name`; raise `UnknownNameError` if there is none."""
-        return self[name]
+        """Return the sample with a `name`; raise SampleError if there is none."""
+        try:
+            return self[name]
+        except UnknownNameError as error:
+            raise SampleError(str(error)) from None
 
 
 def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool = False) -> Sample:

@@ -131,7 +131,7 @@ def _values(sample: Sample, file: File, entry: int, common: Sequence[Need]) -> l
     """Return run, section and number of an event, the `common` columns, and its weight."""
     needs = [*numbering(file.schema), *common]
     with naming(sample.name, file.path):
-        read = file.opened.columns(entry, entry + 1, needs)
+        read = file.columns(entry, entry + 1, needs)
     return [
         *(read.collections[name].columns[column] if name else read.scalars[column] for name, column in needs),
         np.asarray(read.weight),

@@ -20,7 +20,7 @@ from trigemu.base.errors import SampleError, UnreadableError, excerpt, quoted
 from trigemu.base.files import is_folder
 from trigemu.base.mapping import Engine
 from trigemu.base.splitmix import splitmix64
-from trigemu.samples.events import Need
+from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root
 from trigemu.samples.formats.source import Beginning, Schema, Source
@@ -149,6 +149,9 @@ class File:
             before = f"had {self.entries} when its catalogue was opened"
             raise UnreadableError(f"has {source.entries} events, and {before}")
         return source
+
+    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
+        return self.opened.columns(start, stop, needs)
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
         return self.opened.read_stored(start, stop, names)
