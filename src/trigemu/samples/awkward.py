@@ -46,13 +46,9 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     Returns
     -------
     Events
-        The events, with views of the array if types allow it; objects are sorted in descending pT.
-
-    Raises
-    ------
-    SampleError
-        If a field has another type, missing or impossible values or NaN, or if the fields of a collection
-        have different numbers of objects; the message names the field and the first such event.
+        The events, with views of the array if types allow it; objects are sorted in descending pT. Other
+        types, missing or impossible values, NaN, and fields of a collection with different numbers of objects
+        are a SampleError, which names the field and the first such event.
 
     Examples
     --------

@@ -1,12 +1,9 @@
 """Find events that a catalogue has twice: the same file under two names, and the same event in two files.
 
-A file is known by its content where another one has the same size, on a server by its sha256 in the
-catalogue, or else its URL; an event by its run, section (luminosity block) and number, where files have
-them. Of each event a hash of the three is kept, in a large catalogue only of a part of them: the smallest
-hashes, so that it is the same part in every file.
-
-Simulated events may have the numbers of others: whoever generates files one by one may begin each with the
-first event of run 1. They are the same only if their objects are the same, too.
+An event is known by its run, section (luminosity block) and number, where files have them. Of the three a
+hash is kept, in a large catalogue only the smallest hashes, so that it is the same part in every file.
+Simulated events are the same only if their objects are, too: files that are generated one by one may each
+begin with the first event of run 1.
 """
 
 from __future__ import annotations
