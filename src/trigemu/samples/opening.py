@@ -20,7 +20,6 @@ from trigemu.base.errors import (
     UnreadableError,
     excerpt,
     listed,
-    module_of_extra,
     nearest,
     printable,
     wrong_type,
@@ -38,36 +37,7 @@ from trigemu.samples.locations import has_wildcards, located, matching_files, na
 from trigemu.samples.normalisation import ORBIT_HZ, CatalogueTable, SampleTable
 from trigemu.samples.sample import Sample, Weighting
 
-#: Key in the catalogue → field in atlasopenmagic.
-FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}
 _NO_TREES = "files of the format {!r} have no trees, ROOT files do"
-
-
-def completed(entry: dict[str, Any]) -> dict[str, Any]:
-    """Complete a catalogue entry that has a `dataset`; return other entries unchanged."""
-    dataset = entry.get("dataset")
-    missing = [key for key in ("files", *FIELDS) if key not in entry]
-    if dataset is None or not missing:
-        return entry
-    where = f"dataset = {dataset!r}"
-    atlasopenmagic = module_of_extra("atlasopenmagic", where, "atlas", "atlasopenmagic")
-    try:
-        metadata = atlasopenmagic.get_metadata(str(dataset))
-        values = {key: metadata.get(field) for key, field in FIELDS.items()}
-        if "files" in missing:
-            values["files"] = atlasopenmagic.get_urls(str(dataset), protocol="https", cache=False)
-    except Exception as error:  # of requests, or of the server's answer
-        reason = " ".join(str(error).split())[:200]
-        raise SampleError(
-            f"{where}: atlasopenmagic returned nothing ({type(error).__name__}: {reason}); without it write "
-            f"{', '.join(missing)} in the entry"
-        ) from error
-    known = {key: value for key, value in values.items() if value is not None}
-    entry = {"format": "physlite"} | known | entry
-    lacking = ", ".join(key for key in missing if key not in entry)
-    if lacking and "cross_section_pb" in entry:
-        raise SampleError(f"{where}: atlasopenmagic does not have {lacking}; write it in the entry")
-    return entry
 
 
 def embedded_catalogue() -> Path:
@@ -145,7 +115,8 @@ def open_catalogue(
         name = entry.get("name", f"number {i + 1}")
         where = f"sample {name!r}"
         try:
-            entry = completed(entry)
+            if "dataset" in entry:
+                entry = format_named("physlite").completed(entry)
         except TrigemuError as error:
             document.problem(("sample", i, "dataset"), where, str(error))
             entry = {"files": [], **entry}
