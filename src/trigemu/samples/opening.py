@@ -29,8 +29,7 @@ from trigemu.base.mapping import Engine, engine_of
 from trigemu.base.plugin_search import find, providers, search_path
 from trigemu.base.toml import load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
-from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
-from trigemu.samples.duplicates import check_files, repeated_events
+from trigemu.samples.catalogue import Catalogue, LeftOut, check_files, normalised, repeated_events
 from trigemu.samples.files import File, ToOpen, format_of, open_files
 from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
