@@ -126,7 +126,11 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
 #: A catalogue, or anything that `samples_of` converts to one. An awkward array is Any: awkward is not
 #: imported.
 SamplesLike = Catalogue | Events | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any | None
+_CONVERT = "convert records or columns with ak.Array, as events_from_awkward describes"
+#: Advice on a value of another type, by the name of its type.
 _ADVICE = {
+    **{"Record": "this is a single event: take array[i : i + 1]", "list": _CONVERT},
+    **dict.fromkeys(("dict", "DataFrame", "ndarray"), _CONVERT),
     "Menu": "the menu comes first, then the samples",
     "Sample": "give the Catalogue that it is in",
     "Emulation": "its samples are .catalogue",
@@ -164,7 +168,7 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     paths: Any = [samples] if isinstance(samples, str | os.PathLike) else samples
     given: list[Any] = [*paths] if isinstance(paths, list | tuple | Iterator) else []
     if not given or not all(isinstance(file, str | os.PathLike) for file in given):
-        advice = _ADVICE.get(type(samples).__name__, "") or advice_on(samples)
+        advice = _ADVICE.get(type(samples).__name__, "")
         files = "a Catalogue, its path or folder, the paths of event files"
         raise wrong_type("the samples", samples, f"{files}, Events, or an awkward array of events", advice)
     for file in given:
@@ -211,7 +215,9 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     [120.0]
     """
     if not is_awkward(array):
-        raise wrong_type("the events", array, "an awkward array of records", advice_on(array))
+        raise wrong_type(
+            "the events", array, "an awkward array of records", _ADVICE.get(type(array).__name__, "")
+        )
     where, layout = f"sample {sample!r}", array.layout
     inner = layout
     while inner.is_option or inner.is_indexed:
@@ -245,15 +251,6 @@ def is_awkward(array: object) -> bool:
     imported."""
     awkward = sys.modules.get("awkward")
     return awkward is not None and isinstance(array, awkward.Array)
-
-
-def advice_on(value: object) -> str:
-    """Return how to make an array of what is none; empty if unknown."""
-    if type(value).__name__ == "Record":
-        return "this is a single event: take array[i : i + 1]"
-    if type(value).__name__ in ("dict", "DataFrame", "ndarray") or (isinstance(value, list) and value):
-        return "convert records or columns with ak.Array, as events_from_awkward describes"
-    return ""
 
 
 #: The columns of a collection, each with the offsets of its lists; a collection without columns has "".
