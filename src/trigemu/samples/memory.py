@@ -215,9 +215,8 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     [120.0]
     """
     if not is_awkward(array):
-        raise wrong_type(
-            "the events", array, "an awkward array of records", _ADVICE.get(type(array).__name__, "")
-        )
+        advice = _ADVICE.get(type(array).__name__, "")
+        raise wrong_type("the events", array, "an awkward array of records", advice)
     where, layout = f"sample {sample!r}", array.layout
     inner = layout
     while inner.is_option or inner.is_indexed:

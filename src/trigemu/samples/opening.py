@@ -78,8 +78,7 @@ def open_catalogue(
     ['soft', 'soft_muons', 'medium_muons']
     """
     if not (path is None or isinstance(path, str | os.PathLike)):
-        expected = "the path of a catalogue (TOML) or of an event file, or a URL"
-        raise wrong_type("the catalogue", path, expected)
+        raise wrong_type("the catalogue", path, "the path of a catalogue (TOML) or event file, or a URL")
     if path and "://" not in os.fspath(path) and is_there(inside := Path(path) / "catalogue.toml"):
         path = inside
     where = located(embedded_catalogue() if path is None else path)
@@ -96,9 +95,8 @@ def open_catalogue(
     document = load_toml(file)
     refuse_other_kinds(document, "catalogue")
     document.refuse_unknown("catalogue", "sample")
-    head = read_table(
-        document, document.data.get("catalogue", {}), CatalogueTable, ("catalogue",), "[catalogue]"
-    )
+    table = document.data.get("catalogue", {})
+    head = read_table(document, table, CatalogueTable, ("catalogue",), "[catalogue]")
     if head and head.colliding_bunches:
         head = msgspec.structs.replace(head, crossing_rate_hz=head.colliding_bunches * ORBIT_HZ)
     tables: list[SampleTable] = []
@@ -177,8 +175,7 @@ def catalogue_of(
     """
     paths = [path] if isinstance(path, str | os.PathLike) else path
     if not isinstance(paths, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in paths):
-        expected = "the path of one, or a list of these"
-        raise wrong_type("the event files", path, expected, "run accepts events too")
+        raise wrong_type("the event files", path, "the path of one, or a list", "run accepts events too")
     if not paths:
         raise SampleError("there is no event file: name at least one")
     files: list[str] = []
