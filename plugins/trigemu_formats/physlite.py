@@ -35,7 +35,7 @@ import awkward as ak
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
-from trigemu.base.errors import SampleError
+from trigemu.base.errors import SampleError, module_of_extra
 from trigemu.samples.events import Need
 from trigemu.samples.formats.root import RootFile
 from trigemu.samples.formats.source import flat
@@ -63,6 +63,10 @@ _LIST = re.compile(rf"(std::)?vector<{_NUMBER}>|{_NUMBER}\[\]")
 _SINGLE = re.compile(_NUMBER)
 
 
+#: Key in a catalogue → field in atlasopenmagic.
+_FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}
+
+
 @dataclass(frozen=True)
 class _Menu:
     """The trigger menu of a super-master key. bits: decision → (the name of its words, its bit)."""
@@ -76,6 +80,31 @@ class Physlite(RootFile):
     """A PHYSLITE file of ATLAS."""
 
     trees: ClassVar[tuple[str, ...]] = ("CollectionTree", "EventData")
+
+    @classmethod
+    def completed(cls, entry: dict[str, Any]) -> dict[str, Any]:
+        """Complete the entry of a dataset of ATLAS Open Data by what atlasopenmagic knows of it."""
+        dataset, missing = entry["dataset"], [key for key in ("files", *_FIELDS) if key not in entry]
+        if not missing:
+            return entry
+        where = f"dataset = {dataset!r}"
+        atlasopenmagic = module_of_extra("atlasopenmagic", where, "atlas", "atlasopenmagic")
+        try:
+            metadata = atlasopenmagic.get_metadata(str(dataset))
+            values = {key: metadata.get(field) for key, field in _FIELDS.items()}
+            if "files" in missing:
+                values["files"] = atlasopenmagic.get_urls(str(dataset), protocol="https", cache=False)
+        except Exception as error:  # of requests, or of the server's answer
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            returned = f"atlasopenmagic returned nothing ({reason})"
+            advice = f"without it write {', '.join(missing)} in the entry"
+            raise SampleError(f"{where}: {returned}; {advice}") from error
+        known = {key: value for key, value in values.items() if value is not None}
+        entry = {"format": "physlite"} | known | entry
+        lacking = ", ".join(key for key in missing if key not in entry)
+        if lacking and "cross_section_pb" in entry:
+            raise SampleError(f"{where}: atlasopenmagic does not have {lacking}; write it in the entry")
+        return entry
 
     @property
     def sum_of_weights(self) -> float:

@@ -32,10 +32,9 @@ from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.awkward import events_from_awkward, is_awkward
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.memory import SamplesLike, sample_in_memory, samples_of
+from trigemu.samples.memory import SamplesLike, events_from_awkward, is_awkward, sample_in_memory, samples_of
 from trigemu.samples.sample import Sample
 from trigemu.samples.split import HALF_NAMES
 from trigemu.triggers.base import Compiled

@@ -246,13 +246,9 @@ def make_events(
     Returns
     -------
     Events
-        Events with contiguous columns in native byte order.
-
-    Raises
-    ------
-    SampleError
-        For NaN, impossible values, infinite or too large weights, different lengths, damaged offsets, and
-        objects that are not in descending pT; the message names sample, column and first event.
+        Events with contiguous columns in native byte order. NaN, impossible values, infinite or too large
+        weights, different lengths, damaged offsets and objects that are not in descending pT are a
+        SampleError, which names sample, column and first event.
     """
     n, where = len(weight), f"sample {sample!r}"
     numbers = np.arange(first, first + n, dtype=np.uint64)

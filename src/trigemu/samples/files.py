@@ -19,7 +19,7 @@ from trigemu.base.arrays import BoolArray, IntArray, splitmix64
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, quoted
 from trigemu.base.files import is_folder
 from trigemu.base.mapping import Engine
-from trigemu.samples.events import Need
+from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats import each_format, format_named, format_names
 from trigemu.samples.formats.root import open_root
 from trigemu.samples.formats.source import Beginning, Schema, Source
@@ -28,8 +28,6 @@ from trigemu.samples.normalisation import SampleTable
 
 #: Bytes from the beginning of a file that identify its format, and characters of them in messages.
 _START, _SHOWN = 512, 60
-#: The format of ROOT files whose tree has a name of its own.
-_PLAIN = "nanoaod"
 
 
 def format_of(path: str, tree: str | None = None) -> str:
@@ -41,27 +39,22 @@ def format_of(path: str, tree: str | None = None) -> str:
     for name, source in each_format():
         if source.recognises(beginning):
             return name
-    if beginning.start.startswith(b"root"):
-        return _PLAIN
-    raise SampleError(
-        f"unknown format: it is {_described(beginning)}, which none of the formats recognises "
-        f"(known: {', '.join(format_names())})"
-    )
-
-
-def _described(beginning: Beginning) -> str:
-    """Describe a file in a message, from its beginning."""
     start = beginning.start
-    if beginning.folder:
-        return "a folder without a catalogue.toml"
-    if not start.strip():
-        return "blank" if start else "empty"
+    if start.startswith(b"root"):
+        return "nanoaod"  # its tree has a name of its own
     try:
-        text = start.decode("utf-8", "ignore" if len(start) == _START else "strict")
+        text = start.decode("utf-8", "ignore" if len(start) == _START else "strict").strip()
     except UnicodeDecodeError:
         text = "\0"
-    line = text.strip().splitlines()[0] if "\0" not in text else ""
-    return f"text that begins with {quoted(excerpt(line, _SHOWN))}" if line else "binary data of another kind"
+    kind = "binary data of another kind"
+    if beginning.folder:
+        kind = "a folder without a catalogue.toml"
+    elif not text:
+        kind = "blank" if start else "empty"
+    elif "\0" not in text:
+        kind = f"text that begins with {quoted(excerpt(text.splitlines()[0], _SHOWN))}"
+    known = f"which none of the formats recognises (known: {', '.join(format_names())})"
+    raise SampleError(f"unknown format: it is {kind}, {known}")
 
 
 def _beginning(path: str) -> Beginning:
@@ -79,7 +72,7 @@ def _beginning(path: str) -> Beginning:
 OPEN_FILES = 32
 #: Hashes that are kept of all files together, and at least of each; the largest hash.
 MOST_HASHES, LEAST_HASHES, ALL = 2**23, 2**10, 2**64 - 1
-#: Events whose numbers are read at a time.
+#: Events whose numbers or weights are read at a time.
 STEP = 2**21
 #: The columns of run, section and number of an event.
 _NUMBERING = (
@@ -139,12 +132,10 @@ class File:
     stored: tuple[str, ...]
     physical: bool
     identity: str
-    # Identifies the opening of the catalogue: files may change until the next.
-    opening: str = field(compare=False)
+    opening: str = field(compare=False)  # That of the catalogue: files may change until the next
     sum_of_weights: float | None  # None: it was not requested, or there is none
     no_sum: str  # Why a signal has no sum of weights
-    # The numbers of its events, while a catalogue is opened.
-    numbers: Numbers | None = field(default=None, compare=False, repr=False)
+    numbers: Numbers | None = field(default=None, compare=False, repr=False)  # While a catalogue is opened
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the few properties that are needed to read events, which are sent with every task."""
@@ -158,6 +149,9 @@ class File:
             raise UnreadableError(f"has {source.entries} events, and {before}")
         return source
 
+    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
+        return self.opened.columns(start, stop, needs)
+
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
         return self.opened.read_stored(start, stop, names)
 
@@ -170,8 +164,8 @@ def opened_source(format: str, path: str, opening: str, tree: str) -> Source:
 
 #: Properties of a file on a server that change with it.
 _TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
-#: Files that a process opens at a time, and events whose weights are read at a time.
-_THREADS, _SUMMED = 8, 2**20
+#: Files that a process opens at a time.
+_THREADS = 8
 #: Seconds before a remote file is tried again.
 PAUSE_S = 1.0
 
@@ -187,10 +181,6 @@ class ToOpen:
     weighted: bool = True  # Whether the sum of its weights is needed
     identified: bool = False  # Whether its identity is needed, which for a remote file is one more request
     opening: str = ""  # As in `File`
-
-    @property
-    def is_remote(self) -> bool:
-        return isinstance(located(self.path), str)
 
 
 #: Members of `Source` that are fields of `File`.
@@ -227,7 +217,7 @@ def _known(
     for attempt in range(retries + 1):
         facts = _facts_of(file, hashes)
         settled = not isinstance(facts, UnreadableError) or isinstance(facts.__cause__, FileNotFoundError)
-        if settled or attempt == retries or not file.is_remote:
+        if settled or attempt == retries or "://" not in file.path:
             break
         time.sleep(PAUSE_S * 2**attempt)
     return facts
@@ -245,7 +235,11 @@ def _facts_of(file: ToOpen, hashes: int) -> dict[str, Any] | SampleError:
                 raise UnreadableError(f"{differ}: the file is damaged or a different one")
             tree = table.tree or ""
             source = opened_source(table.format, file.path, file.opening, tree)
-            _check_format(source, table.format)
+            name = source.tree_name.rpartition("/")[2]
+            for other, kind in each_format() if source.trees and name not in source.trees else ():
+                if name in kind.trees:
+                    differ = f"its tree {name!r} has the format {other!r}, not {table.format!r}"
+                    raise SampleError(f'{differ}: give format = "{other}" in its catalogue entry')
             total, no_sum = _sum_of_weights(source, file)
             return {name: getattr(source, name) for name in _FACTS} | {
                 "path": file.path,
@@ -260,15 +254,6 @@ def _facts_of(file: ToOpen, hashes: int) -> dict[str, Any] | SampleError:
             }
     except SampleError as error:
         return error
-
-
-def _check_format(source: Source, format: str) -> None:
-    """Raise SampleError if the tree of a ROOT file is that of another format, with other columns."""
-    tree = source.tree_name.rpartition("/")[2]
-    for name, other in each_format() if source.trees and tree not in source.trees else ():
-        if tree in other.trees:
-            advice = f'give format = "{name}" in its catalogue entry'
-            raise SampleError(f"its tree {tree!r} has the format {name!r}, not {format!r}: {advice}")
 
 
 def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
@@ -286,8 +271,8 @@ def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
         if file.table.sum_of_weights is None:
             raise
     total = 0.0
-    for start in range(0, source.entries, _SUMMED):
-        read = source.columns(start, min(start + _SUMMED, source.entries), ())
+    for start in range(0, source.entries, STEP):
+        read = source.columns(start, min(start + STEP, source.entries), ())
         weight = np.asarray(read.weight, np.float64)
         if (weight < 0).any():  # a part of them may then add up to more than all
             return None, ""
@@ -297,7 +282,7 @@ def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
 
 def _tag(file: ToOpen) -> str:
     """Return a text that changes when a file does."""
-    if not file.is_remote:
+    if "://" not in file.path:
         of_parts = [(path.name, path.stat()) for path in map(Path, parts(file.path))]
         return repr([(name, status.st_size, status.st_mtime_ns) for name, status in of_parts])
     if not file.identified:

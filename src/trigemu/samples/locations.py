@@ -122,9 +122,8 @@ def naming(sample: str, path: str) -> Iterator[None]:
         kind = UnreadableError if isinstance(error, UnreadableError) else SampleError
         raise kind(f"sample {sample!r}: {path}: {error}") from error
     except ImportError as error:
-        raise SampleError(
-            f"sample {sample!r}: {path} needs a package that is not installed: {error}"
-        ) from error
+        missing = f"needs a package that is not installed: {error}"
+        raise SampleError(f"sample {sample!r}: {path} {missing}") from error
     except Exception as error:
         if cause := own_cause(error):
             raise cause from error
@@ -132,11 +131,9 @@ def naming(sample: str, path: str) -> Iterator[None]:
         ours = isinstance(error, AssertionError) and modules[-1].startswith("trigemu")
         if ours or any(module.startswith("numba.") for module in modules):
             raise  # a bug of the program, or a problem of the kernel cache
-        reason = " ".join(str(error).split())[:200]
-        raise UnreadableError(
-            f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete "
-            f"and in this format?"
-        ) from error
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        wrong = f"cannot be read ({reason}); is it complete and in this format?"
+        raise UnreadableError(f"sample {sample!r}: {path} {wrong}") from error
 
 
 def digest_of(location: str) -> str:

@@ -20,7 +20,6 @@ from trigemu.base.errors import (
     UnreadableError,
     excerpt,
     listed,
-    module_of_extra,
     nearest,
     printable,
     wrong_type,
@@ -30,44 +29,14 @@ from trigemu.base.mapping import Engine, engine_of
 from trigemu.base.plugin_search import find, providers, search_path
 from trigemu.base.toml import load_toml, read_table
 from trigemu.base.toml_schema import refuse_other_kinds
-from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
-from trigemu.samples.duplicates import check_files, repeated_events
+from trigemu.samples.catalogue import Catalogue, LeftOut, check_files, normalised, repeated_events
 from trigemu.samples.files import File, ToOpen, format_of, open_files
 from trigemu.samples.formats import format_named, format_names, is_format
 from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
 from trigemu.samples.normalisation import ORBIT_HZ, CatalogueTable, SampleTable
 from trigemu.samples.sample import Sample, Weighting
 
-#: Key in the catalogue → field in atlasopenmagic.
-FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}
 _NO_TREES = "files of the format {!r} have no trees, ROOT files do"
-
-
-def completed(entry: dict[str, Any]) -> dict[str, Any]:
-    """Complete a catalogue entry that has a `dataset`; return other entries unchanged."""
-    dataset = entry.get("dataset")
-    missing = [key for key in ("files", *FIELDS) if key not in entry]
-    if dataset is None or not missing:
-        return entry
-    where = f"dataset = {dataset!r}"
-    atlasopenmagic = module_of_extra("atlasopenmagic", where, "atlas", "atlasopenmagic")
-    try:
-        metadata = atlasopenmagic.get_metadata(str(dataset))
-        values = {key: metadata.get(field) for key, field in FIELDS.items()}
-        if "files" in missing:
-            values["files"] = atlasopenmagic.get_urls(str(dataset), protocol="https", cache=False)
-    except Exception as error:  # of requests, or of the server's answer
-        reason = " ".join(str(error).split())[:200]
-        raise SampleError(
-            f"{where}: atlasopenmagic returned nothing ({type(error).__name__}: {reason}); without it write "
-            f"{', '.join(missing)} in the entry"
-        ) from error
-    known = {key: value for key, value in values.items() if value is not None}
-    entry = {"format": "physlite"} | known | entry
-    lacking = ", ".join(key for key in missing if key not in entry)
-    if lacking and "cross_section_pb" in entry:
-        raise SampleError(f"{where}: atlasopenmagic does not have {lacking}; write it in the entry")
-    return entry
 
 
 def embedded_catalogue() -> Path:
@@ -109,8 +78,7 @@ def open_catalogue(
     ['soft', 'soft_muons', 'medium_muons']
     """
     if not (path is None or isinstance(path, str | os.PathLike)):
-        expected = "the path of a catalogue (TOML) or of an event file, or a URL"
-        raise wrong_type("the catalogue", path, expected)
+        raise wrong_type("the catalogue", path, "the path of a catalogue (TOML) or event file, or a URL")
     if path and "://" not in os.fspath(path) and is_there(inside := Path(path) / "catalogue.toml"):
         path = inside
     where = located(embedded_catalogue() if path is None else path)
@@ -127,9 +95,8 @@ def open_catalogue(
     document = load_toml(file)
     refuse_other_kinds(document, "catalogue")
     document.refuse_unknown("catalogue", "sample")
-    head = read_table(
-        document, document.data.get("catalogue", {}), CatalogueTable, ("catalogue",), "[catalogue]"
-    )
+    table = document.data.get("catalogue", {})
+    head = read_table(document, table, CatalogueTable, ("catalogue",), "[catalogue]")
     if head and head.colliding_bunches:
         head = msgspec.structs.replace(head, crossing_rate_hz=head.colliding_bunches * ORBIT_HZ)
     tables: list[SampleTable] = []
@@ -145,7 +112,8 @@ def open_catalogue(
         name = entry.get("name", f"number {i + 1}")
         where = f"sample {name!r}"
         try:
-            entry = completed(entry)
+            if "dataset" in entry:
+                entry = format_named("physlite").completed(entry)
         except TrigemuError as error:
             document.problem(("sample", i, "dataset"), where, str(error))
             entry = {"files": [], **entry}
@@ -207,8 +175,7 @@ def catalogue_of(
     """
     paths = [path] if isinstance(path, str | os.PathLike) else path
     if not isinstance(paths, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in paths):
-        expected = "the path of one, or a list of these"
-        raise wrong_type("the event files", path, expected, "run accepts events too")
+        raise wrong_type("the event files", path, "the path of one, or a list", "run accepts events too")
     if not paths:
         raise SampleError("there is no event file: name at least one")
     files: list[str] = []

@@ -216,7 +216,7 @@ class Sample:
     def _read(self, file: File | Source, start: int, stop: int, needs: Set[Need]) -> Events:
         stored = {name: column for column in needs if (name := decision_in(column)) is not None}
         with naming(self.name, file.path):
-            columns = file.opened.columns(start, stop, needs - {*stored.values()})
+            columns = file.columns(start, stop, needs - {*stored.values()})
             decisions = file.read_stored(start, stop, stored) if stored else {}
         weight = np.full(stop - start, self.hz_per_weight)
         if self.weighted:

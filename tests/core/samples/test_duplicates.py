@@ -15,7 +15,7 @@ from toys import menu_from
 import trigemu
 from trigemu import open_catalogue
 from trigemu.base.errors import SampleError
-from trigemu.samples import duplicates, files as event_files
+from trigemu.samples import catalogue as catalogues, files as event_files
 
 N = 1000
 MENU = '[[trigger]]\nname = "T"\nkind = "stored"\ndecision = "HLT_T"\n'
@@ -148,7 +148,7 @@ def test_of_many_events_a_part_is_kept(folder: Path, monkeypatch: pytest.MonkeyP
     """The same part of each file, so that the events of a file are found in another."""
     monkeypatch.setattr(event_files, "MOST_HASHES", 400)
     monkeypatch.setattr(event_files, "LEAST_HASHES", 200)
-    for module in (event_files, duplicates):
+    for module in (event_files, catalogues):
         monkeypatch.setattr(module, "STEP", 90)
     write(folder / "b.root", range(-0, 3 * N), seed=3)
     (warning,) = open_catalogue(catalogue(folder, one=("background", ["a.root", "b.root"]))).repeated

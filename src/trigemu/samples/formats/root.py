@@ -30,8 +30,7 @@ from trigemu.samples.events import Need, ReadEvents
 from trigemu.samples.formats.source import Schema, Source, events_of, flat, schema_of
 from trigemu.samples.locations import located, regular, timeouts
 
-#: A name or type in C++. Without quotes, call brackets, backslashes and line ends, it cannot end a text in
-#: generated code.
+#: A name or type in C++: without quotes, call brackets, backslashes and line ends, it ends no text in code.
 _PLAIN = re.compile(r"[\w :<>,*&\[\].~-]*", re.ASCII)
 _NAMES = ("fName", "fTypeName", "fCountName", "fCountClass", "fClassName")
 
@@ -130,8 +129,6 @@ def field_until(field: Any, entries: int) -> Any:
 
 #: Entries of a file that are searched for trees: a damaged folder may contain itself.
 MOST_KEYS = 1000
-#: Trees that a message names.
-_NAMED = 20
 _TREES = ("TTree", "TNtuple", "TNtupleD", "ROOT::RNTuple", "ROOT::Experimental::RNTuple")
 #: Leaves of a TTree that are numbers.
 _LEAVES = {f"TLeaf{letter}" for letter in "BSILGFDO"}
@@ -200,11 +197,7 @@ def _is_tree(content: Any) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return few_of([*map(excerpt, names)], _NAMED) or "nothing"
-
-
-#: The type of numbers in the name of a type, such as float in std::vector<float>.
-_NUMBER = re.compile(r"\b(float|double|bool|char|u?int(\d+)?)(?=\b|_t)")
+    return few_of([*map(excerpt, names)], 20) or "nothing"
 
 
 @dataclass
@@ -280,10 +273,9 @@ class RootFile(Source):
 
     @property
     def types(self) -> Mapping[Need, str]:
-        matches = {
-            need: _NUMBER.search(str(self._events[name].typename)) for need, name in self._branches.items()
-        }
-        return {need: found[0] for need, found in matches.items() if found}
+        number = re.compile(r"\b(float|double|bool|char|u?int(\d+)?)(?=\b|_t)")  # in std::vector<float>, …
+        kinds = {need: str(self._events[name].typename) for need, name in self._branches.items()}
+        return {need: found[0] for need, kind in kinds.items() if (found := number.search(kind))}
 
     @property
     def weight_column(self) -> str:

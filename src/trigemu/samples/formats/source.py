@@ -86,6 +86,11 @@ class Source(ABC):
         `trees`. Override it for files that are not ROOT files."""
         return any(tree in beginning.trees for tree in cls.trees)
 
+    @classmethod
+    def completed(cls, entry: dict[str, Any]) -> dict[str, Any]:
+        """Complete an `entry` of a catalogue that names a dataset; by default it is complete."""
+        return entry
+
     @property
     @abstractmethod
     def entries(self) -> int:
