@@ -239,8 +239,8 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     by_name = {} if misspelt else _triggers(document, kinds, scope, head.crossing_rate_hz)
     triggers = tuple(trigger for trigger in by_name.values() if trigger)
     order = order_of(document, triggers)
-    levels, columns = (menu_table.levels, menu_table.prescale_columns) if menu_table else (None, ())
-    check_relations(document, triggers, set(by_name), levels, columns)
+    levels = head.levels if menu_table else None
+    check_relations(document, triggers, set(by_name), len(head.prescale_columns), levels)
     plugins = {key: plugin.found() for key, plugin in further.items() if document.data.get(key)}
     tables = [
         read_table(document, {key: document.data[key]}, plugin.part("tables", key), (), "")
