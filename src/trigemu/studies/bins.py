@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError
@@ -195,10 +196,9 @@ def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
     counted = part.counted(0)
     (bits,) = counted.bits
 
-    def accepted(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+    def accepted(words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
         labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in menus[0].enabled)]
-        accepted = fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
-        return np.asarray(accepted.toarray())
+        return fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
 
     sums = RateSums(counted.table, counted.scales, len(efficiency))
     most = counted.scales.unseen.max(initial=1.0)
