@@ -376,7 +376,7 @@ def _trigger(
     if not factor >= 1:
         message = f"its rate is above the crossing rate of {rate:g} Hz"
         document.problem((*key, "rate_hz"), where, message)
-    for name, message in _budget_mistakes(table, description) if read else ():
+    for name, message in _budget_mistakes(table, description) if read is not None else ():
         document.problem((*key, name), where, message)
     if head.unit and (message := unit_mistake(description, head.unit, scope)):
         document.problem((*key, "unit"), where, message)
