@@ -24,21 +24,18 @@ def check_relations(
     document: Document,
     triggers: Sequence[Trigger],
     names: set[str],
+    columns: int,
     levels: Sequence[str] | None,
-    columns: Sequence[str],
 ) -> None:
-    """Record mistakes in what triggers say of each other and of the menu.
-
-    names: also of triggers that could not be read. levels: None if [menu] could not be read; columns: of
-    prescales.
-    """
+    """Record mistakes in what triggers say of each other and of the menu. names: also of triggers that could
+    not be read. columns: of prescales; levels: None if [menu] could not be read."""
     mistakes = [*_input_mistakes(triggers, names), *_counter_mistakes(triggers)]
     if levels is not None:
         mistakes += _level_mistakes(triggers, levels)
         for t in triggers:
-            if t.prescales and len(t.prescales) != len(columns):
-                wrong = f"{len(t.prescales)} for the {len(columns)} prescale_columns of [menu]"
-                mistakes.append((t, "prescales", f"prescales: {wrong}"))
+            if t.prescales and len(t.prescales) != columns:
+                wrong = f"prescales: {len(t.prescales)} for the {columns} prescale_columns of [menu]"
+                mistakes.append((t, "prescales", wrong))
     for trigger, key, message in mistakes:
         document.problem((*_key(document, trigger.name), key), f"trigger {trigger.name!r}", message)
     enabled = [trigger for trigger in triggers if trigger.enabled]
@@ -108,17 +105,13 @@ def _counter_mistakes(triggers: Sequence[Trigger]) -> Iterator[Mistake]:
     """Check that no trigger shares its prescale counter with one of its seeds."""
     by_name = {trigger.name: trigger for trigger in triggers}
     for trigger in triggers:
-        waiting = list(trigger.seeds) if trigger.coherent else []
-        seeds: dict[str, None] = {}
-        while waiting:
-            name = waiting.pop()
-            if name in by_name and name not in seeds:
-                seeds[name] = None
-                waiting += by_name[name].seeds
-        for name in seeds:
-            if by_name[name].coherent == trigger.coherent:
-                message = f"coherent = {trigger.coherent!r}: its seed {name!r} is in the same set"
-                yield trigger, "coherent", message
+        seeds = list(trigger.seeds) if trigger.coherent else []
+        for name in seeds:  # followed by those of the seeds
+            if seed := by_name.get(name):
+                seeds += [other for other in seed.seeds if other not in seeds]
+                if seed.coherent == trigger.coherent:
+                    message = f"coherent = {trigger.coherent!r}: its seed {name!r} is in the same set"
+                    yield trigger, "coherent", message
 
 
 def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]:

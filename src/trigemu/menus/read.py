@@ -239,8 +239,8 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     by_name = {} if misspelt else _triggers(document, kinds, scope, head.crossing_rate_hz)
     triggers = tuple(trigger for trigger in by_name.values() if trigger)
     order = order_of(document, triggers)
-    levels, columns = (menu_table.levels, menu_table.prescale_columns) if menu_table else (None, ())
-    check_relations(document, triggers, set(by_name), levels, columns)
+    levels = head.levels if menu_table else None
+    check_relations(document, triggers, set(by_name), len(head.prescale_columns), levels)
     plugins = {key: plugin.found() for key, plugin in further.items() if document.data.get(key)}
     tables = [
         read_table(document, {key: document.data[key]}, plugin.part("tables", key), (), "")
@@ -376,7 +376,7 @@ def _trigger(
     if not factor >= 1:
         message = f"its rate is above the crossing rate of {rate:g} Hz"
         document.problem((*key, "rate_hz"), where, message)
-    for name, message in _budget_mistakes(table, description) if read else ():
+    for name, message in _budget_mistakes(table, description) if read is not None else ():
         document.problem((*key, name), where, message)
     if head.unit and (message := unit_mistake(description, head.unit, scope)):
         document.problem((*key, "unit"), where, message)

@@ -32,14 +32,12 @@ def signed_differences(conditions: Mapping[str, Iterable[tuple[str, Condition]]]
     its size is meant. conditions: of each trigger, with their texts."""
     differences = []
     for name, of_trigger in conditions.items():
-        sides: defaultdict[OfVectors, set[bool]] = defaultdict(set)
-        texts: dict[OfVectors, str] = {}
+        sides: defaultdict[OfVectors, dict[bool, str]] = defaultdict(dict)
         for text, condition in of_trigger:
             for number, is_lower in _signed_limits(condition):
-                sides[number].add(is_lower)
-                texts.setdefault(number, text)
-        one_sided = dict.fromkeys(texts[number] for number, found in sides.items() if len(found) == 1)
-        differences += [f"{name!r} ({excerpt(text)})" for text in one_sided]
+                sides[number].setdefault(is_lower, text)
+        one_sided = (next(iter(texts.values())) for texts in sides.values() if len(texts) == 1)
+        differences += [f"{name!r} ({excerpt(text)})" for text in dict.fromkeys(one_sided)]
     if differences:
         yield (
             f"dphi and deta have a sign, φ1 − φ2 in (−π, π] and η1 − η2, and one-sided cuts on them accept "

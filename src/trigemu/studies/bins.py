@@ -31,7 +31,7 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Need
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.studies.efficiency import CountProfiles, binned
-from trigemu.studies.intervals import edges_of
+from trigemu.studies.intervals import Profile, Sums, edges_of
 from trigemu.triggers.base import Context
 
 
@@ -166,12 +166,10 @@ class _Bins:
 def _crossings(part: Emulation) -> Rate:
     """Return the rate of all events, accepted or not."""
     counted = part.counted(0)
-    table = counted.table
-    sums = RateSums(table, counted.scales, 1)
-    for rows in counted.blocks():
-        sums.add(rows, np.ones((len(table.n[rows]), 1)))
-    hz, hz2 = (float(column[0]) for column in sums.result())
-    return Rate(hz, float(np.sqrt(hz2)), int(table.n.sum()), hz**2 / hz2 if hz2 else 0.0, None)
+    sums = RateSums(counted.table, counted.scales, 1)
+    sums.add(slice(0, len(counted.table)), np.ones((len(counted.table), 1)))
+    (hz,), (hz2,) = (column.tolist() for column in sums.result())
+    return Rate(hz, hz2**0.5, int(counted.table.n.sum()), hz**2 / hz2 if hz2 else 0.0, None)
 
 
 def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: float) -> Bin:
@@ -198,10 +196,9 @@ def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
     counted = part.counted(0)
     (bits,) = counted.bits
 
-    def accepted(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+    def accepted(words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
         labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in menus[0].enabled)]
-        accepted = fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
-        return np.asarray(accepted.toarray())
+        return fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
 
     sums = RateSums(counted.table, counted.scales, len(efficiency))
     most = counted.scales.unseen.max(initial=1.0)
@@ -274,18 +271,15 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
         columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
         columns |= {("", scalar) for scalar in sample.schema.scalars}
         available = [q for q, observable in enumerate(observables) if set(observable.needs()) <= columns]
-        profiles = tuple((observables[q], (*QUANTITIES[q].edges[:-1].tolist(), np.inf)) for q in available)
+        profiles = [Profile("", (*QUANTITIES[q].edges[:-1].tolist(), np.inf)) for q in available]
         needs = frozenset(need for q in available for need in observables[q].needs())
-        job, task = Job((), make_plan(()), catalogue, needs), CountProfiles(profiles, catalogue.with_parents)
+        bins = tuple((observables[q], profile.edges) for q, profile in zip(available, profiles, strict=True))
+        job, task = Job((), make_plan(()), catalogue, needs), CountProfiles(bins, catalogue.with_parents)
         parts = [*over_samples([sample], job, task, progress=progress)]
         merged = zip(*parts, strict=True) if parts else [[empty_table(1)]] * len(available)
-        for q, tables in zip(available, merged, strict=True):
-            table, n = complete_table(tables), len(QUANTITIES[q].edges)
-            place = np.arange(len(table)), table.bin
-            bins = sparse.csr_array((np.ones(len(table)), place), (len(table), n))[:, :-1]
-            shared = table.interactions.variance(bins) if table.interactions else 0.0
-            filled[q][0][sample.name] = table.weight @ bins
-            filled[q][1][sample.name] = table.square @ bins + shared
+        for q, profile, tables in zip(available, profiles, merged, strict=True):
+            sums = Sums(complete_table(tables), profile)
+            filled[q][0][sample.name], filled[q][1][sample.name] = sums.weight[:-2], sums.variance[:-2]
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
     return tuple(Spectrum(QUANTITIES[q], *parts, signals) for q, parts in enumerate(filled) if parts[0])
 

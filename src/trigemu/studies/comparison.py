@@ -38,7 +38,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def changes(emulation: Emulation, i: int, j: int) -> Iterator[tuple[str, str]]:
-    """Yield (trigger or "menu", difference in words) from menu i to menu j of an emulation. Triggers are
+    """Yield what differs between menus i and j of an emulation, "menu" or a trigger, and how. Triggers are
     matched by name, including disabled ones that others read."""
     plan, a, b = emulation.plan, emulation.menus[i], emulation.menus[j]
     if a.crossing_rate_hz != b.crossing_rate_hz:

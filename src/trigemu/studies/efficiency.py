@@ -31,15 +31,7 @@ from trigemu.samples.events import Events, Need
 from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import Sample
 from trigemu.samples.split import half_of
-from trigemu.studies.intervals import (
-    Curve,
-    Profile,
-    Sums,
-    accepted,
-    edges_of,
-    shifts_of_gains,
-    with_moved,
-)
+from trigemu.studies.intervals import Curve, Profile, Sums, accepted, edges_of, shifts_of_gains, with_moved
 from trigemu.triggers.base import Context
 
 #: Each category is a bit in an additional word of the patterns; another bit marks negative weights.
@@ -415,7 +407,7 @@ def _turnons(
         inside = inside if sample is None else inside & (table.sample == sample.number)
         if not inside.any():
             continue
-        sums = Sums(table, inside, profile)
+        sums = Sums(table, profile, inside)
         yield Turnon(
             profile,
             category,

@@ -218,16 +218,14 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
             _check_references(document, references, dict(map(_names, known)))
             menu_scope = read_scope(known[0])
             scope = own_scope or (None if known[0].problems else menu_scope)
-        texts: dict[Key, tuple[str, Callable[[str, Scope], Number | Condition]]] = {
+        texts: dict[Key, tuple[str, Parse]] = {
             ("observable", i, "expression"): (o.expression, parse_observable) for i, o in observables.items()
         }
         texts |= {("category", i, "condition"): (c.condition, parse_condition) for i, c in categories.items()}
         if head.require is not None:
             texts["profile", "require"] = head.require, parse_condition
-        named = [sample for sample in samples if sample.name in head.samples]
         if scope:
-            for key, (text, parse) in texts.items():
-                _check_text(document, key, text, parse, scope, named)
+            _check_texts(document, texts, scope, [s for s in samples if s.name in head.samples])
     document.finish()
     assert head is not None
     return ProfileSet(
@@ -259,21 +257,21 @@ def _entries(document: Document, section: str, struct: type[S]) -> dict[int, S]:
     return {i: entry for i, entry in entries.items() if entry is not None}
 
 
-def _check_text(
-    document: Document,
-    key: Key,
-    text: str,
-    parse: Callable[[str, Scope], Number | Condition],
-    scope: Scope,
-    samples: Sequence[Sample],
+#: Parses the text of an observable or a condition.
+Parse = Callable[[str, Scope], Number | Condition]
+
+
+def _check_texts(
+    document: Document, texts: Mapping[Key, tuple[str, Parse]], scope: Scope, samples: Sequence[Sample]
 ) -> None:
-    """Record mistakes in an observable or a condition, and what samples lack for it."""
-    parsed = document.attempt(partial(parse, text, scope), key)
+    """Record mistakes in observables and conditions, and what samples lack for them."""
     objects = [(name, selection.base) for name, selection in scope.objects]
-    needs = sorted(set(parsed.needs())) if parsed else []
-    problems = (lacks(sample, need, objects) for sample in samples for need in needs)
-    for problem in dict.fromkeys(filter(None, problems)):
-        document.problem(key, "", f"{excerpt(text)!r}: {problem}")
+    for key, (text, parse) in texts.items():
+        parsed = document.attempt(partial(parse, text, scope), key)
+        needs = sorted(set(parsed.needs())) if parsed else []
+        problems = (lacks(sample, need, objects) for sample in samples for need in needs)
+        for problem in dict.fromkeys(filter(None, problems)):
+            document.problem(key, "", f"{excerpt(text)!r}: {problem}")
 
 
 def _check_references(

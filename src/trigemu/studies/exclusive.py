@@ -10,7 +10,8 @@ where an empty minimum is 1 and an empty maximum is 0. The sum over all non-empt
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, ClassVar
@@ -92,10 +93,16 @@ def exclusive_rates(
     counted = emulation.counted(number)
     table, unseen = counted.table, counted.scales.unseen
     hz = table.weight * counted.scales.everything
-    rates: dict[tuple[int, ...], float] = {}
+    rates: defaultdict[tuple[int, ...], float] = defaultdict(float)
     for part, factor in ((menu, unseen), (counted.without_fitted[0], 1.0 - unseen)):  # `Scales`
         for rows in counted.blocks() if factor.any() else ():
-            _add_rates(rates, table.words[rows], part, bits, hz[rows] * factor[rows], level)
+            entry, first = distinct_entries(table.words[rows])
+            acceptance = acceptances(table.words[rows][first], part, bits)
+            of_patterns = np.bincount(entry, hz[rows] * factor[rows], len(first))
+            for pattern in np.flatnonzero(of_patterns).tolist():
+                for triggers, probability in _combinations(acceptance.outcomes(pattern, level)):
+                    rates[tuple(sorted(triggers))] += float(of_patterns[pattern]) * probability
+    rates.pop((), None)
     order = sorted(rates, key=lambda combination: (-rates[combination], combination))
     combined = [np.isin(np.arange(len(menu.enabled)), combination) for combination in order[:most]]
 
@@ -113,24 +120,6 @@ def exclusive_rates(
         others=len(order[most:]),
         others_hz=math.fsum(rates[combination] for combination in order[most:]),
     )
-
-
-def _add_rates(
-    rates: dict[tuple[int, ...], float],
-    words: Words,
-    menu: Menu,
-    bits: Mapping[str, int],
-    hz: FloatArray,
-    within: BoolArray,
-) -> None:
-    """Add the rate in Hz of each combination, a tuple of positions of triggers."""
-    entry, first = distinct_entries(words)
-    acceptance = acceptances(words[first], menu, bits)
-    for pattern, rate in enumerate(np.bincount(entry, hz, len(first)).tolist()):
-        for combination, probability in _combinations(acceptance.outcomes(pattern, within)) if rate else ():
-            if combination:
-                combination = tuple(sorted(combination))
-                rates[combination] = rates.get(combination, 0.0) + rate * probability
 
 
 #: Triggers that accept an event, and the probability.

@@ -118,20 +118,20 @@ class Sums:
     """Sums over the patterns of one category: for each bin, for values outside of the bins and, as the last
     entry, for all values. All weights of a pattern have the same sign."""
 
-    def __init__(self, table: PatternTable, inside: BoolArray, profile: Profile) -> None:
-        self._profile, self._inside, self._interactions = profile, inside, table.interactions
-        self._rows, n = np.flatnonzero(inside), len(profile.edges)
-        self._weight, self._square, m = table.weight[inside], table.square[inside], len(self._rows)
-        columns = np.column_stack([table.bin[inside], np.full(m, n)]).ravel()
+    def __init__(self, table: PatternTable, profile: Profile, inside: BoolArray | None = None) -> None:
+        self._profile, self._interactions, n = profile, table.interactions, len(profile.edges)
+        self._rows = np.arange(len(table)) if inside is None else np.flatnonzero(inside)
+        self._weight, self._square, m = table.weight[self._rows], table.square[self._rows], len(self._rows)
+        columns = np.column_stack([table.bin[self._rows], np.full(m, n)]).ravel()
         self._bins = sparse.csr_array((np.ones(2 * m), columns, np.arange(0, 2 * m + 1, 2)), (m, n + 1))
-        self.events: IntArray = self._of(table.n[inside]).astype(np.int64)
+        self.events: IntArray = self._of(table.n[self._rows]).astype(np.int64)
+        self.weight = self._of(self._weight)
+        self.variance = self._of(self._square) + self._shared(np.ones(m), np.zeros(n + 1))
         below, above = (self._of(part(self._weight, 0.0)) for part in (np.minimum, np.maximum))
         self._both_signs = (below < 0) & (above > 0)
-        total = self._of(self._weight)
-        self._total = np.where(total == 0, np.nan, total)
-        squares = self._of(self._square) + self._shared(np.ones(m), np.zeros(n + 1))
+        self._total = np.where(self.weight == 0, np.nan, self.weight)
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.effective: FloatArray = self._total**2 / squares
+            self.effective: FloatArray = self._total**2 / self.variance
 
     def _of(self, terms: FloatArray | IntArray) -> FloatArray:
         return np.asarray(terms @ self._bins)
@@ -159,7 +159,7 @@ class Sums:
         """Return the curve of a menu or trigger from its accepted fractions and those of the reference,
         float64[m] for the entries of the table. shifts: the change of their difference if each threshold
         changes by one error."""
-        a, r = accepted[self._inside], reference[self._inside]
+        a, r = accepted[self._rows], reference[self._rows]
         with np.errstate(divide="ignore", invalid="ignore"):
             value, lost = (self._of(self._weight * part) / self._total for part in (a, 1 - a))
             passed, failed = self._of(self._square * a), self._of(self._square * (1 - a))
@@ -174,7 +174,7 @@ class Sums:
             spread += gain**2 * self._of(self._square) + self._shared(a - r, gain)
             of_thresholds = np.zeros(len(gain))
             for shift in shifts:
-                of_thresholds += self._of(self._weight * shift[self._inside]) ** 2
+                of_thresholds += self._of(self._weight * shift[self._rows]) ** 2
             error = np.sqrt(np.maximum(spread, 0.0) + of_thresholds) / np.abs(self._total)
             by_threshold = np.sqrt(of_thresholds) / np.abs(self._total)
         columns = (value, low, high, gain, error, by_threshold)

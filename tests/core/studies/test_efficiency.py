@@ -180,7 +180,7 @@ def coverage(passing: float, of_passing: float, of_failing: float, toys: int = 6
         0, passes.reshape(-1, 1).astype(np.uint64), weight.ravel(), Keys(bin=np.repeat(np.arange(toys), n))
     )
     accepted = (table.words[:, 0] & np.uint64(1)).astype(float)
-    sums = Sums(table, np.ones(len(table), np.bool_), Profile("x", tuple(range(toys + 1))))
+    sums = Sums(table, Profile("x", tuple(range(toys + 1))))
     curve = sums.curve("toy", None, accepted, accepted)
     value = curve.value
     variance = ((1 - value) ** 2 * (weight**2 * passes).sum(1) + value**2 * (weight**2 * ~passes).sum(1)) / (

@@ -18,7 +18,7 @@ def signed_curve(passes: BoolArray, weight: FloatArray) -> Curve:
     words = np.stack([passes.ravel(), weight.ravel() < 0], axis=1).astype(np.uint64)
     table = count_patterns(0, words, weight.ravel(), Keys(bin=np.repeat(np.arange(toys), n)))
     accepted = table.words[:, 0].astype(float)
-    sums = Sums(table, np.ones(len(table), np.bool_), Profile("x", tuple(range(toys + 1))))
+    sums = Sums(table, Profile("x", tuple(range(toys + 1))))
     return sums.curve("toy", None, accepted, np.zeros(len(table)))
 
 

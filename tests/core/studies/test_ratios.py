@@ -37,7 +37,7 @@ def turnon_of(names: tuple[tuple[str, str | None], ...], shares: tuple[float, fl
     table = count_patterns(0, words.astype(np.uint64), weight.ravel(), bins)
     curve, of = (table.words[:, bit].astype(np.float64) for bit in (0, 1))
     profile = Profile("x", tuple(range(TOYS + 1)))
-    sums = Sums(table, np.ones(len(table), np.bool_), profile)
+    sums = Sums(table, profile)
     fractions = (of, of, curve)
     curves = tuple(sums.curve(*name, fraction, of) for name, fraction in zip(names, fractions, strict=True))
     return Turnon(profile, "all", TOYS * EVENTS, sums.events[:-1], sums.effective[:-1], curves)
