@@ -219,17 +219,6 @@ class CompiledLeg:
 
 
 @dataclass(frozen=True)
-class LegGroup:
-    """Legs that differ only in their pT thresholds: the k-th leading object that passes all other windows
-    must pass the k-th highest one. Leading pT are computed once for all such triggers."""
-
-    objects: ObjectSelection
-    rest: Windows  # All other windows
-    crossing: int
-    floors: tuple[float, ...]  # The thresholds in GeV, descending
-
-
-@dataclass(frozen=True)
 class CompiledCombination(Compiled):
     """A compiled combination."""
 
@@ -250,14 +239,40 @@ class CompiledCombination(Compiled):
 
     def evaluate(self, work: Workspace) -> BoolArray:
         """Search only events with enough objects for every leg, which are few."""
-        fired = fillable(work, self._groups)
+        fired = self._fillable(work)
         # Legs with the same collection and crossing that differ only in pT thresholds then have a choice.
-        places = {(group.objects.base, group.crossing) for group in self._groups}
-        if self.cuts or len(places) < len(self._groups):
+        places = {(objects.base, crossing) for objects, _, crossing in self._floors}
+        if self.cuts or len(places) < len(self._floors):
             events = np.flatnonzero(fired)
             starts, _, objects = candidates(work, self.legs, events)
             fired[events] = self.search(work, events, starts, objects)
         return fired
+
+    def _fillable(self, work: Workspace) -> BoolArray:
+        """Return the events with objects for each leg, bool[n]: of legs that differ only in their pT
+        thresholds, the k-th leading object that passes all other windows must pass the k-th highest one."""
+        fired = np.ones(len(work.events), np.bool_)
+        for (objects, rest, crossing), floors in self._floors.items():
+            number = len(floors)
+            if floors[0] == -math.inf:  # the objects need not have a pT
+                events = np.flatnonzero(np.diff(work.within(objects, rest).offsets) >= number)
+            else:
+                key = "leading pT", objects, rest, number  # of all triggers with these objects
+                events, leading = work.once(key, _leading_pt, work, objects, rest, number)
+                events = events[np.all(leading >= np.array(floors)[:, np.newaxis], axis=0)]
+            events = events - crossing
+            filled = np.zeros_like(fired)
+            filled[events[(events >= 0) & (events < len(fired))]] = True
+            fired &= filled
+        return fired
+
+    @cached_property
+    def _floors(self) -> dict[tuple[ObjectSelection, Windows, int], list[float]]:
+        """The pT thresholds of legs that differ only in these, descending, by what they have in common."""
+        floors: dict[tuple[ObjectSelection, Windows, int], list[float]] = {}
+        for leg in sorted(self.legs, key=lambda leg: -leg.floor[0]):
+            floors.setdefault((leg.objects, leg.floor[1], leg.crossing), []).append(leg.floor[0])
+        return floors
 
     def search(self, work: Workspace, events: IntArray, starts: IntArray, objects: FloatArray) -> BoolArray:
         """Search s events for a choice among their candidates; return whether there is one, bool[s]. events:
@@ -284,14 +299,6 @@ class CompiledCombination(Compiled):
         return fired
 
     @cached_property
-    def _groups(self) -> tuple[LegGroup, ...]:
-        floors: dict[tuple[ObjectSelection, Windows, int], list[float]] = {}
-        for leg in self.legs:
-            floor, rest = leg.floor
-            floors.setdefault((leg.objects, rest, leg.crossing), []).append(floor)
-        return tuple(LegGroup(*key, tuple(sorted(levels, reverse=True))) for key, levels in floors.items())
-
-    @cached_property
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
         """The trigger as arrays, for compiled loops: the twins of legs and the keys of their objects,
         int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
@@ -304,28 +311,6 @@ class CompiledCombination(Compiled):
             np.array(cuts, np.int64).reshape(-1, CUT),
             np.array(numbers, np.float64),
         )
-
-
-def fillable(work: Workspace, groups: Sequence[LegGroup]) -> BoolArray:
-    """Return the events with objects for each leg, bool[n]; legs that differ only in their pT thresholds have
-    different objects."""
-    fired = np.ones(len(work.events), np.bool_)
-    for group in groups:
-        number = len(group.floors)
-        if group.floors[0] == -math.inf:  # the objects need not have a pT
-            events = np.flatnonzero(np.diff(work.within(group.objects, group.rest).offsets) >= number)
-        else:
-            key = "leading pT", group.objects, group.rest, number
-            events, leading = work.once(key, _leading_pt, work, group.objects, group.rest, number)
-            reached = leading[0] >= group.floors[0]
-            for pt, floor in zip(leading[1:], group.floors[1:], strict=True):
-                reached &= pt >= floor
-            events = events[reached]
-        events = events - group.crossing
-        filled = np.zeros_like(fired)
-        filled[events[(events >= 0) & (events < len(fired))]] = True
-        fired &= filled
-    return fired
 
 
 def _leading_pt(
@@ -377,20 +362,15 @@ CUT = 5
 
 
 def _matched(ranges: list[list[int]], keys: FloatArray) -> bool:
-    """Whether all legs can have different objects, without the cuts: a maximum matching in a bipartite graph.
-    ranges: the first candidate of each leg, and the one after the last. keys: of the objects."""
-    leg_of: dict[float, int] = {}
+    """Whether all legs can have different objects, without the cuts. ranges: the first candidate of each leg,
+    and the one after the last. keys: of the objects."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    def place(leg: int, seen: set[float]) -> bool:
-        for key in keys[slice(*ranges[leg])].tolist():
-            if key not in seen:
-                seen.add(key)
-                if key not in leg_of or place(leg_of[key], seen):
-                    leg_of[key] = leg
-                    return True
-        return False
-
-    return all(place(leg, set()) for leg in range(len(ranges)))
+    of_legs = [keys[slice(*ends)] for ends in ranges]
+    objects = np.unique(np.concatenate(of_legs))
+    graph = csr_array([np.isin(objects, of_leg) for of_leg in of_legs], dtype=np.int8)
+    return bool((maximum_bipartite_matching(graph, "column") >= 0).all())
 
 
 @kernel
