@@ -247,12 +247,8 @@ class OfVectors(Number):
 
     def _of_two(self, work: Workspace) -> FloatArray:
         def of_each(function: str) -> list[FloatArray]:
-            return [
-                v.element(function).evaluate(work)
-                if isinstance(v, ObjectVector)
-                else OfVectors(function, (v,)).evaluate(work)
-                for v in self.vectors
-            ]
+            numbers = (OfVectors(function, (vector,)) for vector in self.vectors)
+            return [number.evaluate(work) for number in numbers]
 
         phi1, phi2 = of_each("phi")
         if self.function == "m":  # of two objects, from their own columns, which avoids cancellation

@@ -42,7 +42,7 @@ def _once(method: Callable[Concatenate[Workspace, P], T]) -> Callable[Concatenat
 
 
 class Workspace:
-    """A cache of the quantities of one range of events; each is computed once.
+    """The quantities of one range of events; each is computed once.
 
     Parameters
     ----------
@@ -67,8 +67,7 @@ class Workspace:
         return key in self._values
 
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
-        """Return a workspace of the `chosen` events, bool[n], made once for each `key`, which identifies the
-        choice."""
+        """Return a workspace of the `chosen` events, bool[n], made once for each `key` of a choice."""
         if chosen.all():
             return self
         return self.once(("narrowed", key), lambda: Workspace(self.events.part(np.flatnonzero(chosen))))
@@ -164,8 +163,7 @@ class Workspace:
 
     @_once
     def within(self, selection: ObjectSelection, windows: Windows) -> Objects:
-        """Return the objects of a `selection` that are within all `windows`: their offsets, and their
-        positions among its objects (None: all of them)."""
+        """Return the objects of a `selection` within all `windows`; rows: positions among its objects."""
         offsets = self.objects(selection).offsets
         return _select(offsets, self.passing(selection, windows)) if windows else Objects(offsets, None)
 
