@@ -17,10 +17,9 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.kernels import kernel
-from trigemu.observables.momenta import OPPOSITE
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, column_needs
-from trigemu.observables.workspace import Workspace
+from trigemu.observables.workspace import OPPOSITE, Workspace
 from trigemu.samples.events import Need
 
 T = TypeVar("T")

@@ -12,14 +12,18 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, nearest
-from trigemu.base.kernels import kernel
-from trigemu.observables.momenta import within_dr
+from trigemu.base.kernels import inlined, kernel
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
 from trigemu.samples.events import Events, decision_in, event_starts
 
 P = ParamSpec("P")
 T = TypeVar("T")
+#: Directions that are opposite up to rounding, such as a single object and the missing momentum that it
+#: causes, differ by +π. Otherwise rounding could flip the sign of a network's input.
+OPPOSITE = math.pi - 1e-12
+#: Distances in (η, φ) this close to ΔR are computed exactly; rounding is a million times smaller.
+_CLOSE_CALL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -270,3 +274,25 @@ def _set_clear(
             d_eta = np.float64(eta[i]) - np.float64(near_eta[j])
             is_close |= within_dr(d_eta, np.float64(phi[i]), np.float64(near_phi[j]), dr)
         clear[i] = not is_close
+
+
+@inlined
+def within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
+    """Whether hypot(Δη, Δφ) < ΔR; computed exactly only if the squares are too close to decide."""
+    d_phi = abs(phi1 - phi2)
+    nearer = min(d_phi, 2 * math.pi - d_phi)
+    square = d_eta * d_eta + nearer * nearer
+    low, high = dr - _CLOSE_CALL, dr + _CLOSE_CALL
+    within = square < low * abs(low)
+    if (square < high * high and not within) or d_phi > 2 * math.pi:
+        return math.hypot(d_eta, delta_phi(phi1, phi2)) < dr
+    return within
+
+
+@kernel
+def delta_phi(phi1: float, phi2: float) -> float:
+    """Return φ1 − φ2 in (−π, π]."""
+    difference = phi1 - phi2
+    if abs(difference) > math.pi:
+        difference -= 2 * math.pi * np.rint(difference / (2 * math.pi))
+    return math.pi if difference < -OPPOSITE else difference

@@ -18,12 +18,12 @@ from numba.extending import intrinsic
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import inner
+from trigemu.base.kernels import inner, kernel
 from trigemu.base.plugin_search import providers
 from trigemu.base.toml import TomlTable
 from trigemu.observables.hardware_scales import Integers
-from trigemu.observables.momenta import delta_phi, delta_r, pair_mass
 from trigemu.observables.windows import Range
+from trigemu.observables.workspace import delta_phi
 
 #: Columns of an object that kernels read, after its row, in this order.
 COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt", "summed")
@@ -183,6 +183,18 @@ def _arithmetic() -> Arithmetic:
 
 
 # ------------------------------------------------------------------------------------------ kernels
+
+
+@kernel
+def delta_r(eta1: float, phi1: float, eta2: float, phi2: float) -> float:
+    return math.hypot(eta1 - eta2, delta_phi(phi1, phi2))
+
+
+@kernel
+def pair_mass(pt1: float, eta1: float, phi1: float, pt2: float, eta2: float, phi2: float) -> float:
+    """Return the invariant mass of two massless objects: m² = 2 pT1 pT2 (cosh Δη − cos Δφ)."""
+    square = 2.0 * pt1 * pt2 * (math.cosh(eta1 - eta2) - math.cos(phi1 - phi2))
+    return 0.0 if square < 0.0 else math.sqrt(square)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
