@@ -59,7 +59,7 @@ class Workspace:
         self._values: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[..., T], *arguments: Any) -> T:
-        """Return the value of a `key`; the first call computes it as `make(*arguments)`."""
+        """Return the value of a `key`; the first call computes it: `make` of the `arguments`."""
         try:
             return cast(T, self._values[key])
         except KeyError:

@@ -51,7 +51,6 @@ from trigemu.triggers.combination.pairs import (
     ranges_of,
 )
 
-#: The largest number of legs.
 MAX_LEGS = 12
 #: The largest number of cuts on pairs: three times the number of pairs of twelve legs.
 MAX_PAIRS = 200
@@ -59,6 +58,8 @@ MAX_PAIRS = 200
 MAX_STEPS = 10**8
 #: After this number, objects are matched to legs, at a negligible cost.
 MATCH_AFTER = 10**4
+#: Columns of the array of cuts.
+CUT = 5
 
 
 class Leg(Windowed, frozen=True, kw_only=True):
@@ -184,14 +185,12 @@ class Combination(Kind, frozen=True):
         """Yield, for each leg, the last earlier leg with the same requirements, including those on pairs with
         all other legs, or −1. Their objects are tried in one order only, which halves the search."""
 
-        def requirements(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair | None]]:
-            counts: Counter[tuple[tuple[int, ...], Pair | None]] = Counter()
-            if self.sum:
-                counts[tuple(sorted(exchanged.get(leg, leg) for leg in self.sum.legs)), None] += 1
-            for pair in self.pairs:
-                legs = [exchanged.get(leg, leg) for leg in sorted(pair.legs)]
-                between = tuple(legs if pair.every else sorted(legs))
-                counts[between, msgspec.structs.replace(pair, legs=(0, 1))] += 1
+        def requirements(exchanged: dict[int, int]) -> Counter[Pair | LegSum]:
+            counts = Counter[Pair | LegSum]()
+            for cut in (*self.pairs, *([self.sum] if self.sum else ())):
+                legs = [exchanged.get(leg, leg) for leg in sorted(cut.legs)]
+                is_ordered = isinstance(cut, Pair) and cut.every
+                counts[msgspec.structs.replace(cut, legs=tuple(legs if is_ordered else sorted(legs)))] += 1
             return counts
 
         for second, leg in enumerate(self.legs):
@@ -275,11 +274,9 @@ class CompiledCombination(Compiled):
         return floors
 
     def search(self, work: Workspace, events: IntArray, starts: IntArray, objects: FloatArray) -> BoolArray:
-        """Search s events for a choice among their candidates; return whether there is one, bool[s]. events:
-        int64[s]; starts: int64[legs, s + 1]; objects: float64[1 + columns, candidates].
-
-        Where the search takes long, match objects to legs before it goes on.
-        """
+        """Search s events for a choice among their candidates; return whether there is one, bool[s]. Where it
+        takes long, match objects to legs before it goes on. events: int64[s]; starts: int64[legs, s + 1];
+        objects: float64[1 + columns, candidates]."""
         fired = np.zeros(len(events), np.bool_)
         chosen = np.empty(len(self.legs), np.int64)
         (twins, _), cuts, numbers = self.arrays
@@ -355,10 +352,6 @@ def candidates(
         for line, column in leg.read:
             part[line] = work.column(leg.objects, column)[rows]
     return starts, np.concatenate(chosen), objects
-
-
-#: Columns of the array of cuts.
-CUT = 5
 
 
 def _matched(ranges: list[list[int]], keys: FloatArray) -> bool:
