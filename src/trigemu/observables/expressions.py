@@ -136,13 +136,8 @@ class Arithmetic(Number):
 
 @dataclass(frozen=True)
 class Vector(Node[tuple[FloatArray, ...]]):
-    """A vector per event, as a node of an expression: px, py, pz, E in GeV, float64[n] each; only px, py of a
-    transverse vector."""
-
-    @property
-    def transverse(self) -> bool:
-        """Whether it has no longitudinal component."""
-        return True
+    """A vector per event, as a node of an expression: px, py, pz, E in GeV, float64[n] each; only px, py of
+    missing momentum and sums with it."""
 
 
 @dataclass(frozen=True)
@@ -151,10 +146,6 @@ class ObjectVector(Vector):
 
     selection: ObjectSelection
     index: int  # The number of the object, counted from 0 in descending pT
-
-    @property
-    def transverse(self) -> bool:
-        return False
 
     def element(self, column: str) -> Element:
         """Return a `column` of the object, by its name."""
@@ -179,10 +170,6 @@ class VectorSum(Vector):
         terms = zip(*(part.evaluate(work) for part in self.parts), strict=False)
         return tuple(cast(FloatArray, sum(term[1:], start=term[0])) for term in terms)
 
-    @property
-    def transverse(self) -> bool:
-        return any(part.transverse for part in self.parts)
-
 
 @dataclass(frozen=True)
 class MissingMomentum(Vector):
@@ -206,14 +193,14 @@ class MissingMomentum(Vector):
 
 @dataclass(frozen=True)
 class MissingEt(Vector):
-    """The sample's own missing transverse momentum: the scalars `met` and `met_phi`."""
+    """The sample's own missing transverse momentum."""
+
+    met: Number = Scalar("met")
+    phi: Number = Scalar("met_phi")
 
     def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
-        met, phi = (Scalar(name).evaluate(work) for name in ("met", "met_phi"))
+        met, phi = self.met.evaluate(work), self.phi.evaluate(work)
         return met * np.cos(phi), met * np.sin(phi)
-
-    def needs(self) -> Iterator[Need]:
-        yield from (("", "met"), ("", "met_phi"))
 
 
 @dataclass(frozen=True)
