@@ -18,7 +18,7 @@ import numpy as np
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.kernels import kernel
 from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Column, column_needs
+from trigemu.observables.windows import Column
 from trigemu.observables.workspace import OPPOSITE, Workspace
 from trigemu.samples.events import Need
 
@@ -104,8 +104,7 @@ class Element(Number):
         return bits.view(np.float64)
 
     def needs(self) -> Iterator[Need]:
-        yield from column_needs(self.selection.base, self.column)
-        yield from super().needs()
+        yield from self.selection.needs(self.column)
 
 
 @dataclass(frozen=True)
@@ -156,8 +155,7 @@ class ObjectVector(Vector):
         return pt * np.cos(phi), pt * np.sin(phi), pt * np.sinh(eta), pt * np.cosh(eta)
 
     def needs(self) -> Iterator[Need]:
-        for column in ("pt", "eta", "phi"):
-            yield from self.element(column).needs()
+        yield from self.selection.needs(*map(self.selection.column, ("pt", "eta", "phi")))
 
 
 @dataclass(frozen=True)
@@ -187,8 +185,8 @@ class MissingMomentum(Vector):
         return px, py
 
     def needs(self) -> Iterator[Need]:
-        yield from super().needs()
-        yield from ((selection.base, "phi") for selection in self.selections)
+        for selection in self.selections:
+            yield from selection.needs("phi")
 
 
 @dataclass(frozen=True)

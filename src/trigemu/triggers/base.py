@@ -27,7 +27,6 @@ from trigemu.base.toml import TomlTable
 from trigemu.observables.expressions import Condition, Constant, Number, Relation
 from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.selections import ObjectSelection, Scope
-from trigemu.observables.windows import column_needs
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Need, stored_need
 
@@ -107,9 +106,7 @@ class Context:
         """Return the object selection with a `name`, and request some of its `columns`. A name that is not
         declared is a collection of the sample."""
         selection = self.scope.object(name)
-        self.needs.update(selection.needs())
-        for column in columns:
-            self.needs.update(column_needs(selection.base, selection.column(column)))
+        self.needs.update(selection.needs(*map(selection.column, columns)))
         return selection
 
     def stored(self, name: str) -> str:

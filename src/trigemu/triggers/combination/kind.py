@@ -114,11 +114,10 @@ class Combination(Kind, frozen=True):
         if len(self.pairs) > MAX_PAIRS:
             yield "pairs", f"{len(self.pairs)} pairs: at most {MAX_PAIRS} are allowed"
             return
+        legs, allowed = {*range(len(self.legs))}, f"different ones of 0 … {len(self.legs) - 1}"
         for i, pair in enumerate(self.pairs):
-            first, second = pair.legs
-            if first == second or not self._has(*pair.legs):
-                allowed = f"two different ones of 0 … {len(self.legs) - 1}"
-                yield ("pairs", i, "legs"), f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
+            if len({*pair.legs} & legs) < 2:
+                yield ("pairs", i, "legs"), f"pairs[{i}].legs = {[*pair.legs]}: expected two {allowed}"
             if pair.every and all(key == name for key, name, _ in ranges_of(pair)):
                 message = "expected outside_dr, outside_deta or outside_dphi beside it"
                 yield ("pairs", i, "every"), f"pairs[{i}].every: {message}"
@@ -126,12 +125,8 @@ class Combination(Kind, frozen=True):
             yield "charge", "charge: expected two legs or more"
         if self.mass3 and len(self.legs) != 3:
             yield "mass3", f"mass3: of {len(self.legs)} legs, expected three"
-        if self.sum and not (1 < len({*self.sum.legs}) == len(self.sum.legs) and self._has(*self.sum.legs)):
-            allowed = f"different ones of 0 … {len(self.legs) - 1}"
+        if self.sum and not 1 < len({*self.sum.legs} & legs) == len(self.sum.legs):
             yield ("sum", "legs"), f"sum.legs = {[*self.sum.legs]}: expected {allowed}, two or more"
-
-    def _has(self, *legs: int) -> bool:
-        return all(0 <= leg < len(self.legs) for leg in legs)
 
     def compile(self, context: Context) -> CompiledCombination:
         selections = [context.objects(leg.object) for leg in self.legs]
