@@ -326,8 +326,8 @@ def candidates(
     """
     starts = np.empty((len(legs), len(events) + 1), np.int64)
     first = [legs.index(leg) for leg in legs]  # Of the legs that are equal to each
-    distinct, chosen, total = [*dict.fromkeys(first)], list[IntArray](), 0
-    for number in distinct:
+    chosen, tables, total = list[IntArray](), list[FloatArray](), 0
+    for number in dict.fromkeys(first):
         leg = legs[number]
         floor, rest = leg.floor
         within = work.within(leg.objects, rest)
@@ -337,16 +337,14 @@ def candidates(
             hard = work.column(leg.objects, "pt")[rows] >= np.float64(floor)
             begin, rows = np.append(0, np.cumsum(hard))[begin], rows[hard]
         starts[np.equal(first, number)] = begin + total
-        chosen.append(rows)
-        total += len(rows)
-    objects, end = np.empty((1 + len(COLUMNS), total)), 0
-    for number, rows in zip(distinct, chosen, strict=True):
-        leg, part = legs[number], objects[:, end : end + len(rows)]
-        end += len(rows)
-        np.add(work.rows(leg.objects)[rows], leg.key, out=part[0], casting="unsafe")
+        table = np.empty((1 + len(COLUMNS), len(rows)))
+        np.add(work.rows(leg.objects)[rows], leg.key, out=table[0], casting="unsafe")
         for line, column in leg.read:
-            part[line] = work.column(leg.objects, column)[rows]
-    return starts, np.concatenate(chosen), objects
+            table[line] = work.column(leg.objects, column)[rows]
+        chosen.append(rows)
+        tables.append(table)
+        total += len(rows)
+    return starts, np.concatenate(chosen), np.concatenate(tables, axis=1)
 
 
 def _matched(ranges: list[list[int]], keys: FloatArray) -> bool:

@@ -33,8 +33,6 @@ COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt", "summed")
 (SAME, OPPOSITE, DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT, MASS_OVER_DR, PLUGIN) = range(12)
 # Modes of the limits on a quantity of a pair.
 (INSIDE, OUTSIDE, OUTSIDE_EVERY) = range(3)
-#: Prefix of the names of ranges that a quantity must not be in.
-OUTSIDE_NAMES = "outside_"
 # Quantities of all objects, evaluated when the last one is chosen.
 OF_ALL = 32
 (NOT_ALL_SAME, MASS3, SUM, PLUGIN3) = range(OF_ALL, OF_ALL + 4)
@@ -107,8 +105,7 @@ class LegSum(Range, frozen=True, kw_only=True):
     column: str
 
 
-#: Quantities of a pair, and one of three objects, in the order in which they are tested, the cheapest first;
-#: and the columns that they read.
+#: Quantities of a pair, and one of three objects, the cheapest first, and the columns that they read.
 QUANTITIES: dict[str, tuple[int, tuple[str, ...]]] = {
     "deta": (DETA, ("eta",)),
     "dphi": (DPHI, ("phi",)),
@@ -127,7 +124,7 @@ SIGNS = {"same": SAME, "opposite": OPPOSITE}
 def ranges_of(pair: Pair) -> Iterator[tuple[str, str, Range]]:
     """Yield the key of each range, its quantity, and the range."""
     for name in QUANTITIES:
-        for key in (name, OUTSIDE_NAMES + name):
+        for key in (name, f"outside_{name}"):
             if window := getattr(pair, key, None):
                 yield key, name, window
 
