@@ -141,9 +141,9 @@ class Workspace:
         offsets, (eta, phi) = selected.offsets, (self.column(start, name) for name in ("eta", "phi"))
         if selected.rows is not None:
             eta, phi = eta[selected.rows], phi[selected.rows]
-        near = self.objects(other).offsets, self.column(other, "eta"), self.column(other, "phi")
+        others = self.objects(other).offsets, self.column(other, "eta"), self.column(other, "phi")
         clear = np.empty(len(eta), np.bool_)
-        _set_clear(event_starts(offsets), eta, phi, *near, dr, clear)
+        _set_clear(event_starts(offsets), eta, phi, others, dr, clear)
         return clear
 
     @_once
@@ -256,17 +256,10 @@ def _sum(offsets: IntArray, values: FloatArray, sums: FloatArray) -> None:
 
 @kernel
 def _set_clear(
-    starts: IntArray,
-    eta: Array,
-    phi: Array,
-    near: IntArray,
-    near_eta: Array,
-    near_phi: Array,
-    dr: float,
-    clear: BoolArray,
+    starts: IntArray, eta: Array, phi: Array, others: tuple[Array, ...], dr: float, clear: BoolArray
 ) -> None:
-    """Set whether each object has no object of the other collection within ΔR, bool[m]."""
-    event = 0
+    """Set whether each object has no object of the others within ΔR. others: their offsets, η and φ."""
+    (near, near_eta, near_phi), event = others, 0
     for i in range(len(eta)):
         event = max(event, starts[i])
         is_close = False
