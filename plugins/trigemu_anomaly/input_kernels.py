@@ -17,7 +17,7 @@ from numba import types
 
 from trigemu.base.arrays import BoolArray
 from trigemu.base.kernels import address_of, c_function, call_function, inner, kernel
-from trigemu.observables.momenta import delta_phi, within_dr
+from trigemu.observables.workspace import delta_phi, within_dr
 
 from .vectors import numbers_at
 

@@ -9,9 +9,10 @@ from numba import carray
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.kernels import c_function, kernel, pointer
-from trigemu.observables import momenta
 from trigemu.observables.expressions import PARALLEL
+from trigemu.observables.workspace import delta_phi
 from trigemu.triggers.combination.kind import CUT, search
+from trigemu.triggers.combination.pairs import delta_r, pair_mass
 
 from . import opcodes as do
 
@@ -91,10 +92,10 @@ def _kinematic(op: int, i: IntArray, r: FloatArray) -> float:
         square: float = e * e - a * a - b * b - z * z
         return 0.0 if square < PARALLEL * e * e else math.sqrt(square)
     if op == do.DELTA_PHI:
-        return momenta.delta_phi(a, b)
+        return delta_phi(a, b)
     if op == do.DELTA_R:
-        return momenta.delta_r(a, b, r[i[4]], r[i[5]])
-    return momenta.pair_mass(a, b, r[i[4]], r[i[5]], r[i[6]], r[i[7]])
+        return delta_r(a, b, r[i[4]], r[i[5]])
+    return pair_mass(a, b, r[i[4]], r[i[5]], r[i[6]], r[i[7]])
 
 
 @c_function

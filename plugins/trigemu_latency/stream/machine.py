@@ -16,7 +16,7 @@ from numba import carray
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.kernels import call_function, kernel, pointer
-from trigemu.observables import momenta
+from trigemu.observables.workspace import delta_phi
 
 from . import opcodes as do
 from .instructions import compute, floats, integers
@@ -161,7 +161,7 @@ def _clear(t: IntArray, i: IntArray) -> None:
             other = rows[k]
             d_eta = columns[i[4] + row] - columns[i[6] + other]
             if clear and abs(d_eta) < dr:  # hypot is never smaller than that
-                d_phi = momenta.delta_phi(columns[i[5] + row], columns[i[7] + other])
+                d_phi = delta_phi(columns[i[5] + row], columns[i[7] + other])
                 clear = not math.hypot(d_eta, d_phi) < dr
         rows[end] = row
         end += clear

@@ -17,10 +17,9 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.kernels import kernel
-from trigemu.observables.momenta import OPPOSITE
 from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Column, column_needs
-from trigemu.observables.workspace import Workspace
+from trigemu.observables.windows import Column
+from trigemu.observables.workspace import OPPOSITE, Workspace
 from trigemu.samples.events import Need
 
 T = TypeVar("T")
@@ -105,8 +104,7 @@ class Element(Number):
         return bits.view(np.float64)
 
     def needs(self) -> Iterator[Need]:
-        yield from column_needs(self.selection.base, self.column)
-        yield from super().needs()
+        yield from self.selection.needs(self.column)
 
 
 @dataclass(frozen=True)
@@ -137,13 +135,8 @@ class Arithmetic(Number):
 
 @dataclass(frozen=True)
 class Vector(Node[tuple[FloatArray, ...]]):
-    """A vector per event, as a node of an expression: px, py, pz, E in GeV, float64[n] each; only px, py of a
-    transverse vector."""
-
-    @property
-    def transverse(self) -> bool:
-        """Whether it has no longitudinal component."""
-        return True
+    """A vector per event, as a node of an expression: px, py, pz, E in GeV, float64[n] each; only px, py of
+    missing momentum and sums with it."""
 
 
 @dataclass(frozen=True)
@@ -152,10 +145,6 @@ class ObjectVector(Vector):
 
     selection: ObjectSelection
     index: int  # The number of the object, counted from 0 in descending pT
-
-    @property
-    def transverse(self) -> bool:
-        return False
 
     def element(self, column: str) -> Element:
         """Return a `column` of the object, by its name."""
@@ -166,8 +155,7 @@ class ObjectVector(Vector):
         return pt * np.cos(phi), pt * np.sin(phi), pt * np.sinh(eta), pt * np.cosh(eta)
 
     def needs(self) -> Iterator[Need]:
-        for column in ("pt", "eta", "phi"):
-            yield from self.element(column).needs()
+        yield from self.selection.needs(*map(self.selection.column, ("pt", "eta", "phi")))
 
 
 @dataclass(frozen=True)
@@ -179,10 +167,6 @@ class VectorSum(Vector):
     def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
         terms = zip(*(part.evaluate(work) for part in self.parts), strict=False)
         return tuple(cast(FloatArray, sum(term[1:], start=term[0])) for term in terms)
-
-    @property
-    def transverse(self) -> bool:
-        return any(part.transverse for part in self.parts)
 
 
 @dataclass(frozen=True)
@@ -201,20 +185,20 @@ class MissingMomentum(Vector):
         return px, py
 
     def needs(self) -> Iterator[Need]:
-        yield from super().needs()
-        yield from ((selection.base, "phi") for selection in self.selections)
+        for selection in self.selections:
+            yield from selection.needs("phi")
 
 
 @dataclass(frozen=True)
 class MissingEt(Vector):
-    """The sample's own missing transverse momentum: the scalars `met` and `met_phi`."""
+    """The sample's own missing transverse momentum."""
+
+    met: Number = Scalar("met")
+    phi: Number = Scalar("met_phi")
 
     def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
-        met, phi = (Scalar(name).evaluate(work) for name in ("met", "met_phi"))
+        met, phi = self.met.evaluate(work), self.phi.evaluate(work)
         return met * np.cos(phi), met * np.sin(phi)
-
-    def needs(self) -> Iterator[Need]:
-        yield from (("", "met"), ("", "met_phi"))
 
 
 @dataclass(frozen=True)
@@ -247,12 +231,8 @@ class OfVectors(Number):
 
     def _of_two(self, work: Workspace) -> FloatArray:
         def of_each(function: str) -> list[FloatArray]:
-            return [
-                v.element(function).evaluate(work)
-                if isinstance(v, ObjectVector)
-                else OfVectors(function, (v,)).evaluate(work)
-                for v in self.vectors
-            ]
+            numbers = (OfVectors(function, (vector,)) for vector in self.vectors)
+            return [number.evaluate(work) for number in numbers]
 
         phi1, phi2 = of_each("phi")
         if self.function == "m":  # of two objects, from their own columns, which avoids cancellation

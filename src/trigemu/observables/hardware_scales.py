@@ -2,13 +2,11 @@
 
     [integer.jet]
     pt = { first = 0.0, step = 0.5, bins = 2046 }     # GeV
-    eta = { step = 0.0435 }
-    phi = { bins = 144 }
     [integer.digits]
     jet-jet = { delta = 3, mass = 1, pt = 1, trigonometry = 3 }
 
-Cuts on pairs of objects with a scale are computed as in the hardware, from the columns `hw_pt`, `hw_eta` and
-`hw_phi` of the sample, by the plugin `cms`.
+The plugin `cms` computes cuts on pairs of objects with a scale as the hardware does, from the columns
+`hw_pt`, `hw_eta` and `hw_phi` of the sample.
 """
 
 from __future__ import annotations
@@ -156,8 +154,7 @@ def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers
     table = read_table(document, document.data["integer"], IntegerTable, ("integer",), "[integer]")
     if table is None:
         return None
-    scales: dict[str, HardwareScale] = {}
-    bases: dict[str, str] = {}
+    scales, bases = dict[str, HardwareScale](), dict[str, str]()
     for name, scale in table.scales.items():
         key = ("integer", name)
         base = document.attempt(partial(base_of, name), key)
@@ -166,11 +163,10 @@ def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers
             document.problem(key, f"[integer.{name}]", f"{base!r} already has a different scale above")
     pairs = {pair: pair.split("-") for pair in table.digits}
     for pair, names in pairs.items():
-        where = ("integer", "digits", pair), "[integer.digits]"
+        wrong = [f"{pair}: no [integer.{name}]{nearest(name, bases)}" for name in names if name not in bases]
         if len(names) != 2:
-            document.problem(*where, f"{pair!r}: expected two objects, as in jet-muon")
-        for name in names:
-            if name not in bases:
-                document.problem(*where, f"{pair}: no [integer.{name}]{nearest(name, bases)}")
+            wrong.insert(0, f"{pair!r}: expected two objects, as in jet-muon")
+        for message in wrong:
+            document.problem(("integer", "digits", pair), "[integer.digits]", message)
     digits = ((frozenset(bases.get(n, "") for n in pairs[pair]), d) for pair, d in table.digits.items())
     return Integers(tuple(scales.items()), tuple(digits))

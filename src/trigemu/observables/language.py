@@ -210,7 +210,7 @@ class _Reader:
         if len(vectors) != len(arguments) or not (several or len(vectors) == _VECTOR_FUNCTIONS[function]):
             expected = "objects" if function == "m" else f"{_VECTOR_FUNCTIONS[function]} object(s)"
             raise TrigemuError(f"{function}(…) takes {expected}, such as jet[0]")
-        if function not in ("pt", "phi", "dphi") and any(v.transverse for v in vectors):
+        if function not in ("pt", "phi", "dphi") and not all(map(_has_eta, vectors)):
             raise TrigemuError(f"{function}(…) needs objects: met and mht have no η")
         pair = len(vectors) == 2 and all(isinstance(v, ObjectVector) for v in vectors)
         if function == "m" and len(vectors) > 1 and not pair:
@@ -234,3 +234,8 @@ class _Reader:
         numbers = [self.number(operand) for operand in operands]
         parts = tuple(Relation(_COMPARISONS[type(op)], *numbers[i : i + 2]) for i, op in enumerate(ops))
         return parts[0] if len(parts) == 1 else Junction("and", parts)
+
+
+def _has_eta(vector: Vector) -> bool:
+    parts = vector.parts if isinstance(vector, VectorSum) else ()
+    return all(map(_has_eta, parts)) if parts else isinstance(vector, ObjectVector)

@@ -28,7 +28,7 @@ from trigemu.observables.windows import (
     Window,
     Windowed,
     Windows,
-    windows_need,
+    column_needs,
 )
 
 T = TypeVar("T", bound=TomlTable)
@@ -121,12 +121,13 @@ class ObjectSelection:
         """Resolve the names of columns in `windows`."""
         return tuple((self.column(name), window) for name, window in sorted(windows.items()))
 
-    def needs(self) -> Iterator[tuple[str, str]]:
-        """Yield the (collection, column) pairs of the sample that it reads; always pT, by which objects are
-        ordered."""
+    def needs(self, *columns: Column) -> Iterator[tuple[str, str]]:
+        """Yield the (collection, column) pairs of the sample that it and further `columns` of its objects
+        depend on; always pT, by which objects are ordered."""
         yield self.base, "pt"
-        for windows in (self.windows, *self.any_of):
-            yield from windows_need(self.base, windows)
+        in_windows = (column for windows in (self.windows, *self.any_of) for column, _ in windows)
+        for column in (*columns, *in_windows):
+            yield from column_needs(self.base, column)
         if self.source:
             yield from self.source.needs()
         if self.overlap:

@@ -121,17 +121,10 @@ Column = str | Scaled
 
 def column_needs(base: str, column: Column) -> Iterator[tuple[str, str]]:
     """Yield the (collection, column) pairs of the sample that a column of a collection depends on."""
-    if isinstance(column, str):
-        yield base, column
-        return
-    yield base, "pt"
-    for _, _, windows in column.pieces:
-        yield from windows_need(base, windows)
-
-
-def windows_need(base: str, windows: Windows) -> Iterator[tuple[str, str]]:
-    for column, _ in windows:
-        yield from column_needs(base, column)
+    yield base, column if isinstance(column, str) else "pt"
+    for _, _, windows in () if isinstance(column, str) else column.pieces:
+        for inner, _ in windows:
+            yield from column_needs(base, inner)
 
 
 class Windowed(TomlTable, frozen=True):

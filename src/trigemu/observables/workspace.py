@@ -12,14 +12,18 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, nearest
-from trigemu.base.kernels import kernel
-from trigemu.observables.momenta import within_dr
+from trigemu.base.kernels import inlined, kernel
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
 from trigemu.samples.events import Events, decision_in, event_starts
 
 P = ParamSpec("P")
 T = TypeVar("T")
+#: Directions that are opposite up to rounding, such as a single object and the missing momentum that it
+#: causes, differ by +π. Otherwise rounding could flip the sign of a network's input.
+OPPOSITE = math.pi - 1e-12
+#: Distances in (η, φ) this close to ΔR are computed exactly; rounding is a million times smaller.
+_CLOSE_CALL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ def _once(method: Callable[Concatenate[Workspace, P], T]) -> Callable[Concatenat
 
 
 class Workspace:
-    """A cache of the quantities of one range of events; each is computed once.
+    """The quantities of one range of events; each is computed once.
 
     Parameters
     ----------
@@ -55,7 +59,7 @@ class Workspace:
         self._values: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[..., T], *arguments: Any) -> T:
-        """Return the value of a `key`; the first call computes it as `make(*arguments)`."""
+        """Return the value of a `key`; the first call computes it: `make` of the `arguments`."""
         try:
             return cast(T, self._values[key])
         except KeyError:
@@ -67,8 +71,7 @@ class Workspace:
         return key in self._values
 
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
-        """Return a workspace of the `chosen` events, bool[n], made once for each `key`, which identifies the
-        choice."""
+        """Return a workspace of the `chosen` events, bool[n], made once for each `key` of a choice."""
         if chosen.all():
             return self
         return self.once(("narrowed", key), lambda: Workspace(self.events.part(np.flatnonzero(chosen))))
@@ -138,9 +141,9 @@ class Workspace:
         offsets, (eta, phi) = selected.offsets, (self.column(start, name) for name in ("eta", "phi"))
         if selected.rows is not None:
             eta, phi = eta[selected.rows], phi[selected.rows]
-        near = self.objects(other).offsets, self.column(other, "eta"), self.column(other, "phi")
+        others = self.objects(other).offsets, self.column(other, "eta"), self.column(other, "phi")
         clear = np.empty(len(eta), np.bool_)
-        _set_clear(event_starts(offsets), eta, phi, *near, dr, clear)
+        _set_clear(event_starts(offsets), eta, phi, others, dr, clear)
         return clear
 
     @_once
@@ -164,8 +167,7 @@ class Workspace:
 
     @_once
     def within(self, selection: ObjectSelection, windows: Windows) -> Objects:
-        """Return the objects of a `selection` that are within all `windows`: their offsets, and their
-        positions among its objects (None: all of them)."""
+        """Return the objects of a `selection` within all `windows`; rows: positions among its objects."""
         offsets = self.objects(selection).offsets
         return _select(offsets, self.passing(selection, windows)) if windows else Objects(offsets, None)
 
@@ -254,17 +256,10 @@ def _sum(offsets: IntArray, values: FloatArray, sums: FloatArray) -> None:
 
 @kernel
 def _set_clear(
-    starts: IntArray,
-    eta: Array,
-    phi: Array,
-    near: IntArray,
-    near_eta: Array,
-    near_phi: Array,
-    dr: float,
-    clear: BoolArray,
+    starts: IntArray, eta: Array, phi: Array, others: tuple[Array, ...], dr: float, clear: BoolArray
 ) -> None:
-    """Set whether each object has no object of the other collection within ΔR, bool[m]."""
-    event = 0
+    """Set whether each object has no object of the others within ΔR. others: their offsets, η and φ."""
+    (near, near_eta, near_phi), event = others, 0
     for i in range(len(eta)):
         event = max(event, starts[i])
         is_close = False
@@ -272,3 +267,25 @@ def _set_clear(
             d_eta = np.float64(eta[i]) - np.float64(near_eta[j])
             is_close |= within_dr(d_eta, np.float64(phi[i]), np.float64(near_phi[j]), dr)
         clear[i] = not is_close
+
+
+@inlined
+def within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
+    """Whether hypot(Δη, Δφ) < ΔR; computed exactly only if the squares are too close to decide."""
+    d_phi = abs(phi1 - phi2)
+    nearer = min(d_phi, 2 * math.pi - d_phi)
+    square = d_eta * d_eta + nearer * nearer
+    low, high = dr - _CLOSE_CALL, dr + _CLOSE_CALL
+    within = square < low * abs(low)
+    if (square < high * high and not within) or d_phi > 2 * math.pi:
+        return math.hypot(d_eta, delta_phi(phi1, phi2)) < dr
+    return within
+
+
+@kernel
+def delta_phi(phi1: float, phi2: float) -> float:
+    """Return φ1 − φ2 in (−π, π]."""
+    difference = phi1 - phi2
+    if abs(difference) > math.pi:
+        difference -= 2 * math.pi * np.rint(difference / (2 * math.pi))
+    return math.pi if difference < -OPPOSITE else difference

@@ -27,7 +27,6 @@ from trigemu.base.toml import TomlTable
 from trigemu.observables.expressions import Condition, Constant, Number, Relation
 from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.selections import ObjectSelection, Scope
-from trigemu.observables.windows import column_needs
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Need, stored_need
@@ -53,9 +52,7 @@ class TrainedOn(TomlTable, frozen=True):
 
 class Context:
     """The context in which a kind is compiled: the meaning of names in the menu, and the folder of its files.
-
-    It records the needed columns, the model files that were read, their training events, and the conditions
-    and thresholds of the trigger.
+    It records what a trigger needs and reads.
 
     Parameters
     ----------
@@ -65,26 +62,16 @@ class Context:
         Base of the relative paths in the menu or card.
     contents : mapping of str to bytes
         The content of files that need not be read, by path.
-
-    Attributes
-    ----------
-    needs : set of Need
-        Columns of the sample that have been requested.
-    models : dict of str to str
-        sha256 of each model file that was read, by path.
-    trained : list of TrainedOn
-        Training events of these models.
-    requirements : list of (str, Condition)
-        Conditions, and observables above their threshold, with their texts.
     """
 
     def __init__(
         self, scope: Scope, folder: Path = Path(), contents: Mapping[str, bytes] | None = None
     ) -> None:
         self.scope, self.folder, self.contents = scope, folder, contents or {}
-        self.needs: set[Need] = set()
-        self.models: dict[str, str] = {}
-        self.trained: list[TrainedOn] = []
+        self.needs: set[Need] = set()  #: Columns of the sample that have been requested
+        self.models: dict[str, str] = {}  #: sha256 of each model file that was read, by path
+        self.trained: list[TrainedOn] = []  #: Training events of these models
+        #: Conditions, and observables above their threshold, with their texts
         self.requirements: list[tuple[str, Condition]] = []
 
     def within(self, scope: Scope, folder: Path) -> Context:
@@ -101,15 +88,8 @@ class Context:
         return read_bounded(path, longest) if content is None else content
 
     def observable(self, text: str, above: float | None = None) -> Number:
-        """Parse a number per event in the observable language; raise TrigemuError for other texts.
-
-        Parameters
-        ----------
-        text : str
-            The number.
-        above : float, optional
-            The threshold above which the trigger fires, if it applies to this number itself.
-        """
+        """Parse a number per event in the observable language from a `text`; raise TrigemuError for other
+        texts. If the trigger fires where this number itself is above a threshold, `above` is it."""
         number = parse_observable(_text("the observable", text), self.scope)
         self.needs.update(number.needs())
         if above is not None:
@@ -127,9 +107,7 @@ class Context:
         """Return the object selection with a `name`, and request some of its `columns`. A name that is not
         declared is a collection of the sample."""
         selection = self.scope.object(name)
-        self.needs.update(selection.needs())
-        for column in columns:
-            self.needs.update(column_needs(selection.base, selection.column(column)))
+        self.needs.update(selection.needs(*map(selection.column, columns)))
         return selection
 
     def stored(self, name: str) -> str:
@@ -151,9 +129,8 @@ def _text(what: str, text: object) -> str:
 
 
 class Compiled(ABC):
-    """A trigger, ready to be evaluated on any range of events.
-
-    A kind defines `threshold` and `evaluate`. The other members have a default that is right for every kind.
+    """A trigger, ready to be evaluated on any range of events. A kind defines `threshold` and `evaluate`; the
+    other members have a default that is right for every kind.
 
     Attributes
     ----------
@@ -166,8 +143,8 @@ class Compiled(ABC):
 
     @property
     def margin(self) -> int:
-        """The number of crossings before and after an event that the trigger reads. They are rows of the same
-        events, if they exist (`Events.core`); decisions of rows at the ends are meaningless."""
+        """The number of crossings before and after an event that the trigger reads, as rows of the same
+        events if they exist (`Events.core`); decisions of rows at the ends are meaningless."""
         return 0
 
     @property
@@ -215,14 +192,9 @@ class Compiled(ABC):
 
     @abstractmethod
     def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
-        """Evaluate the trigger on all n events of a workspace, `work`.
-
-        Returns
-        -------
-        float64[n] or bool[n]
-            Scores, −inf if the event fails the preselection or has no value; or raw decisions, if `threshold`
-            is None. The trigger fires if the score is above the threshold; the score does not depend on it.
-        """
+        """Return the scores of all n events of a workspace, `work`, float64[n]: −inf if an event fails the
+        preselection or has no value; or raw decisions, bool[n], if `threshold` is None. The trigger fires if
+        the score is above the threshold; the score does not depend on it."""
 
     def score_above(self, work: Workspace, threshold: float) -> FloatArray:
         """Evaluate a trigger on the events of `work` if only scores above a `threshold` matter: a score that
@@ -236,23 +208,8 @@ class Kind(TomlTable, frozen=True):
     """Base class of kinds that evaluate events. The fields of a subclass are the keys of its TOML table."""
 
     def compile(self, context: Context) -> Compiled:
-        """Compile the description.
-
-        Parameters
-        ----------
-        context : Context
-            The meaning of names, and the folder of files.
-
-        Returns
-        -------
-        Compiled
-            The trigger, ready to be evaluated.
-
-        Raises
-        ------
-        TrigemuError
-            If a part of the description is undefined in this context.
-        """
+        """Return the trigger, ready to be evaluated, in a `context`: the meaning of names, and the folder of
+        files. Raise TrigemuError if a part of the description is undefined there."""
         raise NotImplementedError
 
 
@@ -270,8 +227,7 @@ class ScoreKind(Kind, frozen=True, kw_only=True):
 
     @property
     def threshold(self) -> float:
-        """The threshold on the score. Until a budget is solved, it is infinite and the trigger never
-        fires."""
+        """The threshold on the score. Until a budget is solved, it is infinite: the trigger never fires."""
         return math.inf if self.above is None else self.above
 
     def at(self, threshold: float) -> Self:
@@ -280,26 +236,15 @@ class ScoreKind(Kind, frozen=True, kw_only=True):
 
 
 class BitKind(TomlTable, frozen=True):
-    """Base class of kinds that act on the raw decisions of other triggers and do not read events.
-
-    The fields of a subclass are the keys of its TOML table. It defines `decide`, and `inputs` if it reads
-    other triggers.
-    """
+    """Base class of kinds that act on the raw decisions of other triggers and do not read events. The fields
+    of a subclass are the keys of its TOML table. It defines `decide`, and `inputs` if it reads triggers."""
 
     def inputs(self) -> tuple[str, ...]:
         """Return the names of the triggers whose raw decisions it reads; by default none."""
         return ()
 
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
-        """Return the decisions bool[n] for n events.
-
-        Parameters
-        ----------
-        raw : mapping of str to bool[n]
-            Raw decisions of the triggers in `inputs`, by name.
-        n : int
-            Number of events.
-        """
+        """Return the decisions for `n` events, bool[n], from the `raw` ones of its `inputs`, by name."""
         raise NotImplementedError
 
     def own_prescale(self, crossing_rate_hz: float) -> float:

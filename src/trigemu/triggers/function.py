@@ -1,14 +1,5 @@
-"""Triggers whose decision is a function of a few numbers of one event, written in plain Python by a plugin.
-
-    def balance(pt1: float, pt2: float) -> float:
-        return (pt1 - pt2) / (pt1 + pt2)
-
-    class Balance(ScoreKind, frozen=True):
-        def compile(self, context: Context) -> CompiledFunction:
-            numbers = map(context.observable, ("jet[0].pt", "jet[1].pt"))
-            return CompiledFunction(balance, tuple(numbers), self.threshold)
-
-numba compiles the function once. The same machine code decides batches and single events.
+"""Triggers whose decision is a function of a few numbers of one event, written in plain Python by a plugin,
+such as plugins/alpha_t.py. numba compiles it once; the same machine code decides batches and single events.
 """
 
 from __future__ import annotations

@@ -16,16 +16,13 @@ AnyKind = type[Kind] | type[BitKind]
 
 class Kinds(Mapping[str, AnyKind]):
     """The kinds that a menu may use: those that come with trigemu, and those of the plugins that it names.
-
-    folders: the plugin path; messages name its plugins. Access to a kind raises PluginError if its plugin
-    cannot be loaded. failed: the names of plugins that could not be added, which other messages report.
-    """
+    Access to a kind raises PluginError if its plugin cannot be loaded."""
 
     def __init__(self, folders: Iterable[Path] = ()) -> None:
-        self._folders = tuple(folders)
+        self._folders = tuple(folders)  # The plugin path; messages name its plugins
         self._loaded: dict[str, AnyKind] = {}
         self._used: dict[str, FoundPlugin] = {}
-        self.failed: set[str] = set()
+        self.failed: set[str] = set()  # Plugins that could not be added, which other messages report
 
     def add(self, plugin: FoundPlugin) -> None:
         """Add the kinds of a plugin that a menu names; raise PluginError if it cannot be loaded, has no

@@ -1,8 +1,5 @@
 """Kinds that compute nothing: `random` (crossings at a fixed rate), `stored` (a decision in the sample),
-`external` (a bit of stored words).
-
-rate_hz = 1000.0
-"""
+`external` (a bit of stored words)."""
 
 from __future__ import annotations
 
@@ -57,18 +54,15 @@ class Stored(Kind, frozen=True):
 class CompiledStored(Compiled):
     """A compiled trigger that repeats a decision recorded in the sample."""
 
-    column: str  # The column of decisions, 0 or 1
-    threshold: None = None  # It gives decisions
-
-    def evaluate(self, work: Workspace) -> BoolArray:
-        return self.condition.evaluate(work)
+    column: str  # Of decisions, 0 or 1
+    threshold: None = None
 
     @property
     def condition(self) -> Relation:
         return Relation("!=", Scalar(self.column), Constant(0.0))
 
-
-_BITS = 64
+    def evaluate(self, work: Workspace) -> BoolArray:
+        return self.condition.evaluate(work)
 
 
 class External(Kind, frozen=True):
@@ -89,26 +83,25 @@ class External(Kind, frozen=True):
     word: Annotated[str, msgspec.Meta(min_length=1)] = "external"
 
     def compile(self, context: Context) -> CompiledExternal:
-        column = context.scalar(f"{self.word}_{self.bit // _BITS}")
-        return CompiledExternal(column, self.bit % _BITS, self.crossing)
+        column = context.scalar(f"{self.word}_{self.bit // 64}")
+        return CompiledExternal(column, self.bit % 64, self.crossing)
 
 
 @dataclass(frozen=True)
 class CompiledExternal(Compiled):
     """A compiled trigger that fires if a bit of a word in the sample is set."""
 
-    column: str  # The column of words, with one value per event
-    bit: int  # The bit in the word
-    crossing: int  # The crossing of the bit, relative to that of the event
-    threshold: None = None  # It gives decisions
+    column: str  # Of words, with one value per event
+    bit: int
+    crossing: int  # Relative to that of the event
+    threshold: None = None
 
     @property
     def margin(self) -> int:
         return abs(self.crossing)
 
     def evaluate(self, work: Workspace) -> BoolArray:
-        is_set = work.scalar(self.column).astype(np.int64, copy=False) >> self.bit & 1
-        fired = np.zeros(len(is_set), np.bool_)
-        read = slice(max(0, self.crossing), max(0, len(is_set) + min(0, self.crossing)))
-        fired[max(0, -self.crossing) :][: len(is_set[read])] = is_set[read]
-        return fired
+        is_set = (work.scalar(self.column).astype(np.int64, copy=False) >> self.bit & 1).astype(np.bool_)
+        nearby = np.arange(len(is_set)) + self.crossing
+        exists = (nearby >= 0) & (nearby < len(is_set))
+        return exists & is_set.take(nearby, mode="clip")

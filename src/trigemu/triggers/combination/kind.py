@@ -51,7 +51,6 @@ from trigemu.triggers.combination.pairs import (
     ranges_of,
 )
 
-#: The largest number of legs.
 MAX_LEGS = 12
 #: The largest number of cuts on pairs: three times the number of pairs of twelve legs.
 MAX_PAIRS = 200
@@ -59,6 +58,8 @@ MAX_PAIRS = 200
 MAX_STEPS = 10**8
 #: After this number, objects are matched to legs, at a negligible cost.
 MATCH_AFTER = 10**4
+#: Columns of the array of cuts.
+CUT = 5
 
 
 class Leg(Windowed, frozen=True, kw_only=True):
@@ -113,11 +114,10 @@ class Combination(Kind, frozen=True):
         if len(self.pairs) > MAX_PAIRS:
             yield "pairs", f"{len(self.pairs)} pairs: at most {MAX_PAIRS} are allowed"
             return
+        legs, allowed = {*range(len(self.legs))}, f"different ones of 0 … {len(self.legs) - 1}"
         for i, pair in enumerate(self.pairs):
-            first, second = pair.legs
-            if first == second or not self._has(*pair.legs):
-                allowed = f"two different ones of 0 … {len(self.legs) - 1}"
-                yield ("pairs", i, "legs"), f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
+            if len({*pair.legs} & legs) < 2:
+                yield ("pairs", i, "legs"), f"pairs[{i}].legs = {[*pair.legs]}: expected two {allowed}"
             if pair.every and all(key == name for key, name, _ in ranges_of(pair)):
                 message = "expected outside_dr, outside_deta or outside_dphi beside it"
                 yield ("pairs", i, "every"), f"pairs[{i}].every: {message}"
@@ -125,12 +125,8 @@ class Combination(Kind, frozen=True):
             yield "charge", "charge: expected two legs or more"
         if self.mass3 and len(self.legs) != 3:
             yield "mass3", f"mass3: of {len(self.legs)} legs, expected three"
-        if self.sum and not (1 < len({*self.sum.legs}) == len(self.sum.legs) and self._has(*self.sum.legs)):
-            allowed = f"different ones of 0 … {len(self.legs) - 1}"
+        if self.sum and not 1 < len({*self.sum.legs} & legs) == len(self.sum.legs):
             yield ("sum", "legs"), f"sum.legs = {[*self.sum.legs]}: expected {allowed}, two or more"
-
-    def _has(self, *legs: int) -> bool:
-        return all(0 <= leg < len(self.legs) for leg in legs)
 
     def compile(self, context: Context) -> CompiledCombination:
         selections = [context.objects(leg.object) for leg in self.legs]
@@ -184,14 +180,12 @@ class Combination(Kind, frozen=True):
         """Yield, for each leg, the last earlier leg with the same requirements, including those on pairs with
         all other legs, or −1. Their objects are tried in one order only, which halves the search."""
 
-        def requirements(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair | None]]:
-            counts: Counter[tuple[tuple[int, ...], Pair | None]] = Counter()
-            if self.sum:
-                counts[tuple(sorted(exchanged.get(leg, leg) for leg in self.sum.legs)), None] += 1
-            for pair in self.pairs:
-                legs = [exchanged.get(leg, leg) for leg in sorted(pair.legs)]
-                between = tuple(legs if pair.every else sorted(legs))
-                counts[between, msgspec.structs.replace(pair, legs=(0, 1))] += 1
+        def requirements(exchanged: dict[int, int]) -> Counter[Pair | LegSum]:
+            counts = Counter[Pair | LegSum]()
+            for cut in (*self.pairs, *([self.sum] if self.sum else ())):
+                legs = [exchanged.get(leg, leg) for leg in sorted(cut.legs)]
+                is_ordered = isinstance(cut, Pair) and cut.every
+                counts[msgspec.structs.replace(cut, legs=tuple(legs if is_ordered else sorted(legs)))] += 1
             return counts
 
         for second, leg in enumerate(self.legs):
@@ -219,17 +213,6 @@ class CompiledLeg:
 
 
 @dataclass(frozen=True)
-class LegGroup:
-    """Legs that differ only in their pT thresholds: the k-th leading object that passes all other windows
-    must pass the k-th highest one. Leading pT are computed once for all such triggers."""
-
-    objects: ObjectSelection
-    rest: Windows  # All other windows
-    crossing: int
-    floors: tuple[float, ...]  # The thresholds in GeV, descending
-
-
-@dataclass(frozen=True)
 class CompiledCombination(Compiled):
     """A compiled combination."""
 
@@ -250,21 +233,45 @@ class CompiledCombination(Compiled):
 
     def evaluate(self, work: Workspace) -> BoolArray:
         """Search only events with enough objects for every leg, which are few."""
-        fired = fillable(work, self._groups)
+        fired = self._fillable(work)
         # Legs with the same collection and crossing that differ only in pT thresholds then have a choice.
-        places = {(group.objects.base, group.crossing) for group in self._groups}
-        if self.cuts or len(places) < len(self._groups):
+        places = {(objects.base, crossing) for objects, _, crossing in self._floors}
+        if self.cuts or len(places) < len(self._floors):
             events = np.flatnonzero(fired)
             starts, _, objects = candidates(work, self.legs, events)
             fired[events] = self.search(work, events, starts, objects)
         return fired
 
-    def search(self, work: Workspace, events: IntArray, starts: IntArray, objects: FloatArray) -> BoolArray:
-        """Search s events for a choice among their candidates; return whether there is one, bool[s]. events:
-        int64[s]; starts: int64[legs, s + 1]; objects: float64[1 + columns, candidates].
+    def _fillable(self, work: Workspace) -> BoolArray:
+        """Return the events with objects for each leg, bool[n]: of legs that differ only in their pT
+        thresholds, the k-th leading object that passes all other windows must pass the k-th highest one."""
+        fired = np.ones(len(work.events), np.bool_)
+        for (objects, rest, crossing), floors in self._floors.items():
+            number = len(floors)
+            if floors[0] == -math.inf:  # the objects need not have a pT
+                events = np.flatnonzero(np.diff(work.within(objects, rest).offsets) >= number)
+            else:
+                key = "leading pT", objects, rest, number  # of all triggers with these objects
+                events, leading = work.once(key, _leading_pt, work, objects, rest, number)
+                events = events[np.all(leading >= np.array(floors)[:, np.newaxis], axis=0)]
+            events = events - crossing
+            filled = np.zeros_like(fired)
+            filled[events[(events >= 0) & (events < len(fired))]] = True
+            fired &= filled
+        return fired
 
-        Where the search takes long, match objects to legs before it goes on.
-        """
+    @cached_property
+    def _floors(self) -> dict[tuple[ObjectSelection, Windows, int], list[float]]:
+        """The pT thresholds of legs that differ only in these, descending, by what they have in common."""
+        floors: dict[tuple[ObjectSelection, Windows, int], list[float]] = {}
+        for leg in sorted(self.legs, key=lambda leg: -leg.floor[0]):
+            floors.setdefault((leg.objects, leg.floor[1], leg.crossing), []).append(leg.floor[0])
+        return floors
+
+    def search(self, work: Workspace, events: IntArray, starts: IntArray, objects: FloatArray) -> BoolArray:
+        """Search s events for a choice among their candidates; return whether there is one, bool[s]. Where it
+        takes long, match objects to legs before it goes on. events: int64[s]; starts: int64[legs, s + 1];
+        objects: float64[1 + columns, candidates]."""
         fired = np.zeros(len(events), np.bool_)
         chosen = np.empty(len(self.legs), np.int64)
         (twins, _), cuts, numbers = self.arrays
@@ -284,14 +291,6 @@ class CompiledCombination(Compiled):
         return fired
 
     @cached_property
-    def _groups(self) -> tuple[LegGroup, ...]:
-        floors: dict[tuple[ObjectSelection, Windows, int], list[float]] = {}
-        for leg in self.legs:
-            floor, rest = leg.floor
-            floors.setdefault((leg.objects, rest, leg.crossing), []).append(floor)
-        return tuple(LegGroup(*key, tuple(sorted(levels, reverse=True))) for key, levels in floors.items())
-
-    @cached_property
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
         """The trigger as arrays, for compiled loops: the twins of legs and the keys of their objects,
         int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
@@ -304,28 +303,6 @@ class CompiledCombination(Compiled):
             np.array(cuts, np.int64).reshape(-1, CUT),
             np.array(numbers, np.float64),
         )
-
-
-def fillable(work: Workspace, groups: Sequence[LegGroup]) -> BoolArray:
-    """Return the events with objects for each leg, bool[n]; legs that differ only in their pT thresholds have
-    different objects."""
-    fired = np.ones(len(work.events), np.bool_)
-    for group in groups:
-        number = len(group.floors)
-        if group.floors[0] == -math.inf:  # the objects need not have a pT
-            events = np.flatnonzero(np.diff(work.within(group.objects, group.rest).offsets) >= number)
-        else:
-            key = "leading pT", group.objects, group.rest, number
-            events, leading = work.once(key, _leading_pt, work, group.objects, group.rest, number)
-            reached = leading[0] >= group.floors[0]
-            for pt, floor in zip(leading[1:], group.floors[1:], strict=True):
-                reached &= pt >= floor
-            events = events[reached]
-        events = events - group.crossing
-        filled = np.zeros_like(fired)
-        filled[events[(events >= 0) & (events < len(fired))]] = True
-        fired &= filled
-    return fired
 
 
 def _leading_pt(
@@ -349,8 +326,8 @@ def candidates(
     """
     starts = np.empty((len(legs), len(events) + 1), np.int64)
     first = [legs.index(leg) for leg in legs]  # Of the legs that are equal to each
-    distinct, chosen, total = [*dict.fromkeys(first)], list[IntArray](), 0
-    for number in distinct:
+    chosen, tables, total = list[IntArray](), list[FloatArray](), 0
+    for number in dict.fromkeys(first):
         leg = legs[number]
         floor, rest = leg.floor
         within = work.within(leg.objects, rest)
@@ -360,37 +337,26 @@ def candidates(
             hard = work.column(leg.objects, "pt")[rows] >= np.float64(floor)
             begin, rows = np.append(0, np.cumsum(hard))[begin], rows[hard]
         starts[np.equal(first, number)] = begin + total
-        chosen.append(rows)
-        total += len(rows)
-    objects, end = np.empty((1 + len(COLUMNS), total)), 0
-    for number, rows in zip(distinct, chosen, strict=True):
-        leg, part = legs[number], objects[:, end : end + len(rows)]
-        end += len(rows)
-        np.add(work.rows(leg.objects)[rows], leg.key, out=part[0], casting="unsafe")
+        table = np.empty((1 + len(COLUMNS), len(rows)))
+        np.add(work.rows(leg.objects)[rows], leg.key, out=table[0], casting="unsafe")
         for line, column in leg.read:
-            part[line] = work.column(leg.objects, column)[rows]
-    return starts, np.concatenate(chosen), objects
-
-
-#: Columns of the array of cuts.
-CUT = 5
+            table[line] = work.column(leg.objects, column)[rows]
+        chosen.append(rows)
+        tables.append(table)
+        total += len(rows)
+    return starts, np.concatenate(chosen), np.concatenate(tables, axis=1)
 
 
 def _matched(ranges: list[list[int]], keys: FloatArray) -> bool:
-    """Whether all legs can have different objects, without the cuts: a maximum matching in a bipartite graph.
-    ranges: the first candidate of each leg, and the one after the last. keys: of the objects."""
-    leg_of: dict[float, int] = {}
+    """Whether all legs can have different objects, without the cuts. ranges: the first candidate of each leg,
+    and the one after the last. keys: of the objects."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    def place(leg: int, seen: set[float]) -> bool:
-        for key in keys[slice(*ranges[leg])].tolist():
-            if key not in seen:
-                seen.add(key)
-                if key not in leg_of or place(leg_of[key], seen):
-                    leg_of[key] = leg
-                    return True
-        return False
-
-    return all(place(leg, set()) for leg in range(len(ranges)))
+    of_legs = [keys[slice(*ends)] for ends in ranges]
+    objects = np.unique(np.concatenate(of_legs))
+    graph = csr_array([np.isin(objects, of_leg) for of_leg in of_legs], dtype=np.int8)
+    return bool((maximum_bipartite_matching(graph, "column") >= 0).all())
 
 
 @kernel

@@ -1,5 +1,4 @@
-"""`leg_threshold`: a combination of objects with a threshold on one of them, which may come from a rate
-budget.
+"""`leg_threshold`: a combination of objects with a threshold on one, which may come from a rate budget.
 
     legs = [ { object = "muon" }, { object = "muon", pt = { min = 3.0 } } ]
     leg = 0                                   # the leg with the threshold, the first by default
@@ -85,8 +84,7 @@ class LegThreshold(ScoreKind, frozen=True):
 
 @dataclass(frozen=True)
 class CompiledLegThreshold(Compiled):
-    """A compiled leg threshold: the score is the largest threshold on one leg at which a combination
-    fires."""
+    """A compiled leg threshold: the score is the largest threshold on a leg at which a combination fires."""
 
     combination: CompiledCombination  # Without the threshold
     leg: int

@@ -18,12 +18,12 @@ from numba.extending import intrinsic
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import inner
+from trigemu.base.kernels import inner, kernel
 from trigemu.base.plugin_search import providers
 from trigemu.base.toml import TomlTable
 from trigemu.observables.hardware_scales import Integers
-from trigemu.observables.momenta import delta_phi, delta_r, pair_mass
 from trigemu.observables.windows import Range
+from trigemu.observables.workspace import delta_phi
 
 #: Columns of an object that kernels read, after its row, in this order.
 COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt", "summed")
@@ -33,8 +33,6 @@ COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt", "summed")
 (SAME, OPPOSITE, DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT, MASS_OVER_DR, PLUGIN) = range(12)
 # Modes of the limits on a quantity of a pair.
 (INSIDE, OUTSIDE, OUTSIDE_EVERY) = range(3)
-#: Prefix of the names of ranges that a quantity must not be in.
-OUTSIDE_NAMES = "outside_"
 # Quantities of all objects, evaluated when the last one is chosen.
 OF_ALL = 32
 (NOT_ALL_SAME, MASS3, SUM, PLUGIN3) = range(OF_ALL, OF_ALL + 4)
@@ -107,8 +105,7 @@ class LegSum(Range, frozen=True, kw_only=True):
     column: str
 
 
-#: Quantities of a pair, and one of three objects, in the order in which they are tested, the cheapest first;
-#: and the columns that they read.
+#: Quantities of a pair, and one of three objects, the cheapest first, and the columns that they read.
 QUANTITIES: dict[str, tuple[int, tuple[str, ...]]] = {
     "deta": (DETA, ("eta",)),
     "dphi": (DPHI, ("phi",)),
@@ -127,7 +124,7 @@ SIGNS = {"same": SAME, "opposite": OPPOSITE}
 def ranges_of(pair: Pair) -> Iterator[tuple[str, str, Range]]:
     """Yield the key of each range, its quantity, and the range."""
     for name in QUANTITIES:
-        for key in (name, OUTSIDE_NAMES + name):
+        for key in (name, f"outside_{name}"):
             if window := getattr(pair, key, None):
                 yield key, name, window
 
@@ -183,6 +180,18 @@ def _arithmetic() -> Arithmetic:
 
 
 # ------------------------------------------------------------------------------------------ kernels
+
+
+@kernel
+def delta_r(eta1: float, phi1: float, eta2: float, phi2: float) -> float:
+    return math.hypot(eta1 - eta2, delta_phi(phi1, phi2))
+
+
+@kernel
+def pair_mass(pt1: float, eta1: float, phi1: float, pt2: float, eta2: float, phi2: float) -> float:
+    """Return the invariant mass of two massless objects: m² = 2 pT1 pT2 (cosh Δη − cos Δφ)."""
+    square = 2.0 * pt1 * pt2 * (math.cosh(eta1 - eta2) - math.cos(phi1 - phi2))
+    return 0.0 if square < 0.0 else math.sqrt(square)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -25,8 +25,8 @@ import enum, sys
 from dataclasses import dataclass
 from pathlib import Path
 import numpy as np
-from trigemu.observables import momenta
 from trigemu.base.checkpoint import fingerprint
+from trigemu.observables import workspace
 
 @dataclass(frozen=True)
 class Cut:
@@ -38,7 +38,7 @@ names = ["name%d" % k for k in range(50)]
 names = names[::int(sys.argv[1])]
 print(fingerprint(
     frozenset(names), {name: (1, 2.5) for name in names}, Cut("a", 1e300), Colour.RED, np.arange(3) / 7,
-    Path("a/b"), momenta.pair_mass.py_func, b"bytes", None, "\\ud800", {frozenset([1, "a"]): {2}},
+    Path("a/b"), workspace.delta_phi.py_func, b"bytes", None, "\\ud800", {frozenset([1, "a"]): {2}},
 ))
 """
 
