@@ -24,9 +24,6 @@ from trigemu.base.kernels import inlined, kernel
 
 Parents = npt.NDArray[np.uint64]
 
-#: Patterns below this number, those of twelve triggers, may serve directly as the index in a table.
-_NUMBERS = 2**12
-
 
 def one_number(keys: Sequence[IntArray]) -> IntArray:
     """Combine keys ≥ 0, int64[n] each, into one number int64[n] with the same order and equality."""
@@ -37,41 +34,8 @@ def one_number(keys: Sequence[IntArray]) -> IntArray:
 
 
 def distinct_entries(words: Words, *keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Find equal rows (open addressing). words: uint64[n, w]; *keys: int64[n]; returns entry int64[n], first
-    int64[m]."""
-    entry = np.empty(len(words), np.int64)
-    if not keys and words.shape[1] == 1:
-        first = np.empty(_NUMBERS, np.int64)
-        m = _enter_by_number(words.ravel(), entry, first, np.full(_NUMBERS, -1, np.int64))
-        if m >= 0:
-            return entry, first[:m].copy()
-    number = one_number(keys or [np.zeros(len(words), np.int64)])
-    first = np.empty(32, np.int64)
-    row: int | np.int64 = 0
-    m = 0
-    while row < len(words):
-        row, m = _enter(words, number, row, entry, first, m, np.full(2 * len(first), -1, np.int64))
-        if m == len(first):
-            first = np.concatenate((first, np.empty(3 * len(first), np.int64)))
-    return entry, first[:m].copy()
-
-
-@kernel
-def _enter_by_number(words: Words, entry: IntArray, first: IntArray, table: IntArray) -> int:
-    """Find or make the entries of all rows, uint64[n]; return the number of entries, or −1 at a pattern that
-    is too large to be an index."""
-    m = 0
-    for row in range(len(words)):
-        if words[row] >= len(table):
-            return -1
-        number_of = table[words[row]]
-        if number_of < 0:
-            number_of = m
-            table[words[row]] = m
-            first[m] = row
-            m += 1
-        entry[row] = number_of
-    return m
+    """Find equal rows. words: uint64[n, w]; *keys: int64[n]; returns entry int64[n], first int64[m]."""
+    return _distinct(words, one_number(keys or [np.zeros(len(words), np.int64)]))
 
 
 @inlined
@@ -92,30 +56,24 @@ def _same(words: Words, number: IntArray, a: np.uint64, b: np.uint64) -> bool:
 
 
 @kernel
-def _enter(
-    words: Words,
-    number: IntArray,
-    start: int | np.int64,
-    entry: IntArray,
-    first: IntArray,
-    m: int,
-    table: IntArray,
-) -> tuple[int | np.int64, int]:
-    """Find or make the entries from a row on, until `first` is full; return the row and the number of entries
-    reached. The table is empty: the m known entries are entered first. (Indices are unsigned so that numba
-    does not check for negative ones.)"""
-    row, rows, mask = np.uint64(start), np.uint64(len(words)), np.uint64(len(table) - 1)
-    n_known, again, m = np.uint64(m), np.uint64(0), 0
+def _distinct(words: Words, number: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the entry of each row and the first row of each entry. A larger table is filled with the known
+    entries again. (Indices are unsigned so that numba does not check for negative ones.)"""
+    entry, first, m = np.empty(len(words), np.int64), np.empty(32, np.int64), 0
+    table, row, rows = np.full(2 * len(first), -1, np.int64), np.uint64(0), np.uint64(len(words))
+    again = n_known = mask = np.uint64(0)
     while row < rows:
-        found_slot = np.uint64(first[again]) if again < n_known else row
+        found_slot, mask = np.uint64(first[again]) if again < n_known else row, np.uint64(len(table) - 1)
         slot = _hash(words, found_slot, number[found_slot]) & mask
         entry_at = table[slot]
         while entry_at >= 0 and not _same(words, number, found_slot, np.uint64(first[np.uint64(entry_at)])):
             slot = (slot + np.uint64(1)) & mask
             entry_at = table[slot]
+        if entry_at < 0 and m == len(first):
+            first, table = np.concatenate((first, np.empty(3 * m, np.int64))), np.full(8 * m, -1, np.int64)
+            again, n_known, m = np.uint64(0), np.uint64(m), 0
+            continue
         if entry_at < 0:
-            if m == len(first):
-                break
             entry_at = m
             table[slot] = m
             first[m] = found_slot
@@ -125,7 +83,7 @@ def _enter(
         else:
             entry[row] = entry_at
             row += np.uint64(1)
-    return np.int64(row), m
+    return entry, first[:m].copy()
 
 
 @dataclass(frozen=True)
@@ -256,36 +214,18 @@ class PatternTable:
 
     The m entries are in the order of their keys (sample, half, bin, stratum, words). Tables are added with
     `+`.
-
-    Attributes
-    ----------
-    sample : ndarray
-        int64[m], the number of the sample.
-    half, bin, stratum : ndarray
-        int64[m], the further keys (`Keys`).
-    words : ndarray
-        uint64[m, w], the pattern: decision b is bit b % 64 of word b // 64.
-    n : ndarray
-        int64[m], the number of events.
-    largest : ndarray
-        float64[m], the largest |w| in Hz.
-    weight : ndarray
-        float64[m], Σw in Hz.
-    square : ndarray
-        float64[m], Σw² in Hz².
-    shared : SharedEvents
-        The events that may have their `parent` in common with others.
     """
 
-    sample: IntArray
-    half: IntArray
+    sample: IntArray  #: int64[m], the number of the sample
+    half: IntArray  #: half, bin, stratum: int64[m], the further keys (`Keys`)
     bin: IntArray
     stratum: IntArray
-    words: Words
-    n: IntArray
-    largest: FloatArray
-    weight: FloatArray
-    square: FloatArray
+    words: Words  #: uint64[m, w], the pattern: decision b is bit b % 64 of word b // 64
+    n: IntArray  #: int64[m], the number of events
+    largest: FloatArray  #: float64[m], the largest |w| in Hz
+    weight: FloatArray  #: float64[m], Σw in Hz
+    square: FloatArray  #: float64[m], Σw² in Hz²
+    #: The events that may have their `parent` in common with others
     shared: SharedEvents = field(default_factory=no_shared_events)
 
     def __len__(self) -> int:

@@ -16,7 +16,7 @@ only if none is prescaled (docs/explanation/rates.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -44,11 +44,17 @@ MENU = Label("menu", "", "rate")
 
 
 @dataclass(frozen=True)
-class Fractions(Mapping[Label, FloatArray]):
+class Fractions:
     """The fraction of m patterns that each rate counts, float64[m] by its label."""
 
-    columns: Mapping[Label, int]
+    menu: Menu
+    quantities: Container[str]
     parts: tuple[sparse.csr_array, ...]  # float64[m, …], the columns, side by side
+
+    @cached_property
+    def columns(self) -> dict[Label, int]:
+        """The column of each rate, which not every block of patterns needs."""
+        return {label: column for column, label in enumerate(labels_of(self.menu, self.quantities))}
 
     @cached_property
     def matrix(self) -> sparse.csr_array:
@@ -59,22 +65,11 @@ class Fractions(Mapping[Label, FloatArray]):
         column: FloatArray = self.matrix[:, [self.columns[label]]].toarray().ravel()
         return column
 
-    def __iter__(self) -> Iterator[Label]:
-        return iter(self.columns)
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
     def of(self, labels: list[Label]) -> sparse.csr_array:
         """The fractions of some rates, float64[m, labels]; 0 for those that the menu does not have."""
-        if labels == list(self.columns):
-            return self.matrix
-        known = [(self.columns[label], place) for place, label in enumerate(labels) if label in self.columns]
-        where = np.array(known, np.int64).reshape(-1, 2).T
-        choice = sparse.csr_array(
-            (np.ones(len(known)), (where[0], where[1])), (len(self.columns), len(labels))
-        )
-        return sparse.csr_array(self.matrix @ choice)
+        n, matrix = len(self.columns), self.matrix
+        wider = sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), (matrix.shape[0], n + 1))
+        return wider[:, [self.columns.get(label, n) for label in labels]]
 
 
 class Accepted:
@@ -107,9 +102,10 @@ class Accepted:
         total, levels = self.total, np.column_stack([*self.levels.values()])
         either, summed = np.column_stack([*self.either.values()]), total @ levels.astype(np.float64)
         part = np.divide(either, summed, out=np.zeros_like(summed), where=summed > 0)
-        row = np.repeat(np.arange(len(part)), np.diff(total.indptr))
-        level = levels.argmax(axis=1)[total.indices]
-        return with_data(total, total.data * part[row, level])
+        place = np.repeat(np.arange(len(part)) * len(self.levels), np.diff(total.indptr))
+        if len(self.levels) > 1:
+            place += levels.argmax(axis=1)[total.indices]
+        return with_data(total, total.data * part.ravel()[place])
 
     @cached_property
     def lost(self) -> sparse.csr_array:
@@ -238,8 +234,7 @@ def fractions(menu: Menu, acceptance: Acceptance, quantities: Container[str] = A
             parts.append(quantity.of_triggers(accepted)[:, np.flatnonzero(~last)])
         if quantity.of_groups:
             parts.append(quantity.of_groups(accepted))
-    columns = {label: column for column, label in enumerate(labels_of(menu, quantities))}
-    return Fractions(columns, tuple(sparse.csr_array(part) for part in parts if part.shape[1]))
+    return Fractions(menu, quantities, tuple(sparse.csr_array(part) for part in parts if part.shape[1]))
 
 
 def members_by_level(menu: Menu) -> dict[str, BoolArray]:

@@ -27,8 +27,8 @@ from trigemu.menus.menu import Menu
 
 #: Patterns per block: enough for a negligible overhead, few enough for memory.
 BLOCK = 2**14
-#: The largest number of triggers times patterns in a block.
-_ACCEPTED = 2**23
+#: The largest number of triggers times patterns in a block, of which few fire.
+_ACCEPTED = 2**25
 #: The largest number of pairs of triggers times patterns in a block, if seeds connect triggers.
 _PAIRS = 2**23
 #: Two fractions that differ by less are equal: products of other factors give the last digits.
@@ -82,28 +82,9 @@ class Strata:
 class RateSums:
     """Sums of weights and their variances, for columns of fractions of a pattern table.
 
-    If the scales fix the total weight of strata, errors are those of the accepted share of each.
-
-    Parameters
-    ----------
-    table : PatternTable
-        The table, with events of s samples.
-    scales : Scales
-        The factors that convert its sums to Hz (`Scales.with_unseen_half`).
-    columns : int
-        The number of columns.
-    constant : float64[columns], optional
-        The part of each fraction that is the same in all events, as of a random trigger. The weight of all
-        events is known, so this part has no error.
-
-    Attributes
-    ----------
-    hz, events : ndarray
-        float64[s, columns], Σ w f in Hz; int64[s, columns], the number of events with f ≠ 0.
-    largest, fraction : ndarray
-        float64[columns], the largest |w f| of an event in Hz; the largest |f|.
-    varying : RateSums or None
-        The sums of the `varying_columns` without their constant parts.
+    If the scales fix the total weight of strata, errors are those of the accepted share of each. constant:
+    float64[columns], the part of each fraction that is the same in all events, as of a random trigger. The
+    weight of all events is known, so this part has no error.
     """
 
     def __init__(
@@ -115,12 +96,15 @@ class RateSums:
             Strata(table, scales.stratum, self._interactions) if scales.stratum is not None else None
         )
         samples = int(table.sample.max(initial=0)) + 1
+        # float64[s, columns], Σ w f of s samples in Hz; int64[s, columns], the number of events with f ≠ 0
         self.hz, self.events = np.zeros((samples, columns)), np.zeros((samples, columns), np.int64)
+        # float64[columns], the largest |w f| of an event in Hz; the largest |f|
         self.largest, self.fraction, self._square = np.zeros((3, columns))
         n = len(self.strata.both) if self.strata else 0
         self._mean, self._cross = np.zeros((2, n, columns))
         self._added: list[list[sparse.csr_array]] = []  # if events share interactions
         self.varying_columns = np.flatnonzero(constant if constant is not None else [])
+        # The sums of the `varying_columns` without their constant parts
         self.varying: RateSums | None = None
         if constant is not None and len(self.varying_columns):
             self._constant = constant[self.varying_columns]

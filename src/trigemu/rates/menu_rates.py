@@ -13,12 +13,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from trigemu.base.arrays import BoolArray, FloatArray, Words
+from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, wrong_type
 from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.pairs import PairSums
-from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, QUANTITIES, Fractions, Label, fractions, labels_of
 from trigemu.counting.sums import ROUNDING, RateSums
 from trigemu.emulation.budgets import ties
@@ -30,8 +29,16 @@ from trigemu.emulation.scaling import Counted, FractionsOf
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_column, chosen_columns
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
-from trigemu.rates.nested import with_nesting
-from trigemu.rates.results import ColumnRates, Half, LevelRates, MenuRates, Overlaps, Rate, TriggerRates
+from trigemu.rates.results import (
+    ColumnRates,
+    Half,
+    LevelRates,
+    MenuRates,
+    Overlaps,
+    Rate,
+    TriggerRates,
+    with_nesting,
+)
 from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.base import ScoreKind
@@ -43,50 +50,6 @@ EXPECTED_TO_EXCLUDE = 3.0
 _EQUAL = 1e-14
 #: An event that changes the rate by a smaller fraction is negligible.
 NOTABLE = 0.1
-
-
-class Unseen:
-    """Which samples a rate has no events of, although a single one would count."""
-
-    def __init__(
-        self, table: PatternTable, accepted: BoolArray, scale: float, samples: int, sums: RateSums
-    ) -> None:
-        """accepted: bool[m], whether the menu accepts each entry. scale: the factor on all rates. Parts that
-        are the same in all events do not count."""
-        self._table, self._accepted, self._scale = table, accepted, scale
-        self._hz, self._n_seen = np.zeros((2, samples, len(sums.fraction)))
-        self._fraction = sums.fraction.copy()
-        n, columns, varying = len(sums.hz), sums.varying_columns, sums.varying
-        self._hz[:n], self._n_seen[:n] = sums.hz, sums.events
-        if varying:
-            self._hz[:n, columns], self._n_seen[:n, columns] = varying.hz, varying.events
-            self._fraction[columns] = varying.fraction
-
-    @cached_property
-    def _sums(self) -> tuple[FloatArray, FloatArray]:
-        """The rate in Hz of all events of each sample, and the weight in Hz of one, float64[samples] each."""
-        table, n = self._table, len(self._hz)
-        total, square = (
-            np.bincount(table.sample, sums, n).astype(np.float64) for sums in (table.weight, table.square)
-        )
-        accepted, accepted_square = (
-            np.bincount(table.sample, np.where(self._accepted, sums, 0.0), n)
-            for sums in (table.weight, table.square)
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.where(accepted_square > 0, accepted_square / accepted, square / total)
-        return total * self._scale, weight * self._scale
-
-    def of(self, column: int, hz: float, error_hz: float) -> tuple[list[int], float]:
-        """Return the numbers of the samples to report for a rate with its error, and the largest rate in Hz
-        that a single event of these would add."""
-        total, weighted = self._sums
-        with np.errstate(divide="ignore", invalid="ignore"):
-            weight = weighted * self._fraction[column]
-            expected = self._hz[:, column].sum() * total / (total.sum() - total)
-        large = (weight > error_hz) & (weight > NOTABLE * abs(hz))
-        reported = (self._n_seen[:, column] == 0) & large & (expected < EXPECTED_TO_EXCLUDE * weight)
-        return np.flatnonzero(reported).tolist(), float(weight[reported].max(initial=0.0))
 
 
 #: Upper limit at 68 % on a Poisson mean without observed events: −ln(1 − 0.68) = 1.14.
@@ -200,20 +163,47 @@ class Sums:
         if not events:
             could_enter = self.could_enter(self._menu.enabled) if largest is None else largest
             return Rate(0.0, 0.0, 0, 0.0, ZERO_EVENTS_LIMIT * could_enter)
-        samples, unseen_hz = self._unseen.of(column, hz, error)
-        unseen = tuple(self._catalogue.samples[number].name for number in samples)
         squares = float(self._sums.squares[column])
         effective = hz**2 / squares if squares else 0.0
-        return Rate(hz, error, events, effective, None, unseen, unseen_hz=unseen_hz)
+        return Rate(hz, error, events, effective, None, **self._unseen(column, hz, error))
 
     @cached_property
     def _result(self) -> tuple[FloatArray, FloatArray]:
         return self._sums.result()
 
     @cached_property
-    def _unseen(self) -> Unseen:
+    def _samples(self) -> tuple[FloatArray, FloatArray]:
+        """The rate in Hz of all events of each of s samples, and the weight in Hz of one, float64[s] each: of
+        one that the menu accepts, if there are some."""
+        table, n = self._table, len(self._catalogue.samples)
         accepted, scale = self._menu_fraction > ROUNDING, self._counted.scales.everything
-        return Unseen(self._table, accepted, scale, len(self._catalogue.samples), self._sums)
+        (total, square), (some, some_square) = (
+            [
+                np.bincount(table.sample, w * factor, n).astype(np.float64)
+                for w in (table.weight, table.square)
+            ]
+            for factor in (1.0, accepted)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = np.where(some_square > 0, some_square / some, square / total)
+        return total * scale, weight * scale
+
+    def _unseen(self, column: int, hz: float, error_hz: float) -> dict[str, Any]:
+        """Return the samples of which a rate has no events, although a single one would count; and the
+        largest rate in Hz that a single one would add. Parts that are the same in all events do not count."""
+        sums, place = self._sums, column
+        if sums.varying and column in sums.varying_columns:
+            sums, place = sums.varying, int(np.searchsorted(sums.varying_columns, column))
+        total, weighted = self._samples
+        seen, events = np.zeros((2, len(total)))
+        seen[: len(sums.hz)], events[: len(sums.hz)] = sums.hz[:, place], sums.events[:, place]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = weighted * sums.fraction[place]
+            expected = seen.sum() * total / (total.sum() - total)
+        large = (weight > error_hz) & (weight > NOTABLE * abs(hz))
+        unseen = (events == 0) & large & (expected < EXPECTED_TO_EXCLUDE * weight)
+        names = (self._catalogue.samples[number].name for number in np.flatnonzero(unseen))
+        return {"unseen": tuple(names), "unseen_hz": float(weight[unseen].max(initial=0.0))}
 
     def could_enter(self, triggers: Iterable[Trigger]) -> float:
         """Return the largest weight × acceptance that an event could have had in the rate of triggers."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
+
+import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError, wrong_type
 from trigemu.base.shown import Named, Shown, part_of
 from trigemu.emulation.event_table import fired_in
-from trigemu.menus.menu import Menu
+from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples.catalogue import Catalogue
+from trigemu.triggers.base import Kind, ScoreKind
 
 #: Errors of rates with fewer effective events are underestimated.
 FEW_EVENTS = 5.0
@@ -20,42 +24,26 @@ FEW_EVENTS = 5.0
 
 @dataclass(frozen=True)
 class Rate:
-    """A rate, its uncertainty and the statistics behind it.
+    """A rate, its uncertainty and the statistics behind it."""
 
-    Attributes
-    ----------
-    hz : float
-        The rate in Hz. A unique rate that fitted triggers reduce to nearly 0 may be slightly negative,
-        because it is a difference of both halves.
-    error_hz : float
-        Its statistical uncertainty in Hz. What `random` triggers accept of all crossings is exact and adds
-        nothing to it.
-    events : int
-        The number of events that contribute.
-    effective_events : float
-        The effective number of independent interactions: (Σwf)²/Σ(wf)² if no events share an interaction,
-        else with (Σ w f)² of each interaction in place of (wf)².
-    upper_limit_hz : float or None
-        The upper limit at 68 % in Hz if no event contributes; else None.
-    unseen : tuple of str
-        Samples that contribute no event by chance, although a single one would change the rate by more than
-        `error_hz` and by more than 10 % (`unseen.py`).
-    contained_in : tuple of str
-        For a unique rate that is 0 by construction: triggers that together accept all events of this one.
-    unseen_hz : float
-        The largest rate in Hz that a single event of the samples in `unseen` would add.
-    budgeted : bool
-        Whether it equals a rate budget by construction, because a threshold was found from it.
-    """
-
+    #: The rate in Hz. A unique rate that fitted triggers reduce to nearly 0 may be slightly negative, because
+    #: it is a difference of both halves.
     hz: float
+    #: Its statistical uncertainty in Hz. What `random` triggers accept of all crossings is exact and adds
+    #: nothing to it.
     error_hz: float
-    events: int
+    events: int  #: The number of events that contribute
+    #: The effective number of independent interactions: (Σwf)²/Σ(wf)² if no events share an interaction, else
+    #: with (Σ w f)² of each interaction in place of (wf)²
     effective_events: float
-    upper_limit_hz: float | None
+    upper_limit_hz: float | None  #: The upper limit at 68 % in Hz if no event contributes; else None
+    #: Samples that contribute no event by chance, although a single one would change the rate by more than
+    #: `error_hz` and by more than 10 %
     unseen: tuple[str, ...] = ()
+    #: For a unique rate that is 0 by construction: triggers that together accept all events of this one
     contained_in: tuple[str, ...] = ()
-    unseen_hz: float = 0.0
+    unseen_hz: float = 0.0  #: The largest rate in Hz that a single event of the samples in `unseen` would add
+    #: Whether it equals a rate budget by construction, because a threshold was found from it
     budgeted: bool = False
 
     @property
@@ -129,14 +117,8 @@ class Half:
 
 
 class Overlaps:
-    """The rates that two triggers accept together, which are computed when they are first asked for:
-    thousands of triggers have millions of pairs.
-
-    Parameters
-    ----------
-    compute : callable
-        Returns `MenuRates.overlap`, `overlap_error` and `overlap_alone`.
-    """
+    """The rates that two triggers accept together (`MenuRates.overlap`, `overlap_error`, `overlap_alone`),
+    which are computed when they are first asked for: thousands of triggers have millions of pairs."""
 
     def __init__(self, compute: Callable[[], tuple[FloatArray, FloatArray, FloatArray]]) -> None:
         self._compute = compute
@@ -146,60 +128,30 @@ class Overlaps:
         """The three arrays, float64[t, t] each."""
         return self._compute()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _known, self.arrays  # a compiled trigger may not be picklable
-
-
-def _known(*arrays: FloatArray) -> Overlaps:
-    return Overlaps(lambda: arrays)  # type: ignore[arg-type, return-value]
+    def __getstate__(self) -> dict[str, Any]:
+        return {"arrays": self.arrays}  # a compiled trigger may not be picklable
 
 
 @dataclass(frozen=True, repr=False)
 class MenuRates(Shown, Named[TriggerRates]):
-    """All rates of a menu; result["J100"] are those of a trigger or, if no trigger has the name, of a group.
-
-    Attributes
-    ----------
-    menu : Menu
-        The menu, with its budgets solved.
-    catalogue : Catalogue
-        The samples.
-    rate : Rate
-        The rate of the menu, that of its last level.
-    levels : tuple of LevelRates
-        The rates of its levels; empty if it has none.
-    triggers : tuple of TriggerRates
-        The rates of the enabled triggers, in the order of the menu.
-    groups : tuple of TriggerRates
-        The rates of the groups.
-    overlaps : Overlaps
-        The rates that two triggers accept together.
-    half : Half or None
-        The half of the samples that fitted triggers are judged on; None if none was fitted to these samples.
-    models : mapping of str to str
-        The files of its models and their SHA-256.
-    warnings : tuple of str
-        Warnings to read before using the numbers.
-    engines : mapping of str to str
-        What evaluated the models of each trigger that has some.
-    tables : tuple of Shown
-        The results of further tables of the menu, such as its streams.
-    """
+    """All rates of a menu; result["J100"] are those of a trigger or, if no trigger has the name, of a
+    group."""
 
     _view: ClassVar[str] = "trigemu.results.rates:MenuRatesView"
 
-    menu: Menu
-    catalogue: Catalogue
-    rate: Rate
-    levels: tuple[LevelRates, ...]
-    triggers: tuple[TriggerRates, ...]
-    groups: tuple[TriggerRates, ...]
-    overlaps: Overlaps
+    menu: Menu  #: The menu, with its budgets solved
+    catalogue: Catalogue  #: The samples
+    rate: Rate  #: The rate of the menu, that of its last level
+    levels: tuple[LevelRates, ...]  #: The rates of its levels; empty if it has none
+    triggers: tuple[TriggerRates, ...]  #: The rates of the enabled triggers, in the order of the menu
+    groups: tuple[TriggerRates, ...]  #: The rates of the groups
+    overlaps: Overlaps  #: The rates that two triggers accept together
+    #: The half of the samples that fitted triggers are judged on; None if none was fitted to these samples
     half: Half | None
-    models: Mapping[str, str]
-    warnings: tuple[str, ...]
-    engines: Mapping[str, str]
-    tables: tuple[Shown, ...] = ()
+    models: Mapping[str, str]  #: The files of its models and their SHA-256
+    warnings: tuple[str, ...]  #: Warnings to read before using the numbers
+    engines: Mapping[str, str]  #: What evaluated the models of each trigger that has some
+    tables: tuple[Shown, ...] = ()  #: The results of further tables of the menu, such as its streams
 
     @property
     def overlap(self) -> FloatArray:
@@ -278,3 +230,65 @@ class ColumnRates(Shown, Mapping[str, MenuRates]):
 
     def __len__(self) -> int:
         return len(self._columns)
+
+
+def with_nesting(
+    menu: Menu, triggers: Sequence[TriggerRates], groups: Sequence[TriggerRates]
+) -> tuple[tuple[TriggerRates, ...], tuple[TriggerRates, ...]]:
+    """Name in each unique rate that is 0 by construction the triggers of its level that accept all its
+    events; their rates bound its other upper limits. Of two triggers on one score, the one with the lower
+    threshold accepts all events of the other one."""
+    totals = {rates.name: rates.total for rates in triggers}
+    limits = {name: r.hz if r.upper_limit_hz is None else r.upper_limit_hz for name, r in totals.items()}
+    alike: defaultdict[tuple[str | None, str], list[Trigger]] = defaultdict(list)
+    members: defaultdict[str | None, list[str]] = defaultdict(list)
+    for trigger in menu.enabled:
+        if isinstance(trigger.description, Kind):
+            alike[_score_of(trigger)].append(trigger)
+        members[trigger.group].append(trigger.name)
+
+    wider: dict[str, list[str]] = {}  # the triggers that accept all events of one, in the order of the menu
+    for same in alike.values():
+        names = np.array([trigger.name for trigger in same])
+        wider |= {name: names[row].tolist() for name, row in zip(names.tolist(), _accepts(same), strict=True)}
+
+    def nested(rates: TriggerRates) -> TriggerRates:
+        if rates.unique.events:
+            return rates
+        names = members[rates.name] if rates.kind == "group" else [rates.name]
+        around = [[other for other in wider.get(name, ()) if other not in names] for name in names]
+        if not all(around):
+            return rates
+        bound = sum(min(limits[other] for other in others) for others in around)
+        bounded = {
+            quantity: replace(rate, upper_limit_hz=min(rate.upper_limit_hz, bound))
+            for quantity, rate in rates.rates.items()
+            if rate.upper_limit_hz is not None
+        }
+        first = tuple(dict.fromkeys(others[0] for others in around))
+        zero = replace(rates.unique, upper_limit_hz=None, contained_in=first)
+        return replace(rates, rates={**rates.rates, **bounded, "unique": zero})
+
+    return tuple(map(nested, triggers)), tuple(map(nested, groups))
+
+
+def _score_of(trigger: Trigger) -> tuple[str | None, str]:
+    """Return a key that is equal for triggers of a level that differ only in their thresholds."""
+    kind = trigger.description
+    return trigger.level, repr(kind.at(0.0) if isinstance(kind, ScoreKind) else kind)
+
+
+def _accepts(triggers: Sequence[Trigger]) -> BoolArray:
+    """Return whether each of some triggers on the same score, a column, accepts all events that another one
+    accepts, a row."""
+    kinds = [trigger.description for trigger in triggers]
+    threshold = np.array([kind.threshold if isinstance(kind, ScoreKind) else 0.0 for kind in kinds])
+    prescale = np.array([trigger.prescale for trigger in triggers])
+    sets = np.array([trigger.coherent or "" for trigger in triggers])
+    seeds = np.array([repr(trigger.seed) for trigger in triggers])
+    shared = (sets != "") & (sets[:, None] == sets)
+    counts = (prescale == 1.0) | (shared & (prescale <= prescale[:, None]))
+    seeded = (seeds == "None") | (seeds == seeds[:, None])
+    accepts: BoolArray = counts & seeded & (threshold <= threshold[:, None])
+    np.fill_diagonal(accepts, False)
+    return accepts

@@ -43,9 +43,9 @@ def check(toy: ToyMenu, words: np.ndarray, given: list[dict[str, bool]]) -> None
             expected["group", name, "covered"] = f.group_total[name] - f.group_unique[name]
         if not toy.levels:  # then there is one without a name
             del expected["level", "", "rate"]
-        assert {tuple(label) for label in found} == set(expected)
-        for label, values in found.items():
-            assert values[row] == pytest.approx(float(expected[tuple(label)]), **CLOSE), label
+        assert {tuple(label) for label in found.columns} == set(expected)
+        for label in found.columns:
+            assert found[label][row] == pytest.approx(float(expected[tuple(label)]), **CLOSE), label
 
 
 @settings(max_examples=40)

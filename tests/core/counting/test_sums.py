@@ -50,7 +50,7 @@ def test_where_all_or_nothing_of_a_stratum_is_accepted_there_is_no_error() -> No
 
 
 @pytest.mark.parametrize(
-    ("triggers", "seed", "size"), [(30, None, BLOCK), (2000, None, 4194), (100, "a", 838), (3000, "a", 16)]
+    ("triggers", "seed", "size"), [(30, None, BLOCK), (8000, None, 4194), (100, "a", 838), (3000, "a", 16)]
 )
 def test_blocks_cover_the_table(triggers: int, seed: str | None, size: int) -> None:
     """In order; smaller ones where there are many triggers, or pairs of them."""
