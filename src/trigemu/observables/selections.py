@@ -1,8 +1,7 @@
 """The [objects] and [sums] of a menu: selected objects of the sample's collections.
 
 Object selections compare by content, including everything that they depend on. Menus with the same
-definitions therefore share the work, and menus with different ones can be evaluated in one pass
-(`workspace.py`).
+definitions therefore share the work, and menus with different ones can be evaluated in one pass.
 """
 
 from __future__ import annotations
@@ -184,8 +183,7 @@ Report = Callable[[tuple[str, ...], str], None]
 def make_scope(
     objects: Mapping[str, ObjectTable | None], sums: Mapping[str, SumTable | None], report: Report
 ) -> Scope:
-    """Resolve [objects] and [sums]; a table with mistakes is None, and further mistakes go to
-    `report(key, message)`.
+    """Resolve [objects] and [sums]; a table with mistakes is None, and further mistakes go to `report`.
 
     `from`, `with` and `of` refer to another object of the menu, or else to a collection of the sample. HT and
     MHT are sums over jets unless [sums] defines them; if it defines only one of them, the other uses the same

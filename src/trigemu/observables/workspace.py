@@ -78,10 +78,8 @@ class Workspace:
 
     def scalar(self, name: str) -> Array:
         """Return the column `name`, with one value per event; raise SampleError if the sample lacks it.
-
         n_NAME is the number of objects of a collection. Events that do not come from a sample have stored
-        decisions under their own names.
-        """
+        decisions under their own names."""
         scalars, counted = self.events.scalars, self.events.collections.get(name.removeprefix("n_"))
         if name in scalars:
             return scalars[name]

@@ -214,8 +214,7 @@ class Kind(TomlTable, frozen=True):
 
 
 class ScoreKind(Kind, frozen=True, kw_only=True):
-    """Base class of kinds that give a score. They fire on scores above a threshold, which may be solved from
-    a rate budget (`emulation/budgets.py`).
+    """Base class of kinds that give a score. They fire above a threshold, which a rate budget may give.
 
     Attributes
     ----------

@@ -372,11 +372,8 @@ def search(
     most: int,
 ) -> int:
     """Search events depth first: choose a candidate for each leg in turn, and step back when none remains.
-    Return the first event that needs more than `most` trials, or −1.
-
-    starts: int64[legs, s + 1]; objects: float64[1 + columns, candidates]; twins, chosen: int64[legs]; fired:
-    bool[s].
-    """
+    Return the first event that needs more than `most` trials, or −1. starts: int64[legs, s + 1]; objects:
+    float64[1 + columns, candidates]; twins, chosen: int64[legs]; fired: bool[s]."""
     legs = len(twins)
     for s in range(first_event, len(fired)):
         leg, trials = 0, 0
