@@ -53,9 +53,6 @@ class OutcomeRows(NamedTuple):
     accept: FloatArray  # float64[k]: the probability that the node accepts in the outcome
     probability: FloatArray  # float64[k]: that of the outcome
 
-    def take(self, rows: IntArray | BoolArray) -> OutcomeRows:
-        return OutcomeRows(*(column[rows] for column in self))  # type: ignore[arg-type]
-
 
 class Graph(NamedTuple):
     """The nodes and their connections."""
@@ -98,16 +95,16 @@ class Seeded:
         if (too_many := self.n_rows < 0).any():
             raise self._too_many_outcomes(fired[first[too_many.argmax()]])
 
-    def rows(self, patterns: IntArray | slice = slice(None), removed: int = -1) -> OutcomeRows:
+    def rows(self, patterns: IntArray, removed: int = -1) -> OutcomeRows:
         """Return the outcomes of the combinations of some patterns; the node `removed` never accepts."""
         chosen = np.unique(self.combination[patterns])
         n = int(self.n_rows[chosen].sum())
         integers, floats = np.empty((4, n), np.int64), np.empty((2, n))
         is_trigger = self.column >= 0
         n = _fill_rows(chosen, self._component, self._graph, is_trigger, removed, integers, floats)
-        combination, component, outcome, node = integers[:, :n]
+        _, _, outcome, node = integers[:, :n]
         order = np.lexsort((node, -floats[0, :n], self.counter[node], outcome))
-        return OutcomeRows(combination, component, outcome, node, *floats[:, :n]).take(order)
+        return OutcomeRows(*integers[:, order], *floats[:, order])
 
     def fires(self, node: int) -> BoolArray:
         """Return whether a node fires in each pattern, bool[m]."""
