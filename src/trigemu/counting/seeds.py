@@ -149,16 +149,18 @@ def postfix(expression: Expression, position: Mapping[str, int]) -> list[int]:
     return [*steps[0], *(step for more in steps[1:] for step in (*more, operation))]
 
 
+# Plain loops: where, max and assignments of slices take seconds to compile.
+
+
 @kernel
 def components(fired: BoolArray, graph: Graph, limit: int) -> tuple[IntArray, IntArray]:
     """Return the component of each node that fired, −1 for others, int64[c, nodes]; and the largest number of
     rows of the outcomes of each combination, int64[c]: −1 if a component has more than `limit` outcomes."""
     component, n_rows = np.empty(fired.shape, np.int64), np.zeros(len(fired), np.int64)
     for row in range(len(fired)):
-        component[row] = _components(fired[row], graph)
-        for number in range(component[row].max() + 1):
+        for number in range(_components(fired[row], graph, component[row])):
             n = _thresholds(component[row], number, graph)[1]
-            outcomes = 1
+            outcomes, size = 1, 0
             for c in range(len(n)):
                 outcomes *= n[c] + 1
                 if outcomes > limit:
@@ -166,41 +168,41 @@ def components(fired: BoolArray, graph: Graph, limit: int) -> tuple[IntArray, In
             if outcomes > limit:
                 n_rows[row] = -1
                 break
-            n_rows[row] += outcomes * (component[row] == number).sum()
+            for node in range(fired.shape[1]):
+                size += component[row, node] == number
+            n_rows[row] += outcomes * size
     return component, n_rows
 
 
 @kernel
-def _components(fired: BoolArray, graph: Graph) -> IntArray:
-    """Return the component of each node that fired, −1 for others, int64[nodes]."""
+def _components(fired: BoolArray, graph: Graph, component: IntArray) -> int:
+    """Set the component of each node that fired, and −1 for others; return the number of components."""
     counter, code, starts = graph.counter, graph.code, graph.starts
-    nodes = len(fired)
-    lowest = np.where(fired, np.arange(nodes), -1)
+    nodes, n = len(fired), 0
+    for node in range(nodes):
+        component[node] = node if fired[node] else -1
     changed = True
-    while changed:
+    while changed:  # until each has the lowest node of its component
         changed = False
         for a in range(nodes):
             if not fired[a]:
                 continue
             for b in range(a):
-                if not fired[b] or lowest[a] == lowest[b]:
+                if not fired[b] or component[a] == component[b]:
                     continue
                 bound = counter[a] == counter[b]
                 for k in range(starts[a], starts[a + 1]):
                     bound |= code[k] == b
                 if bound:
-                    least = min(lowest[a], lowest[b])
-                    lowest[a] = least
-                    lowest[b] = least
+                    component[a] = component[b] = min(component[a], component[b])
                     changed = True
-    number, n = np.full(nodes, -1, np.int64), 0
     for node in range(nodes):
-        if lowest[node] == node:
-            number[node] = n
+        if component[node] == node:
+            component[node] = n
             n += 1
-        elif lowest[node] >= 0:
-            number[node] = number[lowest[node]]
-    return number
+        elif component[node] >= 0:
+            component[node] = component[component[node]]
+    return n
 
 
 @kernel
@@ -261,7 +263,10 @@ def _fill_rows(
     row, part, numbered = 0, 0, 0
     for combination in chosen:
         within = component[combination]
-        for number in range(within.max() + 1):
+        last = -1
+        for node in range(nodes):
+            last = max(last, within[node])
+        for number in range(last + 1):
             value, n = _thresholds(within, number, graph)
             outcomes = 1
             for c in range(len(read)):
@@ -274,9 +279,9 @@ def _fill_rows(
                     lowest[c] = value[c, k - 1] if k > 0 else 1.0
                     probability *= lowest[c] - (value[c, k] if k < n[c] else 0.0)
                     # k = 0: between 1 and the first; k = n: below the last
-                accept[:] = 0.0
                 begin, some = row, -1
                 for node in range(nodes):
+                    accept[node] = 0.0
                     if within[node] == number and is_trigger[node]:
                         some = node
                     if within[node] != number or node == removed:
@@ -294,12 +299,9 @@ def _fill_rows(
                 if row == begin and some >= 0:
                     integers[3, row], floats[0, row] = some, 0.0
                     row += 1
-                integers[0, begin:row], integers[1, begin:row], integers[2, begin:row] = (
-                    combination,
-                    part,
-                    numbered,
-                )
-                floats[1, begin:row] = probability
+                for k in range(begin, row):
+                    integers[0, k], integers[1, k], integers[2, k] = combination, part, numbered
+                    floats[1, k] = probability
                 numbered += 1
             part += 1
     return row
