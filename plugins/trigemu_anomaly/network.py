@@ -31,29 +31,16 @@ def trace(graph: Graph, features: int) -> tuple[Trace, int]:
     if len(inputs) != 1 or len(graph.outputs) != 1:
         raise UnknownError("several inputs or outputs")
     (x,), (y,) = inputs, graph.outputs
-    if (
-        x.kind != FLOAT
-        or x.shape is None
-        or len(x.shape) != 2
-        or x.shape[0]
-        or x.shape[1] not in (None, features)
-    ):
+    if x.kind != FLOAT or x.shape not in ([None, None], [None, features]):
         raise UnknownError(f"an input that is not float[n, {features}]")
     steps = Trace()
-    values[x.name] = Value(steps.new(features))
+    values[x.name] = Value(steps.new(1, features))
     for node in graph.nodes:
         _follow(steps, node, values)
     score = values.get(y.name)
     if not isinstance(score, Value) or score.slots.size != 1 or score.kind != y.kind or y.kind == BOOL:
         raise UnknownError("an output that is not one number an event")
     return steps, int(score.slots.ravel()[0])
-
-
-def _read(content: bytes) -> Graph:
-    try:
-        return read_graph(content)
-    except (IndexError, TypeError, ValueError):
-        raise UnknownError("its fields are damaged") from None
 
 
 def _follow(steps: Trace, node: Node, values: dict[str, Any]) -> None:
@@ -66,11 +53,12 @@ def _follow(steps: Trace, node: Node, values: dict[str, Any]) -> None:
     if any(name and value is None for name, value in zip(node.inputs, operands, strict=True)):
         raise UnknownError(f"{node.kind} of a value that does not exist")
     try:
-        values[node.outputs[0]] = rule(steps, operands, node.attributes)
-    except UnknownError:
-        raise
+        result = rule(steps, operands, node.attributes)
     except (ValueError, IndexError, TypeError, KeyError, OverflowError, AttributeError) as error:
         raise UnknownError(f"{node.kind} that does not fit its inputs") from error
+    if isinstance(result, Value) and result.slots.shape[:1] != (1,):
+        raise UnknownError(f"{node.kind} across the events")
+    values[node.outputs[0]] = result
 
 
 #: What evaluates networks in ONNX: ONNX Runtime, all rows in one call, or trigemu's kernels.
@@ -86,12 +74,14 @@ class Network(ScoreModel):
         self.engine = "ONNX Runtime"
         if engine == "kernels":
             try:
-                steps, score = trace(_read(content), features)
+                steps, score = trace(read_graph(content), features)
                 needed = with_relu(needed_steps(steps, score), score)
                 self._steps = StepModel(steps, needed, features, score)
                 self.engine = KERNELS
             except UnknownError as error:
                 self.engine = f"ONNX Runtime ({error})"
+            except (IndexError, TypeError, ValueError):
+                self.engine = "ONNX Runtime (its fields are damaged)"
         if not self._steps:
             self._session  # noqa: B018 (loads the model, or raises)
 

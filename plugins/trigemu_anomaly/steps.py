@@ -32,7 +32,8 @@ class UnknownError(Exception):
 
 @dataclass(frozen=True)
 class Value:
-    """Numbers of an event. slots: int64, without the axis of events. kind: FLOAT, BOOL or DOUBLE."""
+    """Numbers of an event. slots: int64[1, …], whose first axis is that of the events. kind: FLOAT, BOOL or
+    DOUBLE."""
 
     slots: IntArray
     kind: int = FLOAT
@@ -88,48 +89,37 @@ class Trace:
         if self.weights > MAX_WEIGHTS:
             raise UnknownError(f"more than {MAX_WEIGHTS} weights")
 
+    def broadcast(self, operands: Sequence[Operand]) -> list[IntArray]:
+        """Return the slots of operands, of one shape; constants get slots here."""
+        rank, *others = {value.slots.ndim for value in operands if isinstance(value, Value)}
+        if others or any(value.ndim > rank for value in operands if not isinstance(value, Value)):
+            raise UnknownError("values of different ranks")
+        slots = (x.slots if isinstance(x, Value) else self.constant(x) for x in operands)
+        return list(np.broadcast_arrays(*slots))
+
     def elementwise(self, op: int, *operands: Operand, kind: int = FLOAT) -> Value:
         """Add a step on operands that are broadcast to one shape."""
-        ranks = {value.slots.ndim for value in operands if isinstance(value, Value)}
-        if len(ranks) != 1:
-            raise UnknownError("values of different ranks")
-        (rank,) = ranks
-        slots: list[IntArray] = []
-        for value in operands:
-            if isinstance(value, Value):
-                slots.append(value.slots)
-                continue
-            if value.ndim == rank + 1 and value.shape[0] == 1:
-                value = value[0]
-            if value.ndim > rank:
-                raise UnknownError("a constant with an axis for events")
-            slots.append(self.constant(value))
-        try:
-            slots = list(np.broadcast_arrays(*slots))
-        except ValueError:
-            raise UnknownError("shapes that do not match") from None
+        slots = self.broadcast(operands)
         y = self.new(*slots[0].shape)
         self.add(y.size, Step(op, tuple(one.ravel() for one in slots), y.ravel()))
         return Value(y, kind)
 
     def summed(self, x: Value, axes: Sequence[int], keep: bool) -> Value:
-        """Add steps that sum along axes of an event's numbers."""
-        shape = x.slots.shape
-        others = [axis for axis in range(len(shape)) if axis not in axes]
-        groups = x.slots.transpose(*others, *axes).reshape(math.prod(shape[a] for a in others), -1)
-        if not groups.shape[1]:
+        """Add steps that sum along axes, ascending."""
+        groups = np.moveaxis(x.slots, axes, range(-len(axes), 0))
+        shape, size = groups.shape[: -len(axes)], math.prod(groups.shape[-len(axes) :])
+        if not size:
             raise UnknownError("a sum of nothing")
-        y = self.new(len(groups))
-        one, zero = np.ones((groups.shape[1], 1), np.float32), np.zeros(1, np.float32)
-        for number, group in enumerate(groups):  # layers whose weights are 1
-            self.add(group.size, Step(do.SUM, (group,), y[number : number + 1], one, zero))
-        kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
-        return Value(y.reshape(kept if keep else [shape[axis] for axis in others]))
+        y = self.new(*shape)
+        one, zero = np.ones((size, 1), np.float32), np.zeros(1, np.float32)
+        for slot, group in zip(y.reshape(-1, 1), groups.reshape(-1, size), strict=True):
+            self.add(size, Step(do.SUM, (group,), slot, one, zero))  # a layer whose weights are 1
+        return Value(np.expand_dims(y, tuple(axes)) if keep else y)
 
     def layer(self, x: Value, weight: Floats, bias: Floats) -> Value:
         """Add y = bias + x weight along the last axis."""
         self.count_weights(weight.size)
-        if x.slots.ndim < 1 or x.slots.shape[-1] != len(weight) or not weight.size:
+        if x.slots.ndim < 2 or x.slots.shape[-1] != len(weight) or not weight.size:
             raise UnknownError("a layer of another width")
         y = self.new(*x.slots.shape[:-1], weight.shape[1])
         rows = x.slots.reshape(-1, len(weight)), y.reshape(-1, weight.shape[1])
