@@ -40,8 +40,7 @@ from trigemu.triggers.base import Compiled, Context, ScoreKind
 
 from .card import Card, CardTable, ModelFile, open_card
 from .input_kernels import Features
-from .inputs import Inputs, hardware_input
-from .integer_layers import InputScale
+from .inputs import Inputs, InputScale, hardware_input
 from .models import open_model
 from .network import Engine
 from .single_row import Decision, ModelCall, ScoreModel, bare_models, engines_of, model_call

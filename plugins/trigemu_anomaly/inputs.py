@@ -35,7 +35,6 @@ from trigemu.observables.workspace import Workspace
 
 from . import input_kernels as do
 from .input_kernels import FULL, INFINITE, ROOM, Features, fill_events, inputs_function
-from .integer_layers import InputScale
 
 #: Elements from this number on are computed as arrays.
 _MANY = 256
@@ -282,6 +281,20 @@ class Inputs:
     def table(self) -> InputTable:
         """The inputs as instructions of one kernel."""
         return InputTable(self.numbers, self.padding)
+
+
+@dataclass(frozen=True)
+class InputScale:
+    """How an input in GeV or radians becomes an integer of the hardware. first, step: where bin 0 begins, and
+    the width of a bin. lowest, highest: the first and the last bin. period: the bins of a circle, or 0.
+    halved: whether the integer is then halved and rounded down."""
+
+    first: float = 0.0
+    step: float = 1.0
+    lowest: float = -np.inf
+    highest: float = np.inf
+    period: int = 0
+    halved: bool = False
 
 
 _INTEGER = re.compile(r"([A-Za-z_]\w*)\[(\d+)\]\.hw_(pt|eta|phi|upt)")

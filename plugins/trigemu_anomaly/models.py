@@ -11,7 +11,7 @@ from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, excerpt
 
 from .input_kernels import Features
-from .integer_layers import InputScale
+from .inputs import InputScale
 from .integer_network import IntegerNetwork
 from .network import Engine, Network
 from .single_row import Row, ScoreModel

@@ -198,14 +198,6 @@ class _Project:
             raise TrigemuError(f"{where}: {name!r} is not computed before{nearest(name, self.sizes)}")
         return name
 
-    def _config(self, call: Call, kind: str) -> Struct:
-        name = call.types[-1]
-        found = self.source.structs.get(name)
-        if found is None or found.kind != kind:
-            hint = nearest(name, self.source.structs)
-            raise TrigemuError(f"{call.where}: no struct {name} : nnet::{kind} in the project{hint}")
-        return found
-
     def _size(self, config: Struct, key: str) -> int:
         if key not in config.numbers:
             raise TrigemuError(f"{config.where}: the configuration lacks {key}")
@@ -227,7 +219,12 @@ class _Project:
         """Return the configuration of a layer, and its operands, result and constants. size: the key of the
         numbers of each operand."""
         _check_arguments(call, arguments)
-        config = self._config(call, kind)
+        config = self.source.structs.get(call.types[-1])
+        if config is None or config.kind != kind:
+            hint = nearest(call.types[-1], self.source.structs)
+            raise TrigemuError(
+                f"{call.where}: no struct {call.types[-1]} : nnet::{kind} in the project{hint}"
+            )
         names = tuple(self._operand(name, call.where) for name in call.arguments[:operands])
         for name in names if size else ():
             self._check(call, name, self._size(config, size))
