@@ -20,8 +20,7 @@ from . import evaluator as do, integer_file as file
 from .fixed_point import MAX_WORD, ApFixed
 from .input_kernels import Features
 from .inputs import InputScale
-from .step_model import StepModel, needed_steps
-from .steps import MAX_WEIGHTS, Step, Trace, UnknownError, check_size
+from .steps import MAX_WEIGHTS, Step, StepModel, Trace, UnknownError, check_size
 from .vectors import CONVERSION
 
 #: Weights beyond it are no float64, in which C++ has them.
@@ -369,7 +368,7 @@ class IntegerNetwork(StepModel):
         self.file = network = file.read_integer_file(content)
         self.name, self.scales = network.name, tuple(scales)
         steps, score, kind, self.step = _traced(network, features, scales or [None] * features)
-        super().__init__(steps, needed_steps(steps, score), features, score, kind)
+        super().__init__(steps, features, score, kind)
 
 
 def _traced(

@@ -13,8 +13,7 @@ from .onnx_graph import BOOL, FLOAT, Graph, Node, read_graph
 from .onnx_session import Session
 from .operators import RULES
 from .single_row import Row, ScoreModel
-from .step_model import KERNELS, StepModel, needed_steps, with_relu
-from .steps import Array, Trace, UnknownError, Value
+from .steps import KERNELS, Array, StepModel, Trace, UnknownError, Value
 
 #: The largest number of nodes.
 MAX_NODES = 2000
@@ -75,8 +74,7 @@ class Network(ScoreModel):
         if engine == "kernels":
             try:
                 steps, score = trace(read_graph(content), features)
-                needed = with_relu(needed_steps(steps, score), score)
-                self._steps = StepModel(steps, needed, features, score)
+                self._steps = StepModel(steps, features, score)
                 self.engine = KERNELS
             except UnknownError as error:
                 self.engine = f"ONNX Runtime ({error})"
