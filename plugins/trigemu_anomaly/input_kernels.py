@@ -33,19 +33,18 @@ TEST = 3
 #: Sums of pT: (whether the vector sum is needed, first part, parts). Parts: (selection, column of pT, column
 #: of φ). Results: HT, missing HT and its direction.
 SUM, PART, RESULT = 3, 3, 3
-#: Kinds of steps, and their numbers: (kind, selection, column, sum, first member, members, whether events can
-#: be incomplete). Members, by the index of the object: (input, or −1, and whether events without it are
-#: incomplete).
-ELEMENTS, DELTA_PHIS, COUNT, SCALAR, OF_SUM, MISSING, DIRECTION = range(7)
-STEP, MEMBER = 7, 2
-#: A table has addresses: of selections, tests, sums, parts, steps, members, and numbers (the values of
-#: missing inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets,
-#: address of the rows or 0, the row that these count from); of memory: results of sums by event, and for each
-#: selection, where the rows of an event start, the rows, and the event of each. Then the numbers of
-#: selections, sums, steps and inputs, and the room for the rows of a selection.
-(AT_SELECTIONS, AT_TESTS, AT_SUMS, AT_PARTS, AT_STEPS, AT_MEMBERS, AT_NUMBERS) = range(7)
-(AT_COLUMNS, AT_ROWS, AT_RESULTS, AT_STARTS, AT_CHOSEN, AT_OWNERS) = range(7, 13)
-(SELECTIONS, SUMS, STEPS, INPUTS, ROOM_OF_TABLE, TABLE) = range(13, 19)
+#: Kinds of inputs, and their numbers: (kind, selection, column, sum, index of the object, whether an event
+#: without it is incomplete).
+ELEMENT, DELTA_PHI, COUNT, SCALAR, OF_SUM, MISSING, DIRECTION = range(7)
+INPUT = 6
+#: A table has addresses: of selections, tests, sums, parts, inputs, and numbers (the values of missing
+#: inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets, address of the
+#: rows or 0, the row that these count from); of memory: results of sums by event, and for each selection,
+#: where the rows of an event start, the rows, and the event of each. Then the numbers of selections, sums and
+#: inputs, and the room for the rows of a selection.
+(AT_SELECTIONS, AT_TESTS, AT_SUMS, AT_PARTS, AT_INPUTS, AT_NUMBERS) = range(6)
+(AT_COLUMNS, AT_ROWS, AT_RESULTS, AT_STARTS, AT_CHOSEN, AT_OWNERS) = range(6, 12)
+(SELECTIONS, SUMS, INPUTS, ROOM_OF_TABLE, TABLE) = range(12, 17)
 #: Objects of a block for which there is room at first.
 ROOM = 512
 #: What `fill_block` returns: it wrote all inputs.
@@ -67,14 +66,6 @@ _, _put_flag = numbers_at(types.uint8)
 def _value(columns: int, column: int, row: int) -> float:
     address, kind = _integer(columns, 2 * column), _integer(columns, 2 * column + 1)
     return np.float64(_single(address, row)) if kind == 0 else _double(address, row)
-
-
-@inner
-def _write(address: int, number: int, value: float) -> bool:
-    """Write a float32; return whether it is finite."""
-    single = np.float32(value)
-    _put_single(address, number, single)
-    return not math.isinf(single)
 
 
 @inner
@@ -157,12 +148,8 @@ def _count(starts: int, n: int, owners: int, count: int) -> None:
 @inner
 def _select(t: int, first: int, n: int) -> bool:
     """Select the objects of n events; return whether there is room for them."""
-    room, rows = _integer(t, ROOM_OF_TABLE), _integer(t, AT_ROWS)
-    all_starts, all_chosen, all_owners = (
-        _integer(t, AT_STARTS),
-        _integer(t, AT_CHOSEN),
-        _integer(t, AT_OWNERS),
-    )
+    room, rows, all_starts = _integer(t, ROOM_OF_TABLE), _integer(t, AT_ROWS), _integer(t, AT_STARTS)
+    all_chosen, all_owners = _integer(t, AT_CHOSEN), _integer(t, AT_OWNERS)
     for s in range(_integer(t, SELECTIONS)):
         selection, start = _integer(t, AT_SELECTIONS) + 8 * SELECTION * s, 8 * room * s
         source, starts = _integer(selection, 1), all_starts + 8 * (BLOCK + 1) * s
@@ -195,10 +182,8 @@ def _add_up(t: int, n: int) -> None:
         part = _integer(t, AT_PARTS) + 8 * PART * _integer(sums, 1)
         for _ in range(_integer(sums, 2)):
             first = _integer(part, 0)
-            chosen, owners = (
-                _integer(t, AT_CHOSEN) + 8 * room * first,
-                _integer(t, AT_OWNERS) + 8 * room * first,
-            )
+            chosen = _integer(t, AT_CHOSEN) + 8 * room * first
+            owners = _integer(t, AT_OWNERS) + 8 * room * first
             for k in range(_integer(_integer(t, AT_STARTS) + 8 * (BLOCK + 1) * first, n)):
                 row, result = _integer(chosen, k), results + 8 * RESULT * _integer(owners, k)
                 pt = _value(columns, _integer(part, 1), row)
@@ -217,58 +202,41 @@ def _add_up(t: int, n: int) -> None:
 
 
 @inner
-def _write_elements(
-    t: int, step: int, n: int, features: int, of_event: int, of_input: int, complete: int
+def _write(
+    t: int, i: int, first: int, n: int, features: int, of_event: int, of_input: int, complete: int
 ) -> bool:
-    """Write a column of objects, or their Δφ; return whether all are finite."""
-    columns, room, of = _integer(t, AT_COLUMNS), _integer(t, ROOM_OF_TABLE), _integer(step, 1)
+    """Write an input of n events; return whether all are finite."""
+    item, columns, numbers = (
+        _integer(t, AT_INPUTS) + 8 * INPUT * i,
+        _integer(t, AT_COLUMNS),
+        _integer(t, AT_NUMBERS),
+    )
+    kind, of, column, index = _integer(item, 0), _integer(item, 1), _integer(item, 2), _integer(item, 4)
     starts = _integer(t, AT_STARTS) + 8 * (BLOCK + 1) * of
-    chosen, owners = _integer(t, AT_CHOSEN) + 8 * room * of, _integer(t, AT_OWNERS) + 8 * room * of
-    results = _integer(t, AT_RESULTS) + 8 * BLOCK * RESULT * _integer(step, 3)
-    members, number = _integer(t, AT_MEMBERS) + 8 * MEMBER * _integer(step, 4), _integer(step, 5)
-    is_phi, is_finite = _integer(step, 0) == DELTA_PHIS, True
-    for k in range(_integer(starts, n)):
-        event = _integer(owners, k)
-        index = k - _integer(starts, event)
-        if index < number:
-            value, at = _value(columns, _integer(step, 2), _integer(chosen, k)), _integer(members, 2 * index)
-            if is_phi:
-                value = delta_phi(value, _double(results, RESULT * event + 2))
-            if value == value and at >= 0:
-                is_finite &= _write(features, of_event * event + of_input * at, value)
-            elif at >= 0 and _integer(members, 2 * index + 1) != 0:
-                _put_flag(complete, event, 0)
-    if _integer(step, 6) != 0:
-        for event in range(n):
-            count = _integer(starts, event + 1) - _integer(starts, event)
-            for index in range(count, number):
-                if _integer(members, 2 * index + 1) != 0:
-                    _put_flag(complete, event, 0)
-    return is_finite
-
-
-@inner
-def _write_numbers(
-    t: int, step: int, first: int, n: int, features: int, of_event: int, of_input: int, complete: int
-) -> bool:
-    """Write a number of each event; return whether all are finite."""
-    kind, of, is_finite = _integer(step, 0), _integer(step, 1), True
-    starts = _integer(t, AT_STARTS) + 8 * (BLOCK + 1) * of
-    results = _integer(t, AT_RESULTS) + 8 * BLOCK * RESULT * _integer(step, 3)
-    member = _integer(t, AT_MEMBERS) + 8 * MEMBER * _integer(step, 4)
+    chosen = _integer(t, AT_CHOSEN) + 8 * _integer(t, ROOM_OF_TABLE) * of
+    results = _integer(t, AT_RESULTS) + 8 * BLOCK * RESULT * _integer(item, 3)
+    is_finite = True
     for event in range(n):
         value = math.nan
-        if kind == COUNT:
+        if kind <= DELTA_PHI:
+            place = _integer(starts, event) + index
+            if place < _integer(starts, event + 1):
+                value = _value(columns, column, _integer(chosen, place))
+                if kind == DELTA_PHI:
+                    value = delta_phi(value, _double(results, RESULT * event + 2))
+        elif kind == COUNT:
             value = float(_integer(starts, event + 1) - _integer(starts, event))
         elif kind == SCALAR:
-            value = _value(_integer(t, AT_COLUMNS), _integer(step, 2), first + event)
+            value = _value(columns, column, first + event)
         else:
             value = _double(results, RESULT * event + kind - OF_SUM)
-        if value == value:
-            at = of_event * event + of_input * _integer(member, 0)
-            is_finite &= _write(features, at, value)
-        elif _integer(member, 1) != 0:
-            _put_flag(complete, event, 0)
+        if value != value:
+            value = _double(numbers, i)
+            if _integer(item, 5) != 0:
+                _put_flag(complete, event, 0)
+        single = np.float32(value)
+        _put_single(features, of_event * event + of_input * i, single)
+        is_finite &= not math.isinf(single)
     return is_finite
 
 
@@ -283,19 +251,11 @@ def fill_block(arguments: int) -> int:
     if not _select(t, first, n):
         return FULL
     _add_up(t, n)
-    numbers, is_finite = _integer(t, AT_NUMBERS), True
     for event in range(n):
         _put_flag(complete, event, 1)
+    is_finite = True
     for i in range(_integer(t, INPUTS)):
-        value = np.float32(_double(numbers, i))
-        for event in range(n):
-            _put_single(features, of_event * event + of_input * i, value)
-    for s in range(_integer(t, STEPS)):
-        step = _integer(t, AT_STEPS) + 8 * STEP * s
-        if _integer(step, 0) <= DELTA_PHIS:
-            is_finite &= _write_elements(t, step, n, features, of_event, of_input, complete)
-        else:
-            is_finite &= _write_numbers(t, step, first, n, features, of_event, of_input, complete)
+        is_finite &= _write(t, i, first, n, features, of_event, of_input, complete)
     return DONE if is_finite else INFINITE
 
 

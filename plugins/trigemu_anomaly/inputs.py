@@ -36,8 +36,6 @@ from trigemu.observables.workspace import Workspace
 from . import input_kernels as do
 from .input_kernels import FULL, INFINITE, ROOM, Features, fill_events, inputs_function
 
-#: Elements from this number on are computed as arrays.
-_MANY = 256
 #: The types of columns that the kernel reads, and their numbers; others are converted.
 _TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 
@@ -54,60 +52,40 @@ class InputTable:
         self._sums: dict[tuple[ObjectSelection, ...], bool] = {}
         self._rows: list[ObjectSelection] = []
         self._numbers = [value or 0.0 for value in padding]
-        self._lists: tuple[list[tuple[int, ...]], ...] = ([], [], [], [], [], [])
-        groups: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
-        elements: set[tuple[tuple[int, int, int, int], int]] = set()
-        for input_number, (number, value) in enumerate(zip(numbers, padding, strict=True)):
-            step, index = self._step(number)
-            if (step, index) in elements or index >= _MANY:
-                step, index = self._as_array(number), 0
-            is_element = step[0] <= do.DELTA_PHIS
-            if is_element:
-                elements.add((step, index))
-            groups.setdefault((*step, 0 if is_element else input_number), []).append(
-                (index, input_number, int(value is None))
-            )
-        _, _, sums, parts, steps, members = self._lists
+        self._lists: tuple[list[tuple[int, ...]], ...] = ([], [], [], [], [])
+        _, _, sums, parts, inputs = self._lists
+        for number, value in zip(numbers, padding, strict=True):
+            inputs.append((*self._input(number), int(value is None)))
         for selections, is_vector in self._sums.items():
             sums.append((int(is_vector), len(parts), len(selections)))
             names = ("pt", "phi") if is_vector else ("pt", "pt")
             for d in selections:
                 parts.append((self._selection(d), *(self._column((d.base, name)) for name in names)))
-        for key, of_step in groups.items():
-            by_index = {index: (input_number, needed) for index, input_number, needed in of_step}
-            last = max(by_index)
-            steps.append((*key[:-1], len(members), last + 1, max(needed for *_, needed in of_step)))
-            members += [by_index.get(index, (-1, 0)) for index in range(last + 1)]
         self._fixed = [np.array([n for row in rows for n in row], np.int64) for rows in self._lists]
         self._fixed.append(np.array(self._numbers))
         self._addresses = [_address(array) for array in self._fixed]
-        self.sizes = len(self._lists[0]), len(self._lists[2]), len(steps), len(numbers)
+        self.sizes = len(self._lists[0]), len(self._lists[2]), len(numbers)
 
-    def _step(self, number: Number) -> tuple[tuple[int, int, int, int], int]:
+    def _input(self, number: Number) -> tuple[int, int, int, int, int]:
         """Return kind, selection, column and sum of a number, and the index of its object."""
         if isinstance(number, Element):
             column = self._column((number.selection.base, number.column))
-            return (do.ELEMENTS, self._selection(number.selection), column, 0), number.index
+            return do.ELEMENT, self._selection(number.selection), column, 0, number.index
         if isinstance(number, Count):
-            return (do.COUNT, self._selection(number.selection), 0, 0), 0
+            return do.COUNT, self._selection(number.selection), 0, 0, 0
         if isinstance(number, ScalarSum):
-            return (do.OF_SUM, 0, 0, self._sum(number.selections, False)), 0
+            return do.OF_SUM, 0, 0, self._sum(number.selections, False), 0
         if isinstance(number, OfVectors) and isinstance(number.vectors[-1], MissingMomentum):
             first, summed = number.vectors[0], number.vectors[-1].selections
             if number.vectors == (first,) and number.function in ("pt", "phi"):
                 kind = do.MISSING if number.function == "pt" else do.DIRECTION
-                return (kind, 0, 0, self._sum(summed, True)), 0
+                return kind, 0, 0, self._sum(summed, True), 0
             if number.function == "dphi" and isinstance(first, ObjectVector):
                 selection, total = self._selection(first.selection), self._sum(summed, True)
                 phi = self._column((first.selection.base, first.selection.column("phi")))
-                return (do.DELTA_PHIS, selection, phi, total), first.index
-        if isinstance(number, Scalar):
-            return (do.SCALAR, 0, self._column(number), 0), 0
-        return self._as_array(number), 0
-
-    def _as_array(self, number: Number) -> tuple[int, int, int, int]:
-        self.is_direct = False
-        return do.SCALAR, 0, self._column(number), 0
+                return do.DELTA_PHI, selection, phi, total, first.index
+        self.is_direct &= isinstance(number, Scalar)
+        return do.SCALAR, 0, self._column(number), 0, 0
 
     def _sum(self, selections: tuple[ObjectSelection, ...], is_vector: bool) -> int:
         """Return the number of a sum, which is made once for the same selections."""
