@@ -38,8 +38,8 @@ SUM, PART, RESULT = 3, 3, 3
 ELEMENT, DELTA_PHI, COUNT, SCALAR, OF_SUM, MISSING, DIRECTION = range(7)
 INPUT = 6
 #: A table has addresses: of selections, tests, sums, parts, inputs, and numbers (the values of missing
-#: inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets, address of the
-#: rows or 0, the row that these count from); of memory: results of sums by event, and for each selection,
+#: inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets, address of
+#: the rows or 0, the row that these count from); of memory: results of sums by event, and for each selection,
 #: where the rows of an event start, the rows, and the event of each. Then the numbers of selections, sums and
 #: inputs, and the room for the rows of a selection.
 (AT_SELECTIONS, AT_TESTS, AT_SUMS, AT_PARTS, AT_INPUTS, AT_NUMBERS) = range(6)
