@@ -33,18 +33,19 @@ TEST = 3
 #: Sums of pT: (whether the vector sum is needed, first part, parts). Parts: (selection, column of pT, column
 #: of φ). Results: HT, missing HT and its direction.
 SUM, PART, RESULT = 3, 3, 3
-#: Kinds of inputs, and their numbers: (kind, selection, column, sum, index of the object, whether an event
-#: without it is incomplete).
-ELEMENT, DELTA_PHI, COUNT, SCALAR, OF_SUM, MISSING, DIRECTION = range(7)
-INPUT = 6
-#: A table has addresses: of selections, tests, sums, parts, inputs, and numbers (the values of missing
-#: inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets, address of
-#: the rows or 0, the row that these count from); of memory: results of sums by event, and for each selection,
-#: where the rows of an event start, the rows, and the event of each. Then the numbers of selections, sums and
-#: inputs, and the room for the rows of a selection.
-(AT_SELECTIONS, AT_TESTS, AT_SUMS, AT_PARTS, AT_INPUTS, AT_NUMBERS) = range(6)
-(AT_COLUMNS, AT_ROWS, AT_RESULTS, AT_STARTS, AT_CHOSEN, AT_OWNERS) = range(6, 12)
-(SELECTIONS, SUMS, INPUTS, ROOM_OF_TABLE, TABLE) = range(12, 17)
+#: Groups of inputs, which follow each other: of one object, or a number of the event alone: (kind, selection,
+#: index of the object, first input, inputs, whether an event without the object is incomplete). Inputs:
+#: (column, sum, whether an event without it is incomplete); of an object, a sum is that of its Δφ, else −1.
+OBJECT, SCALAR, COUNT, OF_SUM, MISSING, DIRECTION = range(6)
+GROUP, INPUT = 6, 3
+#: A table has addresses: of selections, tests, sums, parts, groups, inputs, and numbers (the values of
+#: missing inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets,
+#: address of the rows or 0, the row that these count from); of memory: results of sums by event, and for each
+#: selection, where the rows of an event start, the rows, and the event of each. Then the numbers of
+#: selections, sums, groups and inputs, and the room for the rows of a selection.
+(AT_SELECTIONS, AT_TESTS, AT_SUMS, AT_PARTS, AT_GROUPS, AT_INPUTS, AT_NUMBERS) = range(7)
+(AT_COLUMNS, AT_ROWS, AT_RESULTS, AT_STARTS, AT_CHOSEN, AT_OWNERS) = range(7, 13)
+(SELECTIONS, SUMS, GROUPS, INPUTS, ROOM_OF_TABLE, TABLE) = range(13, 19)
 #: Objects of a block for which there is room at first.
 ROOM = 512
 #: What `fill_block` returns: it wrote all inputs.
@@ -203,40 +204,39 @@ def _add_up(t: int, n: int) -> None:
 
 @inner
 def _write(
-    t: int, i: int, first: int, n: int, features: int, of_event: int, of_input: int, complete: int
+    t: int, group: int, first: int, n: int, features: int, of_event: int, of_input: int, complete: int
 ) -> bool:
-    """Write an input of n events; return whether all are finite."""
-    item, columns, numbers = (
-        _integer(t, AT_INPUTS) + 8 * INPUT * i,
-        _integer(t, AT_COLUMNS),
-        _integer(t, AT_NUMBERS),
-    )
-    kind, of, column, index = _integer(item, 0), _integer(item, 1), _integer(item, 2), _integer(item, 4)
+    """Write a group of inputs of n events; return whether all are finite."""
+    kind, of, index, begin = _integer(group, 0), _integer(group, 1), _integer(group, 2), _integer(group, 3)
+    columns, end, is_finite = _integer(t, AT_COLUMNS), begin + _integer(group, 4), True
     starts = _integer(t, AT_STARTS) + 8 * (BLOCK + 1) * of
     chosen = _integer(t, AT_CHOSEN) + 8 * _integer(t, ROOM_OF_TABLE) * of
-    results = _integer(t, AT_RESULTS) + 8 * BLOCK * RESULT * _integer(item, 3)
-    is_finite = True
     for event in range(n):
-        value = math.nan
-        if kind <= DELTA_PHI:
-            place = _integer(starts, event) + index
-            if place < _integer(starts, event + 1):
-                value = _value(columns, column, _integer(chosen, place))
-                if kind == DELTA_PHI:
-                    value = delta_phi(value, _double(results, RESULT * event + 2))
-        elif kind == COUNT:
-            value = float(_integer(starts, event + 1) - _integer(starts, event))
-        elif kind == SCALAR:
-            value = _value(columns, column, first + event)
-        else:
-            value = _double(results, RESULT * event + kind - OF_SUM)
-        if value != value:
-            value = _double(numbers, i)
-            if _integer(item, 5) != 0:
+        row, place, after = first + event, _integer(starts, event) + index, _integer(starts, event + 1)
+        if kind == OBJECT:
+            if place >= after:
+                if _integer(group, 5) != 0:
+                    _put_flag(complete, event, 0)
+                continue
+            row = _integer(chosen, place)
+        for i in range(begin, end):
+            item = _integer(t, AT_INPUTS) + 8 * INPUT * i
+            total = _integer(item, 1)
+            results = _integer(t, AT_RESULTS) + 8 * RESULT * (BLOCK * total + event)
+            if kind <= SCALAR:
+                value = _value(columns, _integer(item, 0), row)
+                if total >= 0:
+                    value = delta_phi(value, _double(results, 2))
+            elif kind == COUNT:
+                value = float(after - place)
+            else:
+                value = _double(results, kind - OF_SUM)
+            if value == value:
+                single = np.float32(value)
+                _put_single(features, of_event * event + of_input * i, single)
+                is_finite &= not math.isinf(single)
+            elif _integer(item, 2) != 0:
                 _put_flag(complete, event, 0)
-        single = np.float32(value)
-        _put_single(features, of_event * event + of_input * i, single)
-        is_finite &= not math.isinf(single)
     return is_finite
 
 
@@ -251,11 +251,14 @@ def fill_block(arguments: int) -> int:
     if not _select(t, first, n):
         return FULL
     _add_up(t, n)
+    numbers, is_finite = _integer(t, AT_NUMBERS), True
     for event in range(n):
         _put_flag(complete, event, 1)
-    is_finite = True
-    for i in range(_integer(t, INPUTS)):
-        is_finite &= _write(t, i, first, n, features, of_event, of_input, complete)
+        for i in range(_integer(t, INPUTS)):
+            _put_single(features, of_event * event + of_input * i, np.float32(_double(numbers, i)))
+    for k in range(_integer(t, GROUPS)):
+        group = _integer(t, AT_GROUPS) + 8 * GROUP * k
+        is_finite &= _write(t, group, first, n, features, of_event, of_input, complete)
     return DONE if is_finite else INFINITE
 
 

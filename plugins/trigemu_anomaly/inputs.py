@@ -21,6 +21,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
@@ -52,10 +53,12 @@ class InputTable:
         self._sums: dict[tuple[ObjectSelection, ...], bool] = {}
         self._rows: list[ObjectSelection] = []
         self._numbers = [value or 0.0 for value in padding]
-        self._lists: tuple[list[tuple[int, ...]], ...] = ([], [], [], [], [])
-        _, _, sums, parts, inputs = self._lists
-        for number, value in zip(numbers, padding, strict=True):
-            inputs.append((*self._input(number), int(value is None)))
+        self._lists: tuple[list[tuple[int, ...]], ...] = ([], [], [], [], [], [])
+        _, _, sums, parts, groups, inputs = self._lists
+        for key, items in groupby(map(self._input, numbers), lambda item: item[:3]):
+            begin = len(inputs)
+            inputs += [(*item[3:], int(padding[begin + k] is None)) for k, item in enumerate(items)]
+            groups.append((*key, begin, len(inputs) - begin, max(item[-1] for item in inputs[begin:])))
         for selections, is_vector in self._sums.items():
             sums.append((int(is_vector), len(parts), len(selections)))
             names = ("pt", "phi") if is_vector else ("pt", "pt")
@@ -64,28 +67,28 @@ class InputTable:
         self._fixed = [np.array([n for row in rows for n in row], np.int64) for rows in self._lists]
         self._fixed.append(np.array(self._numbers))
         self._addresses = [_address(array) for array in self._fixed]
-        self.sizes = len(self._lists[0]), len(self._lists[2]), len(numbers)
+        self.sizes = len(self._lists[0]), len(sums), len(groups), len(inputs)
 
     def _input(self, number: Number) -> tuple[int, int, int, int, int]:
-        """Return kind, selection, column and sum of a number, and the index of its object."""
+        """Return kind, selection, index of the object, column and sum of a number."""
         if isinstance(number, Element):
             column = self._column((number.selection.base, number.column))
-            return do.ELEMENT, self._selection(number.selection), column, 0, number.index
+            return do.OBJECT, self._selection(number.selection), number.index, column, -1
         if isinstance(number, Count):
-            return do.COUNT, self._selection(number.selection), 0, 0, 0
+            return do.COUNT, self._selection(number.selection), 0, 0, -1
         if isinstance(number, ScalarSum):
-            return do.OF_SUM, 0, 0, self._sum(number.selections, False), 0
+            return do.OF_SUM, 0, 0, 0, self._sum(number.selections, False)
         if isinstance(number, OfVectors) and isinstance(number.vectors[-1], MissingMomentum):
             first, summed = number.vectors[0], number.vectors[-1].selections
             if number.vectors == (first,) and number.function in ("pt", "phi"):
                 kind = do.MISSING if number.function == "pt" else do.DIRECTION
-                return kind, 0, 0, self._sum(summed, True), 0
+                return kind, 0, 0, 0, self._sum(summed, True)
             if number.function == "dphi" and isinstance(first, ObjectVector):
                 selection, total = self._selection(first.selection), self._sum(summed, True)
                 phi = self._column((first.selection.base, first.selection.column("phi")))
-                return do.DELTA_PHI, selection, phi, total, first.index
+                return do.OBJECT, selection, first.index, phi, total
         self.is_direct &= isinstance(number, Scalar)
-        return do.SCALAR, 0, self._column(number), 0, 0
+        return do.SCALAR, 0, 0, self._column(number), -1
 
     def _sum(self, selections: tuple[ObjectSelection, ...], is_vector: bool) -> int:
         """Return the number of a sum, which is made once for the same selections."""
@@ -134,7 +137,7 @@ class InputTable:
         places = [n for a, first in columns for n in (_address(a) - first * a.itemsize, _TYPES[a.dtype])]
         for offsets, rows_of, first in rows:
             places += _address(offsets), 0 if rows_of is None else _address(rows_of), first
-        selections, sums, *_ = self.sizes
+        selections, sums = max(self.sizes[0], 1), self.sizes[1]
         table = np.array([*[0] * do.TABLE, *places], np.int64)
         sizes = do.BLOCK * do.RESULT * sums, selections * (do.BLOCK + 1), selections * room, selections * room
         memory = np.empty(sum(sizes), np.int64)
