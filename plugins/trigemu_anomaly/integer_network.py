@@ -11,7 +11,6 @@ from functools import singledispatchmethod
 from itertools import zip_longest
 
 import numpy as np
-import numpy.typing as npt
 
 from trigemu.base.arrays import IntArray
 from trigemu.base.errors import TrigemuError
@@ -367,27 +366,19 @@ class IntegerNetwork(StepModel):
     def __init__(self, content: bytes, features: int, scales: Sequence[InputScale | None] = ()) -> None:
         self.file = network = file.read_integer_file(content)
         self.name, self.scales = network.name, tuple(scales)
-        steps, score, kind, self.step = _traced(network, features, scales or [None] * features)
-        super().__init__(steps, features, score, kind)
-
-
-def _traced(
-    network: file.IntegerFile, features: int, scales: Sequence[InputScale | None]
-) -> tuple[Trace, int, npt.DTypeLike, float]:
-    """Return the steps, the slot of the score, the type of words, and the step of the score."""
-    too_wide = ""
-    for kind, bits in ((np.int32, 32), (np.int64, 64)):
-        layers = Layers(bits, features, scales)
-        try:
-            score = _followed(layers, network)
-        except TooWideError as error:
-            too_wide = str(error)
-            continue
-        step, out = 2.0**-score.fraction, layers.steps.new(1)
-        listed = np.array([step]).view(np.int64)
+        for bits in (32, 64):
+            layers = Layers(bits, features, scales or [None] * features)
+            try:
+                score = _followed(layers, network)
+                break
+            except TooWideError as error:
+                too_wide = str(error)
+        else:
+            raise TrigemuError(f"{too_wide} in a word of more than 64 bits")
+        self.step, out = 2.0**-score.fraction, layers.steps.new(1)
+        listed = np.array([self.step]).view(np.int64)
         layers.steps.add(1, Step(do.SCORE, (score.slots,), out, listed=listed, is_whole=True))
-        return layers.steps, int(out[0]), kind, step
-    raise TrigemuError(f"{too_wide} in a word of more than 64 bits")
+        super().__init__(layers.steps, features, int(out[0]), np.int32 if bits == 32 else np.int64)
 
 
 def _followed(layers: Layers, network: file.IntegerFile) -> Value:

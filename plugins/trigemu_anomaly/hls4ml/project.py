@@ -60,9 +60,8 @@ class _Project:
     def _ends(self) -> tuple[str, str]:
         """Return the names of the input and the output."""
         source, where = self.source, self.source.calls[0].where
-        written = {
-            call.arguments[index] for call in source.calls if len(call.arguments) > (index := _result(call))
-        }
+        results = ((call, 2 if call.function in _MERGES else 1) for call in source.calls)
+        written = {call.arguments[at] for call, at in results if len(call.arguments) > at}
         outputs = [name for name in source.parameters if name in written]
         inputs = [name for name in source.parameters if name not in written and name not in source.arrays]
         if len(inputs) != 1 or len(outputs) != 1:
@@ -169,9 +168,7 @@ class _Project:
 
     def _numbers(self, name: str, size: int, where: str) -> file.Numbers:
         """Return weights, from a header or from the text file beside it."""
-        array = self.source.arrays.get(name)
-        if array is None:
-            array = self._from_text(name, where)
+        array = self.source.arrays.get(name) or self._from_text(name, where)
         kind, words = self._words(array, size)
         return file.Numbers(str(kind), words)
 
@@ -376,11 +373,6 @@ _LAYERS: dict[str, Callable[[_Project, Call], None]] = {
     "minimum": lambda project, call: project.merge(call, file.Minimum),
 }
 _MERGES = {"add", "subtract", "multiply", "maximum", "minimum", "concatenate1d", "dot1d"}
-
-
-def _result(call: Call) -> int:
-    """Return which argument of a layer is its result."""
-    return 2 if call.function in _MERGES else 1
 
 
 def _check_arguments(call: Call, number: int) -> None:
