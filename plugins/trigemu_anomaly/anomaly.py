@@ -223,11 +223,7 @@ class Scorer:
 
 
 def open_scorer(
-    context: Context,
-    name: str,
-    sha256: str | None,
-    named_in: str = "menu",
-    engine: Engine = "onnxruntime",
+    context: Context, name: str, sha256: str | None, named_in: str = "menu", engine: Engine = "onnxruntime"
 ) -> Scorer:
     """Open the model of a card that a "menu" or "card" names; TableError or TrigemuError."""
     card = open_card(context, name, sha256, AnomalyCard, named_in)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -27,22 +28,14 @@ def _floats(*operands: Any) -> list[Any]:
 
 def _unary(op: int, function: Callable[..., Any]) -> Rule:
     """Element by element; `function` does the same to constants."""
-
-    def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-        (x,) = _floats(*operands)
-        return _computed(steps, op, function, x)
-
-    return rule
+    return lambda steps, operands, attributes: _computed(steps, op, function, *_floats(*operands))
 
 
 def _binary(op: int, function: Callable[..., Any]) -> Rule:
     """Two numbers, or several in turn."""
 
     def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-        result, *others = _floats(*operands)
-        for other in others:
-            result = _computed(steps, op, function, result, other)
-        return result
+        return reduce(partial(_computed, steps, op, function), _floats(*operands))
 
     return rule
 
