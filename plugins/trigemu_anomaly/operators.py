@@ -1,4 +1,4 @@
-"""The operators of ONNX as steps."""
+"""The operators of ONNX as steps, and the graph that they make."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import evaluator as do
-from .onnx_graph import BOOL, DOUBLE, FLOAT
+from .onnx_graph import BOOL, DOUBLE, FLOAT, Graph, Node
 from .steps import Array, Floats, Operand, Trace, UnknownError, Value, check_size
 
+#: The largest number of nodes.
+MAX_NODES = 2000
+#: Versions of ONNX whose operators are known.
+_OPSETS = range(13, 24)
 #: A function of the trace, the operands (None: left out), and the attributes.
 Rule = Callable[[Trace, list[Any], dict[str, Any]], Any]
 
@@ -292,3 +296,43 @@ RULES: dict[str, Rule] = {
     "Unsqueeze": _unsqueezed,
     "Where": _where,
 }
+
+
+def trace(graph: Graph, features: int) -> tuple[Trace, int, int]:
+    """Return the steps of a graph, its number of inputs, which have the first slots, and the slot of its
+    score."""
+    weights, values = graph.weights, dict[str, Any](graph.weights)
+    inputs = [tensor for tensor in graph.inputs if tensor.name not in weights]
+    if graph.opset not in _OPSETS or len(graph.nodes) > MAX_NODES:
+        raise UnknownError("too many nodes, or another version of ONNX")
+    if len(inputs) != 1 or len(graph.outputs) != 1:
+        raise UnknownError("several inputs or outputs")
+    (x,), (y,) = inputs, graph.outputs
+    if x.kind != FLOAT or x.shape not in ([None, None], [None, features]):
+        raise UnknownError(f"an input that is not float[n, {features}]")
+    steps = Trace()
+    values[x.name] = Value(steps.new(1, features))
+    for node in graph.nodes:
+        _follow(steps, node, values)
+    score = values.get(y.name)
+    if not isinstance(score, Value) or score.slots.size != 1 or score.kind != y.kind or y.kind == BOOL:
+        raise UnknownError("an output that is not one number an event")
+    return steps, features, int(score.slots.ravel()[0])
+
+
+def _follow(steps: Trace, node: Node, values: dict[str, Any]) -> None:
+    rule = RULES.get(node.kind) if node.domain in ("", "ai.onnx") else None
+    if rule is None:
+        raise UnknownError(f"the operator {node.kind[:50]!r}")
+    if len([name for name in node.outputs if name]) != 1 or node.outputs[0] in values:
+        raise UnknownError(f"{node.kind} with several outputs")
+    operands = [values.get(name) if name else None for name in node.inputs]
+    if any(name and value is None for name, value in zip(node.inputs, operands, strict=True)):
+        raise UnknownError(f"{node.kind} of a value that does not exist")
+    try:
+        result = rule(steps, operands, node.attributes)
+    except (ValueError, IndexError, TypeError, KeyError, OverflowError, AttributeError) as error:
+        raise UnknownError(f"{node.kind} that does not fit its inputs") from error
+    if isinstance(result, Value) and result.slots.shape[:1] != (1,):
+        raise UnknownError(f"{node.kind} across the events")
+    values[node.outputs[0]] = result

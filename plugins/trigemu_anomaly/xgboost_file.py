@@ -227,19 +227,12 @@ def _ensemble(trees: list[_Tree], weights: list[float], order: list[int], base: 
         numbers = np.where(split, condition, 0), np.where(split, 0, leaf)
         columns.append((feature, left, right, *numbers, left_of_nan))
         starts.append(starts[-1] + len(reached))
-    *nodes, threshold, value, left_of_nan = map(np.concatenate, zip(*columns, strict=True))
-    return Ensemble(
-        **{
-            name: column.astype(np.int32)
-            for name, column in zip(("feature", "left", "right"), nodes, strict=True)
-        },
-        threshold=threshold.astype(np.float64),
-        value=value.astype(np.float64),
-        starts=np.array(starts, np.int32),
-        base=base,
-        features=len(order),
-        left_of_nan=left_of_nan.astype(np.bool_) if nan else None,
-    )
+    *whole, threshold, value, left_of_nan = (np.concatenate(part) for part in zip(*columns, strict=True))
+    feature, left, right = (column.astype(np.int32) for column in whole)
+    threshold, value = threshold.astype(np.float64), value.astype(np.float64)
+    goes_left = left_of_nan.astype(np.bool_) if nan else None
+    of_trees = np.array(starts, np.int32)
+    return Ensemble(feature, threshold, left, right, value, of_trees, base, len(order), goes_left)
 
 
 def _reached(tree: _Tree, features: int, nan: bool) -> list[int]:
