@@ -256,14 +256,10 @@ def _inputs_of(card: Card[AnomalyCard]) -> tuple[Inputs, tuple[InputScale | None
 
 def read_inputs(blocks: Iterable[InputBlock], parse: Callable[[str, int, int], Number | None]) -> Inputs:
     """Read the inputs of blocks; `parse` returns a number, or None after recording a mistake."""
-    numbers: list[Number] = []
-    texts: list[str] = []
-    padding: list[float | None] = []
-    for i, block in enumerate(blocks):
-        for j, text in enumerate(block.observables):
-            number = parse(text, i, j)
-            if number:
-                numbers.append(number)
-                texts.append(text)
-                padding.append(block.padding)
-    return Inputs(tuple(numbers), tuple(texts), tuple(padding))
+    read = [
+        (number, text, block.padding)
+        for i, block in enumerate(blocks)
+        for j, text in enumerate(block.observables)
+        if (number := parse(text, i, j))
+    ]
+    return Inputs(tuple(n for n, _, _ in read), tuple(t for _, t, _ in read), tuple(p for _, _, p in read))

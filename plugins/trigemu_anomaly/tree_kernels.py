@@ -51,6 +51,8 @@ class TreeKernels:
     """Trees for kernels. engine: how they are evaluated. fixed: the types of inputs and score, and the
     scales, of trees of words."""
 
+    notes: tuple[str, ...] = ()
+
     def __init__(self, trees: Ensemble, fixed: tuple[ApFixed, ApFixed, Sequence[int]] | None = None) -> None:
         self.features, self.cells = trees.features, 0
         factors, modes, sums = np.ones(self.features + 1), [-1, 0, 0, 0], [-1, 0, 0]

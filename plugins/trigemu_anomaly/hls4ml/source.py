@@ -216,34 +216,34 @@ class Call:
     where: str
 
 
-@dataclass(frozen=True)
-class Struct:
-    """A configuration: the kind of its layer, its numbers, and its types as written."""
+@dataclass
+class Scope:
+    """The numbers and types of a struct or of all files, and where each name is defined."""
 
-    kind: str
-    numbers: Mapping[str, int | str]
-    types: Mapping[str, str]
-    where: str
-
-
-class Names(dict[str, str]):
-    """Where each name is defined."""
+    names: dict[str, str] = field(default_factory=dict, kw_only=True)
+    numbers: dict[str, int | str] = field(default_factory=dict, kw_only=True)
+    types: dict[str, str] = field(default_factory=dict, kw_only=True)
 
     def define(self, name: str, where: str) -> None:
-        if name in self:
-            raise TrigemuError(f"{where}: {excerpt(name)} is defined twice, before at {self[name]}")
-        self[name] = where
+        if name in self.names:
+            raise TrigemuError(f"{where}: {excerpt(name)} is defined twice, before at {self.names[name]}")
+        self.names[name] = where
 
 
 @dataclass
-class Source:
+class Struct(Scope):
+    """A configuration, and the kind of its layer."""
+
+    kind: str
+    where: str
+
+
+@dataclass
+class Source(Scope):
     """What the files say. declared: name → type of arrays without values; parameters, locals: name → (type,
     size) of arrays of the top function."""
 
     files: Files
-    names: Names = field(default_factory=Names)
-    numbers: dict[str, int | str] = field(default_factory=dict)
-    types: dict[str, str] = field(default_factory=dict)
     declared: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
     structs: dict[str, Struct] = field(default_factory=dict)
@@ -323,20 +323,20 @@ def read_source(folder: Path) -> Source:
         elif text == "}" and inside:
             inside -= 1
         elif match := _STRUCT.fullmatch(text):
-            source.names.define(match[1], where)
+            source.define(match[1], where)
             source.structs[match[1]] = _struct(source, match[2], statements, where)
         elif match := _FUNCTION.fullmatch(text):
             if match[3] == "{":
                 _function(source, match[1], match[2], statements, where)
         elif match := _ARRAY.fullmatch(text):
-            source.names.define(match[2], where)
+            source.define(match[2], where)
             source.arrays[match[2]] = Array(match[1], match[3], statements.values(where), where)
         elif _PIXELS.fullmatch(text):
             statements.values(where)
         elif match := _DECLARED.fullmatch(text):
             if source.declared.setdefault(match[2], match[1]) != match[1]:
                 raise TrigemuError(f"{where}: {match[2]} is declared with two types")
-        elif not _constant(source, source.numbers, source.types, source.names, text, where):
+        elif not _constant(source, source, text, where):
             raise _unknown(text, where)
     return source
 
@@ -345,34 +345,29 @@ def _unknown(text: str, where: str) -> TrigemuError:
     return TrigemuError(f"{where}: {excerpt(text)!r} is no statement that hls4ml writes")
 
 
-def _constant(
-    source: Source, numbers: dict[str, int | str], types: dict[str, str], names: Names, text: str, where: str
-) -> bool:
+def _constant(source: Source, scope: Scope, text: str, where: str) -> bool:
     """Read a number or a type; return whether it is one."""
     if match := _NUMBER.fullmatch(text):
-        names.define(match[1], where)
-        numbers[match[1]] = _value(match[2], numbers, source.numbers)
+        scope.define(match[1], where)
+        scope.numbers[match[1]] = _value(match[2], scope.numbers, source.numbers)
     elif match := _TYPEDEF.fullmatch(text):
         if match[2] in source.types:
             raise TrigemuError(f"{where}: the type {excerpt(match[2])} is defined twice")
-        names.define(match[2], where)
-        types[match[2]] = source.types.get(match[1], match[1])
+        scope.define(match[2], where)
+        scope.types[match[2]] = source.types.get(match[1], match[1])
     return match is not None
 
 
 def _struct(source: Source, kind: str, statements: _Statements, where: str) -> Struct:
-    names, ends = Names(), False
-    numbers: dict[str, int | str] = {}
-    types: dict[str, str] = {}
+    struct, ends = Struct(kind, where), False
     for text, line in statements:
         if text == ";" and ends:
-            return Struct(kind, numbers, types, where)
+            return struct
         if match := _KERNEL.fullmatch(text):
-            numbers[match[1]] = match[2]
+            struct.numbers[match[1]] = match[2]
             continue
-        if ends or not (
-            text == "}" or _PASSED.fullmatch(text) or _constant(source, numbers, types, names, text, line)
-        ):
+        known = text == "}" or _PASSED.fullmatch(text)
+        if ends or not (known or _constant(source, struct, text, line)):
             raise _unknown(text, line)
         ends = text == "}"
     raise TrigemuError(f"{where}: this struct has no end")
@@ -387,7 +382,7 @@ def _function(source: Source, name: str, parameters: str, statements: _Statement
         match = _PARAMETER.fullmatch(parameter)
         if not match:
             raise TrigemuError(f"{where}: {excerpt(parameter)!r} is no array, as io_parallel has them")
-        source.names.define(match[2], where)
+        source.define(match[2], where)
         source.parameters[match[2]] = (match[1], match[3])
     for text, line in statements:
         if text == "}":
@@ -398,10 +393,10 @@ def _function(source: Source, name: str, parameters: str, statements: _Statement
         elif match := _DECLARED.fullmatch(text):
             if match[2] in source.declared:
                 raise TrigemuError(f"{line}: {excerpt(match[2])} is declared twice")
-            source.names.define(match[2], line)
+            source.define(match[2], line)
             source.locals[match[2]] = (match[1], match[3])
         elif match := _ALIAS.fullmatch(text):
-            source.names.define(match[1], line)
+            source.define(match[1], line)
             source.aliases[match[1]] = source.aliases.get(match[2], match[2])
         else:
             raise _unknown(text, line)
