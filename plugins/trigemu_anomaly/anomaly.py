@@ -40,8 +40,7 @@ from trigemu.triggers.base import Compiled, Context, ScoreKind
 
 from .card import Card, CardTable, ModelFile, open_card
 from .input_kernels import Features
-from .inputs import Inputs, hardware_input
-from .integer_layers import InputScale
+from .inputs import Inputs, InputScale, hardware_input
 from .models import open_model
 from .network import Engine
 from .single_row import Decision, ModelCall, ScoreModel, bare_models, engines_of, model_call
@@ -224,11 +223,7 @@ class Scorer:
 
 
 def open_scorer(
-    context: Context,
-    name: str,
-    sha256: str | None,
-    named_in: str = "menu",
-    engine: Engine = "onnxruntime",
+    context: Context, name: str, sha256: str | None, named_in: str = "menu", engine: Engine = "onnxruntime"
 ) -> Scorer:
     """Open the model of a card that a "menu" or "card" names; TableError or TrigemuError."""
     card = open_card(context, name, sha256, AnomalyCard, named_in)
@@ -261,14 +256,10 @@ def _inputs_of(card: Card[AnomalyCard]) -> tuple[Inputs, tuple[InputScale | None
 
 def read_inputs(blocks: Iterable[InputBlock], parse: Callable[[str, int, int], Number | None]) -> Inputs:
     """Read the inputs of blocks; `parse` returns a number, or None after recording a mistake."""
-    numbers: list[Number] = []
-    texts: list[str] = []
-    padding: list[float | None] = []
-    for i, block in enumerate(blocks):
-        for j, text in enumerate(block.observables):
-            number = parse(text, i, j)
-            if number:
-                numbers.append(number)
-                texts.append(text)
-                padding.append(block.padding)
-    return Inputs(tuple(numbers), tuple(texts), tuple(padding))
+    read = [
+        (number, text, block.padding)
+        for i, block in enumerate(blocks)
+        for j, text in enumerate(block.observables)
+        if (number := parse(text, i, j))
+    ]
+    return Inputs(tuple(n for n, _, _ in read), tuple(t for _, t, _ in read), tuple(p for _, _, p in read))

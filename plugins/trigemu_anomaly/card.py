@@ -1,7 +1,5 @@
-"""Model cards: TOML files that describe a model, its inputs and its training events.
-
-A card has its own [objects], [sums] and [integer]: its inputs do not depend on the menu. It names model files
-in its own folder, with their sha256. Cards never refer to code, libraries or pickles.
+"""Model cards: TOML files that describe a model, its inputs and its training events. Their [objects], [sums]
+and [integer] are their own, so that inputs do not depend on the menu; they name model files by sha256.
 """
 
 from __future__ import annotations

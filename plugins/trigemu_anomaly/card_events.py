@@ -53,10 +53,7 @@ def menu_of_card(card: Path, **keys: Any) -> Menu:
 
 
 def input_table(
-    card: Path,
-    catalogue: Catalogue,
-    samples: Sequence[str] = (),
-    executor: Any = None,
+    card: Path, catalogue: Catalogue, samples: Sequence[str] = (), executor: Any = None
 ) -> EventTable:
     """Return a table of events with the inputs of a card, named as it writes them, and the score.
 

@@ -45,12 +45,10 @@ class CompiledTrees:
         if nodes > MAX_NODES:
             reason = f"has {nodes} nodes, of which at most {MAX_NODES} are compiled"
         elif kept := [path for folder in cache.cache_folders() if (path := folder / name).is_file()]:
-            self._load(kept[0])
-            return
+            return self._load(kept[0])
         elif compiler:
             with _compiled(self._model, compiler) as path:
-                self._load(path)
-            return
+                return self._load(path)
         else:
             reason = "cannot be compiled: there is no C compiler (gcc, clang or the variable CC)"
         self.engine = "by treelite's interpreter"
@@ -113,14 +111,8 @@ def _model(trees: Ensemble) -> treelite.Model:
             if feature < 0:
                 builder.leaf(value)
             else:
-                builder.numerical_test(
-                    feature,
-                    threshold,
-                    default_left=left_of_nan,
-                    opname="<",
-                    left_child_key=left - start,
-                    right_child_key=right - start,
-                )
+                keys = {"left_child_key": left - start, "right_child_key": right - start}
+                builder.numerical_test(feature, threshold, default_left=left_of_nan, opname="<", **keys)
             builder.end_node()
         builder.end_tree()
     return builder.commit()

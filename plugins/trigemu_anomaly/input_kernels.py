@@ -34,19 +34,19 @@ TEST = 3
 #: Sums of pT: (whether the vector sum is needed, first part, parts). Parts: (selection, column of pT, column
 #: of φ). Results: HT, missing HT and its direction.
 SUM, PART, RESULT = 3, 3, 3
-#: Kinds of steps, and their numbers: (kind, selection, column, sum, first member, members, whether events can
-#: be incomplete). Members, by the index of the object: (input, or −1, and whether events without it are
-#: incomplete).
-ELEMENTS, DELTA_PHIS, COUNT, SCALAR, OF_SUM, MISSING, DIRECTION = range(7)
-STEP, MEMBER = 7, 2
-#: A table has addresses: of selections, tests, sums, parts, steps, members, and numbers (the values of
+#: Groups of inputs, which follow each other: of one object, or a number of the event alone: (kind, selection,
+#: index of the object, first input, inputs, whether an event without the object is incomplete). Inputs:
+#: (column, sum, whether an event without it is incomplete); of an object, a sum is that of its Δφ, else −1.
+OBJECT, SCALAR, COUNT, OF_SUM, MISSING, DIRECTION = range(6)
+GROUP, INPUT = 6, 3
+#: A table has addresses: of selections, tests, sums, parts, groups, inputs, and numbers (the values of
 #: missing inputs, then bounds); of columns (address, whether float64) and rows (address of the offsets,
 #: address of the rows or 0, the row that these count from); of memory: results of sums by event, and for each
 #: selection, where the rows of an event start, the rows, and the event of each. Then the numbers of
-#: selections, sums, steps and inputs, and the room for the rows of a selection.
-(AT_SELECTIONS, AT_TESTS, AT_SUMS, AT_PARTS, AT_STEPS, AT_MEMBERS, AT_NUMBERS) = range(7)
+#: selections, sums, groups and inputs, and the room for the rows of a selection.
+(AT_SELECTIONS, AT_TESTS, AT_SUMS, AT_PARTS, AT_GROUPS, AT_INPUTS, AT_NUMBERS) = range(7)
 (AT_COLUMNS, AT_ROWS, AT_RESULTS, AT_STARTS, AT_CHOSEN, AT_OWNERS) = range(7, 13)
-(SELECTIONS, SUMS, STEPS, INPUTS, ROOM_OF_TABLE, TABLE) = range(13, 19)
+(SELECTIONS, SUMS, GROUPS, INPUTS, ROOM_OF_TABLE, TABLE) = range(13, 19)
 #: Objects of a block for which there is room at first.
 ROOM = 512
 #: What `fill_block` returns: it wrote all inputs.
@@ -68,14 +68,6 @@ _, _put_flag = numbers_at(types.uint8)
 def _value(columns: int, column: int, row: int) -> float:
     address, kind = _integer(columns, 2 * column), _integer(columns, 2 * column + 1)
     return np.float64(_single(address, row)) if kind == 0 else _double(address, row)
-
-
-@inner
-def _write(address: int, number: int, value: float) -> bool:
-    """Write a float32; return whether it is finite."""
-    single = np.float32(value)
-    _put_single(address, number, single)
-    return not math.isinf(single)
 
 
 @inner
@@ -158,12 +150,8 @@ def _count(starts: int, n: int, owners: int, count: int) -> None:
 @inner
 def _select(t: int, first: int, n: int) -> bool:
     """Select the objects of n events; return whether there is room for them."""
-    room, rows = _integer(t, ROOM_OF_TABLE), _integer(t, AT_ROWS)
-    all_starts, all_chosen, all_owners = (
-        _integer(t, AT_STARTS),
-        _integer(t, AT_CHOSEN),
-        _integer(t, AT_OWNERS),
-    )
+    room, rows, all_starts = _integer(t, ROOM_OF_TABLE), _integer(t, AT_ROWS), _integer(t, AT_STARTS)
+    all_chosen, all_owners = _integer(t, AT_CHOSEN), _integer(t, AT_OWNERS)
     for s in range(_integer(t, SELECTIONS)):
         selection, start = _integer(t, AT_SELECTIONS) + 8 * SELECTION * s, 8 * room * s
         source, starts = _integer(selection, 1), all_starts + 8 * (BLOCK + 1) * s
@@ -196,10 +184,8 @@ def _add_up(t: int, n: int) -> None:
         part = _integer(t, AT_PARTS) + 8 * PART * _integer(sums, 1)
         for _ in range(_integer(sums, 2)):
             first = _integer(part, 0)
-            chosen, owners = (
-                _integer(t, AT_CHOSEN) + 8 * room * first,
-                _integer(t, AT_OWNERS) + 8 * room * first,
-            )
+            chosen = _integer(t, AT_CHOSEN) + 8 * room * first
+            owners = _integer(t, AT_OWNERS) + 8 * room * first
             for k in range(_integer(_integer(t, AT_STARTS) + 8 * (BLOCK + 1) * first, n)):
                 row, result = _integer(chosen, k), results + 8 * RESULT * _integer(owners, k)
                 pt = _value(columns, _integer(part, 1), row)
@@ -218,58 +204,40 @@ def _add_up(t: int, n: int) -> None:
 
 
 @inner
-def _write_elements(
-    t: int, step: int, n: int, features: int, of_event: int, of_input: int, complete: int
+def _write(
+    t: int, group: int, first: int, n: int, features: int, of_event: int, of_input: int, complete: int
 ) -> bool:
-    """Write a column of objects, or their Δφ; return whether all are finite."""
-    columns, room, of = _integer(t, AT_COLUMNS), _integer(t, ROOM_OF_TABLE), _integer(step, 1)
+    """Write a group of inputs of n events; return whether all are finite."""
+    kind, of, index, begin = _integer(group, 0), _integer(group, 1), _integer(group, 2), _integer(group, 3)
+    columns, end, is_finite = _integer(t, AT_COLUMNS), begin + _integer(group, 4), True
     starts = _integer(t, AT_STARTS) + 8 * (BLOCK + 1) * of
-    chosen, owners = _integer(t, AT_CHOSEN) + 8 * room * of, _integer(t, AT_OWNERS) + 8 * room * of
-    results = _integer(t, AT_RESULTS) + 8 * BLOCK * RESULT * _integer(step, 3)
-    members, number = _integer(t, AT_MEMBERS) + 8 * MEMBER * _integer(step, 4), _integer(step, 5)
-    is_phi, is_finite = _integer(step, 0) == DELTA_PHIS, True
-    for k in range(_integer(starts, n)):
-        event = _integer(owners, k)
-        index = k - _integer(starts, event)
-        if index < number:
-            value, at = _value(columns, _integer(step, 2), _integer(chosen, k)), _integer(members, 2 * index)
-            if is_phi:
-                value = delta_phi(value, _double(results, RESULT * event + 2))
-            if value == value and at >= 0:
-                is_finite &= _write(features, of_event * event + of_input * at, value)
-            elif at >= 0 and _integer(members, 2 * index + 1) != 0:
-                _put_flag(complete, event, 0)
-    if _integer(step, 6) != 0:
-        for event in range(n):
-            count = _integer(starts, event + 1) - _integer(starts, event)
-            for index in range(count, number):
-                if _integer(members, 2 * index + 1) != 0:
-                    _put_flag(complete, event, 0)
-    return is_finite
-
-
-@inner
-def _write_numbers(
-    t: int, step: int, first: int, n: int, features: int, of_event: int, of_input: int, complete: int
-) -> bool:
-    """Write a number of each event; return whether all are finite."""
-    kind, of, is_finite = _integer(step, 0), _integer(step, 1), True
-    starts = _integer(t, AT_STARTS) + 8 * (BLOCK + 1) * of
-    results = _integer(t, AT_RESULTS) + 8 * BLOCK * RESULT * _integer(step, 3)
-    member = _integer(t, AT_MEMBERS) + 8 * MEMBER * _integer(step, 4)
+    chosen = _integer(t, AT_CHOSEN) + 8 * _integer(t, ROOM_OF_TABLE) * of
     for event in range(n):
-        value = math.nan
-        if kind == COUNT:
-            value = float(_integer(starts, event + 1) - _integer(starts, event))
-        elif kind == SCALAR:
-            value = _value(_integer(t, AT_COLUMNS), _integer(step, 2), first + event)
-        else:
-            value = _double(results, RESULT * event + kind - OF_SUM)
-        if value == value:
-            at = of_event * event + of_input * _integer(member, 0)
-            is_finite &= _write(features, at, value)
-        elif _integer(member, 1) != 0:
-            _put_flag(complete, event, 0)
+        row, place, after = first + event, _integer(starts, event) + index, _integer(starts, event + 1)
+        if kind == OBJECT:
+            if place >= after:
+                if _integer(group, 5) != 0:
+                    _put_flag(complete, event, 0)
+                continue
+            row = _integer(chosen, place)
+        for i in range(begin, end):
+            item = _integer(t, AT_INPUTS) + 8 * INPUT * i
+            total = _integer(item, 1)
+            results = _integer(t, AT_RESULTS) + 8 * RESULT * (BLOCK * total + event)
+            if kind <= SCALAR:
+                value = _value(columns, _integer(item, 0), row)
+                if total >= 0:
+                    value = delta_phi(value, _double(results, 2))
+            elif kind == COUNT:
+                value = float(after - place)
+            else:
+                value = _double(results, kind - OF_SUM)
+            if value == value:
+                single = np.float32(value)
+                _put_single(features, of_event * event + of_input * i, single)
+                is_finite &= not math.isinf(single)
+            elif _integer(item, 2) != 0:
+                _put_flag(complete, event, 0)
     return is_finite
 
 
@@ -287,16 +255,11 @@ def fill_block(arguments: int) -> int:
     numbers, is_finite = _integer(t, AT_NUMBERS), True
     for event in range(n):
         _put_flag(complete, event, 1)
-    for i in range(_integer(t, INPUTS)):
-        value = np.float32(_double(numbers, i))
-        for event in range(n):
-            _put_single(features, of_event * event + of_input * i, value)
-    for s in range(_integer(t, STEPS)):
-        step = _integer(t, AT_STEPS) + 8 * STEP * s
-        if _integer(step, 0) <= DELTA_PHIS:
-            is_finite &= _write_elements(t, step, n, features, of_event, of_input, complete)
-        else:
-            is_finite &= _write_numbers(t, step, first, n, features, of_event, of_input, complete)
+        for i in range(_integer(t, INPUTS)):
+            _put_single(features, of_event * event + of_input * i, np.float32(_double(numbers, i)))
+    for k in range(_integer(t, GROUPS)):
+        group = _integer(t, AT_GROUPS) + 8 * GROUP * k
+        is_finite &= _write(t, group, first, n, features, of_event, of_input, complete)
     return DONE if is_finite else INFINITE
 
 

@@ -21,6 +21,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
@@ -43,10 +44,7 @@ from trigemu.observables.workspace import Workspace
 
 from . import input_kernels as do
 from .input_kernels import FULL, INFINITE, ROOM, Features, fill_events, inputs_function
-from .integer_layers import InputScale
 
-#: Elements from this number on are computed as arrays.
-_MANY = 256
 #: The types of columns that the kernel reads, and their numbers; others are converted.
 _TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
 
@@ -64,59 +62,41 @@ class InputTable:
         self._rows: list[ObjectSelection] = []
         self._numbers = [value or 0.0 for value in padding]
         self._lists: tuple[list[tuple[int, ...]], ...] = ([], [], [], [], [], [])
-        groups: dict[tuple[int, ...], list[tuple[int, int, int]]] = {}
-        elements: set[tuple[tuple[int, int, int, int], int]] = set()
-        for input_number, (number, value) in enumerate(zip(numbers, padding, strict=True)):
-            step, index = self._step(number)
-            if (step, index) in elements or index >= _MANY:
-                step, index = self._as_array(number), 0
-            is_element = step[0] <= do.DELTA_PHIS
-            if is_element:
-                elements.add((step, index))
-            groups.setdefault((*step, 0 if is_element else input_number), []).append(
-                (index, input_number, int(value is None))
-            )
-        _, _, sums, parts, steps, members = self._lists
+        _, _, sums, parts, groups, inputs = self._lists
+        for key, items in groupby(map(self._input, numbers), lambda item: item[:3]):
+            begin = len(inputs)
+            inputs += [(*item[3:], int(padding[begin + k] is None)) for k, item in enumerate(items)]
+            groups.append((*key, begin, len(inputs) - begin, max(item[-1] for item in inputs[begin:])))
         for selections, is_vector in self._sums.items():
             sums.append((int(is_vector), len(parts), len(selections)))
             names = ("pt", "phi") if is_vector else ("pt", "pt")
             for d in selections:
                 parts.append((self._selection(d), *(self._column((d.base, name)) for name in names)))
-        for key, of_step in groups.items():
-            by_index = {index: (input_number, needed) for index, input_number, needed in of_step}
-            last = max(by_index)
-            steps.append((*key[:-1], len(members), last + 1, max(needed for *_, needed in of_step)))
-            members += [by_index.get(index, (-1, 0)) for index in range(last + 1)]
         self._fixed = [np.array([n for row in rows for n in row], np.int64) for rows in self._lists]
         self._fixed.append(np.array(self._numbers))
         self._addresses = [_address(array) for array in self._fixed]
-        self.sizes = len(self._lists[0]), len(self._lists[2]), len(steps), len(numbers)
+        self.sizes = len(self._lists[0]), len(sums), len(groups), len(inputs)
 
-    def _step(self, number: Number) -> tuple[tuple[int, int, int, int], int]:
-        """Return kind, selection, column and sum of a number, and the index of its object."""
+    def _input(self, number: Number) -> tuple[int, int, int, int, int]:
+        """Return kind, selection, index of the object, column and sum of a number."""
         if isinstance(number, Element):
             column = self._column((number.selection.base, number.column))
-            return (do.ELEMENTS, self._selection(number.selection), column, 0), number.index
+            return do.OBJECT, self._selection(number.selection), number.index, column, -1
         if isinstance(number, Count):
-            return (do.COUNT, self._selection(number.selection), 0, 0), 0
+            return do.COUNT, self._selection(number.selection), 0, 0, -1
         if isinstance(number, ScalarSum):
-            return (do.OF_SUM, 0, 0, self._sum(number.selections, False)), 0
+            return do.OF_SUM, 0, 0, 0, self._sum(number.selections, False)
         if isinstance(number, OfVectors) and isinstance(number.vectors[-1], MissingMomentum):
             first, summed = number.vectors[0], number.vectors[-1].selections
             if number.vectors == (first,) and number.function in ("pt", "phi"):
                 kind = do.MISSING if number.function == "pt" else do.DIRECTION
-                return (kind, 0, 0, self._sum(summed, True)), 0
+                return kind, 0, 0, 0, self._sum(summed, True)
             if number.function == "dphi" and isinstance(first, ObjectVector):
                 selection, total = self._selection(first.selection), self._sum(summed, True)
                 phi = self._column((first.selection.base, first.selection.column("phi")))
-                return (do.DELTA_PHIS, selection, phi, total), first.index
-        if isinstance(number, Scalar):
-            return (do.SCALAR, 0, self._column(number), 0), 0
-        return self._as_array(number), 0
-
-    def _as_array(self, number: Number) -> tuple[int, int, int, int]:
-        self.is_direct = False
-        return do.SCALAR, 0, self._column(number), 0
+                return do.OBJECT, selection, first.index, phi, total
+        self.is_direct &= isinstance(number, Scalar)
+        return do.SCALAR, 0, 0, self._column(number), -1
 
     def _sum(self, selections: tuple[ObjectSelection, ...], is_vector: bool) -> int:
         """Return the number of a sum, which is made once for the same selections."""
@@ -165,7 +145,7 @@ class InputTable:
         places = [n for a, first in columns for n in (_address(a) - first * a.itemsize, _TYPES[a.dtype])]
         for offsets, rows_of, first in rows:
             places += _address(offsets), 0 if rows_of is None else _address(rows_of), first
-        selections, sums, *_ = self.sizes
+        selections, sums = max(self.sizes[0], 1), self.sizes[1]
         table = np.array([*[0] * do.TABLE, *places], np.int64)
         sizes = do.BLOCK * do.RESULT * sums, selections * (do.BLOCK + 1), selections * room, selections * room
         memory = np.empty(sum(sizes), np.int64)
@@ -290,6 +270,20 @@ class Inputs:
     def table(self) -> InputTable:
         """The inputs as instructions of one kernel."""
         return InputTable(self.numbers, self.padding)
+
+
+@dataclass(frozen=True)
+class InputScale:
+    """How an input in GeV or radians becomes an integer of the hardware. first, step: where bin 0 begins, and
+    the width of a bin. lowest, highest: the first and the last bin. period: the bins of a circle, or 0.
+    halved: whether the integer is then halved and rounded down."""
+
+    first: float = 0.0
+    step: float = 1.0
+    lowest: float = -np.inf
+    highest: float = np.inf
+    period: int = 0
+    halved: bool = False
 
 
 _INTEGER = re.compile(r"([A-Za-z_]\w*)\[(\d+)\]\.hw_(pt|eta|phi|upt)")

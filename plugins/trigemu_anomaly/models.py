@@ -11,7 +11,7 @@ from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, excerpt
 
 from .input_kernels import Features
-from .integer_layers import InputScale
+from .inputs import InputScale
 from .integer_network import IntegerNetwork
 from .network import Engine, Network
 from .single_row import Row, ScoreModel
@@ -68,13 +68,11 @@ def _keys(content: bytes) -> list[str]:
 class Trees(ScoreModel):
     """Boosted trees, whose score is the sum of leaves and base. how: the way in which they are evaluated."""
 
-    def __init__(
-        self, file: XGBoostTrees, kernels: TreeKernels | CompiledTrees, how: str, notes: tuple[str, ...] = ()
-    ) -> None:
-        self.file, self._kernels, self.how = file, kernels, how
+    def __init__(self, file: XGBoostTrees, kernels: TreeKernels | CompiledTrees, how: str = "") -> None:
+        self.file, self._kernels, self.how = file, kernels, how or kernels.engine
         self.tau, self.ensemble, self.names = file.tau, file.ensemble, file.names
-        self.notes = (*file.notes, *notes)
-        self.engine = f"trigemu's kernels ({file.ensemble.trees} trees, {how})"
+        self.notes = (*file.notes, *kernels.notes)
+        self.engine = f"trigemu's kernels ({file.ensemble.trees} trees, {self.how})"
 
     def score(self, features: Features) -> FloatArray:
         return self._kernels.predict(features)
@@ -93,8 +91,7 @@ def load_trees(
 ) -> Trees:
     """Read a BDT for trigemu's kernels; arguments and errors are those of `read_model`."""
     file = read_model(content, features, objective, inputs, nan)
-    kernels = TreeKernels(file.ensemble)
-    return Trees(file, kernels, kernels.engine)
+    return Trees(file, TreeKernels(file.ensemble))
 
 
 @lru_cache(maxsize=32)
@@ -104,5 +101,4 @@ def compile_trees(content: bytes, features: int, objective: Objective, nan: bool
     from .compiled_trees import CompiledTrees
 
     file = read_model(content, features, objective, nan=nan)
-    trees = CompiledTrees(file.ensemble)
-    return Trees(file, trees, trees.engine, trees.notes)
+    return Trees(file, CompiledTrees(file.ensemble))

@@ -1,78 +1,34 @@
-"""A network with one score per event: as steps, or by ONNX Runtime."""
+"""A network with one score per event: by ONNX Runtime, or as steps for kernels.
+
+ONNX Runtime evaluates all rows in one call, on the calling thread. The last bits of a score depend on the
+position of its row in the call: a score alone and among others agree to 1e-5.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any, Literal
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from trigemu.base.arrays import FloatArray
+from trigemu.base.errors import TrigemuError, excerpt, own_cause
 
 from .input_kernels import Features
-from .onnx_graph import BOOL, FLOAT, Graph, Node, read_graph
-from .onnx_session import Session
-from .operators import RULES
+from .onnx_graph import read_graph
+from .operators import trace
 from .single_row import Row, ScoreModel
-from .step_model import KERNELS, StepModel, needed_steps, with_relu
-from .steps import Array, Trace, UnknownError, Value
+from .steps import KERNELS, StepModel, UnknownError
 
-#: The largest number of nodes.
-MAX_NODES = 2000
-#: Versions of ONNX whose operators are known.
-_OPSETS = range(13, 24)
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession, NodeArg
 
-
-def trace(graph: Graph, features: int) -> tuple[Trace, int]:
-    """Return the steps of a graph, whose input has the slots 0 to `features`, and the slot of the score."""
-    weights, values = graph.weights, dict[str, Any](graph.weights)
-    inputs = [tensor for tensor in graph.inputs if tensor.name not in weights]
-    if graph.opset not in _OPSETS or len(graph.nodes) > MAX_NODES:
-        raise UnknownError("too many nodes, or another version of ONNX")
-    if len(inputs) != 1 or len(graph.outputs) != 1:
-        raise UnknownError("several inputs or outputs")
-    (x,), (y,) = inputs, graph.outputs
-    if (
-        x.kind != FLOAT
-        or x.shape is None
-        or len(x.shape) != 2
-        or x.shape[0]
-        or x.shape[1] not in (None, features)
-    ):
-        raise UnknownError(f"an input that is not float[n, {features}]")
-    steps = Trace()
-    values[x.name] = Value(steps.new(features))
-    for node in graph.nodes:
-        _follow(steps, node, values)
-    score = values.get(y.name)
-    if not isinstance(score, Value) or score.slots.size != 1 or score.kind != y.kind or y.kind == BOOL:
-        raise UnknownError("an output that is not one number an event")
-    return steps, int(score.slots.ravel()[0])
-
-
-def _read(content: bytes) -> Graph:
-    try:
-        return read_graph(content)
-    except (IndexError, TypeError, ValueError):
-        raise UnknownError("its fields are damaged") from None
-
-
-def _follow(steps: Trace, node: Node, values: dict[str, Any]) -> None:
-    rule = RULES.get(node.kind) if node.domain in ("", "ai.onnx") else None
-    if rule is None:
-        raise UnknownError(f"the operator {node.kind[:50]!r}")
-    if len([name for name in node.outputs if name]) != 1 or node.outputs[0] in values:
-        raise UnknownError(f"{node.kind} with several outputs")
-    operands = [values.get(name) if name else None for name in node.inputs]
-    if any(name and value is None for name, value in zip(node.inputs, operands, strict=True)):
-        raise UnknownError(f"{node.kind} of a value that does not exist")
-    try:
-        values[node.outputs[0]] = rule(steps, operands, node.attributes)
-    except UnknownError:
-        raise
-    except (ValueError, IndexError, TypeError, KeyError, OverflowError, AttributeError) as error:
-        raise UnknownError(f"{node.kind} that does not fit its inputs") from error
-
-
+_SILENT = 4
+_NO_FOLDER = "/dev/null/none"
+#: Most numbers that one call reads, 32 MB: more than a chunk of events for most models. Convolutions may need
+#: thirty times the memory.
+_NUMBERS = 2**23
 #: What evaluates networks in ONNX: ONNX Runtime, all rows in one call, or trigemu's kernels.
 Engine = Literal["onnxruntime", "kernels"]
 
@@ -86,29 +42,142 @@ class Network(ScoreModel):
         self.engine = "ONNX Runtime"
         if engine == "kernels":
             try:
-                steps, score = trace(_read(content), features)
-                needed = with_relu(needed_steps(steps, score), score)
-                self._steps = StepModel(steps, needed, features, score)
+                self._steps = StepModel(*trace(read_graph(content), features))
                 self.engine = KERNELS
             except UnknownError as error:
                 self.engine = f"ONNX Runtime ({error})"
+            except (IndexError, TypeError, ValueError):
+                self.engine = "ONNX Runtime (its fields are damaged)"
         if not self._steps:
             self._session  # noqa: B018 (loads the model, or raises)
 
     @cached_property
-    def _session(self) -> Session:
-        return Session(self._content, self._features)
+    def _session(self) -> InferenceSession:
+        session = _opened(self._content)
+        _check_ends(session, self._features)
+        _check_scores(session, self._features)
+        return session
 
-    @property
+    @cached_property
     def ends(self) -> tuple[str, str]:
         """The names of the input and the score in the file."""
-        return self._session.ends
+        return str(self._session.get_inputs()[0].name), str(self._session.get_outputs()[0].name)
 
     def score(self, features: Features) -> FloatArray:
-        return (self._steps or self._session).score(features)
+        if self._steps:
+            return self._steps.score(features)
+        rows = np.ascontiguousarray(features, np.float32)
+        most = max(_NUMBERS // self._features, 1)
+        parts = [
+            _run(self._session, self.ends[0], rows[first : first + most])
+            for first in range(0, len(rows), most)
+        ]
+        return np.concatenate([np.empty(0), *parts])
 
     def row(self) -> Row:
-        return (self._steps or self._session).row()
+        if self._steps:
+            return self._steps.row()
+        x, score = np.zeros((1, self._features), np.float32), np.zeros(1)
+        run = self.bound(x)
+        return Row(x[0], score, python=lambda: np.copyto(score, run()))
 
-    def bound(self, features: Features) -> Callable[[], Array]:
-        return self._session.bound(features)
+    def bound(self, features: Features) -> Callable[[], FloatArray]:
+        """Return a function that computes the scores of what these rows contain then, in one bare call."""
+        session, (source, output) = self._session, self.ends
+        scores = session.run(None, {source: features})[0]
+        binding = session.io_binding()
+        binding.bind_input(source, "cpu", 0, np.float32, features.shape, features.ctypes.data)
+        binding.bind_output(output, "cpu", 0, scores.dtype, scores.shape, scores.ctypes.data)
+
+        def run(memory: Features = features) -> FloatArray:  # which is held as long as its address is used
+            session.run_with_iobinding(binding)
+            flat: FloatArray = scores.reshape(-1)
+            return flat
+
+        return run
+
+
+def _run(session: InferenceSession, name: str, rows: Features) -> FloatArray:
+    output: FloatArray = session.run(None, {name: rows})[0]
+    return output.reshape(-1)
+
+
+def _check_ends(session: InferenceSession, features: int) -> None:
+    """Raise TrigemuError unless it has one input of rows and one output of scores."""
+    inputs, outputs = session.get_inputs(), session.get_outputs()
+    if len(inputs) != 1 or len(outputs) != 1:
+        raise TrigemuError(
+            f"has the inputs {[i.name for i in inputs]} and the outputs {[o.name for o in outputs]}: "
+            f"expected one input float32[n, {features}] and one output, the score"
+        )
+    if inputs[0].type != "tensor(float)":
+        raise TrigemuError(
+            f"has the input {excerpt(inputs[0].name)!r} of the type {_type(inputs[0])}: expected "
+            f"float32[n, {features}]: export the model in float32 (PyTorch: model.float() and an "
+            f"example in float32), or let it begin with a Cast from float32"
+        )
+    declared = inputs[0].shape
+    if len(declared) != 2 or (isinstance(declared[1], int) and declared[1] != features):
+        reads = f"{declared[1]} features an event" if len(declared) == 2 else f"the shape {declared}"
+        raise TrigemuError(f"reads {reads}, but the card names {features} inputs")
+    if isinstance(declared[0], int):
+        raise TrigemuError(f"takes {declared[0]} events per call: export it with a variable batch size")
+    if outputs[0].type not in ("tensor(float)", "tensor(double)"):
+        raise TrigemuError(
+            f"has the output {excerpt(outputs[0].name)!r} of the type {_type(outputs[0])}: expected a "
+            f"score, float32[n] or float64[n]: let the model end with a Cast to float32"
+        )
+
+
+def _check_scores(session: InferenceSession, features: int) -> None:
+    """Raise TrigemuError unless it returns one number per event, which depends on this event alone."""
+    name, random = session.get_inputs()[0].name, np.random.default_rng(1)
+    rows = random.normal(size=(16, features)).astype(np.float32)
+    try:
+        scores = _run(session, name, rows)
+    except Exception as error:
+        if cause := own_cause(error):
+            raise cause from error
+        raise TrigemuError(f"cannot be run on {features} features: {_short(error)}") from None
+    if scores.size != 16:
+        raise TrigemuError(f"gives {scores.size / 16:g} numbers an event, expected one score")
+    rows[1::2] = random.normal(size=rows[1::2].shape)
+    if not np.array_equal(_run(session, name, rows)[::2], scores[::2], equal_nan=True):
+        raise TrigemuError(
+            "gives a row another score when the other rows change: it mixes the events of a call or "
+            "draws random numbers; export it in the mode of inference"
+        )
+
+
+@lru_cache(maxsize=32)
+def _opened(content: bytes) -> InferenceSession:
+    # Imported late: it slows down the start, and most menus have no model that needs it.
+    from onnxruntime import InferenceSession, SessionOptions
+
+    options = SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = _SILENT
+    # Weights must be in the model: a folder that does not exist keeps it from reading other files.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", _NO_FOLDER)
+    try:
+        return InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        if cause := own_cause(error):
+            raise cause from error
+        if _NO_FOLDER in str(error) or "external data" in str(error).lower():
+            raise TrigemuError(
+                "keeps its weights in another file (external data), which its sha256 does not cover: save "
+                "it with all weights inside"
+            ) from None
+        raise TrigemuError(f"is not an ONNX model that ONNX Runtime can load: {_short(error)}") from None
+
+
+def _type(value: NodeArg) -> str:
+    """Return the type of an input or output as NumPy has it, where it is another name."""
+    name = str(value.type).removeprefix("tensor(").removesuffix(")")
+    return {"double": "float64", "float": "float32"}.get(name, name)
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

@@ -1,20 +1,23 @@
-"""The operators of ONNX as steps."""
+"""The operators of ONNX as steps, and the graph that they make."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import evaluator as do
-from .onnx_graph import BOOL, DOUBLE, FLOAT
-from .steps import Operand, Trace, UnknownError, Value, check_size
+from .onnx_graph import BOOL, DOUBLE, FLOAT, Graph, Node
+from .steps import Array, Floats, Operand, Trace, UnknownError, Value, check_size
 
-Floats = npt.NDArray[np.float32]
-Array = npt.NDArray[Any]
+#: The largest number of nodes.
+MAX_NODES = 2000
+#: Versions of ONNX whose operators are known.
+_OPSETS = range(13, 24)
 #: A function of the trace, the operands (None: left out), and the attributes.
 Rule = Callable[[Trace, list[Any], dict[str, Any]], Any]
 
@@ -29,22 +32,14 @@ def _floats(*operands: Any) -> list[Any]:
 
 def _unary(op: int, function: Callable[..., Any]) -> Rule:
     """Element by element; `function` does the same to constants."""
-
-    def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-        (x,) = _floats(*operands)
-        return _computed(steps, op, function, x)
-
-    return rule
+    return lambda steps, operands, attributes: _computed(steps, op, function, *_floats(*operands))
 
 
 def _binary(op: int, function: Callable[..., Any]) -> Rule:
     """Two numbers, or several in turn."""
 
     def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-        result, *others = _floats(*operands)
-        for other in others:
-            result = _computed(steps, op, function, result, other)
-        return result
+        return reduce(partial(_computed, steps, op, function), _floats(*operands))
 
     return rule
 
@@ -108,15 +103,15 @@ def _sigmoid(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> A
 
 def _gemm(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, weight, *more = _floats(*(one for one in operands if one is not None))
-    if attributes.get("transA") or not isinstance(x, Value) or x.slots.ndim != 1 or isinstance(weight, Value):
+    if attributes.get("transA") or not isinstance(x, Value) or x.slots.ndim != 2 or isinstance(weight, Value):
         raise UnknownError("Gemm of a matrix for each event")
     matrix = (weight.T if attributes.get("transB") else weight) * np.float64(attributes.get("alpha", 1.0))
-    bias = np.zeros(matrix.shape[1])
+    bias = np.zeros((1, matrix.shape[1]))
     if more:
-        if isinstance(more[0], Value) or more[0].ndim > 2 or (more[0].ndim == 2 and len(more[0]) != 1):
+        if isinstance(more[0], Value):
             raise UnknownError("Gemm that adds numbers of events")
-        bias = np.broadcast_to(more[0].reshape(-1), bias.shape) * np.float64(attributes.get("beta", 1.0))
-    return steps.layer(x, matrix.astype(np.float32), bias.astype(np.float32))
+        bias = np.broadcast_to(more[0] * np.float64(attributes.get("beta", 1.0)), bias.shape)
+    return steps.layer(x, matrix.astype(np.float32), bias[0].astype(np.float32))
 
 
 def _product(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
@@ -126,26 +121,32 @@ def _product(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> A
     return steps.layer(x, weight, np.zeros(weight.shape[1], np.float32))
 
 
-def _axes_of(x: Operand, axes: Sequence[int]) -> list[int]:
-    """Return axes of a value without its axis of events, or of an array."""
-    events = isinstance(x, Value)
-    rank = x.slots.ndim + 1 if isinstance(x, Value) else x.ndim
-    found = sorted({int(axis) + (rank if axis < 0 else 0) for axis in axes})
-    if any(not events <= axis < rank for axis in found) or len(found) != len(axes):
+def _slots(x: Operand) -> Array:
+    return x.slots if isinstance(x, Value) else x
+
+
+def _arranged(x: Operand, function: Callable[[Array], Array]) -> Operand:
+    return Value(function(x.slots), x.kind) if isinstance(x, Value) else function(x)
+
+
+def _axes(x: Operand, axes: Iterable[int], more: int = 0) -> list[int]:
+    """Return axes of a value, ascending, or of one with more axes."""
+    found = sorted(normalize_axis_tuple(tuple(axes), _slots(x).ndim + more))
+    if isinstance(x, Value) and 0 in found:
         raise UnknownError("an operator along the events")
-    return [axis - events for axis in found]
+    return found
 
 
 def _requested_axes(operands: list[Any], attributes: dict[str, Any]) -> list[int] | None:
     if len(operands) > 1 and operands[1] is not None:
-        return [int(axis) for axis in _integers(operands[1])]
+        return _integers(operands[1])
     return attributes.get("axes")
 
 
 def _integers(x: Any) -> list[int]:
     if isinstance(x, Value) or x.dtype not in (np.int32, np.int64):
         raise UnknownError("a shape that depends on the event")
-    return [int(number) for number in x.ravel()]
+    return x.ravel().tolist()  # type: ignore[no-any-return]
 
 
 def _summed(square: bool = False, mean: bool = False) -> Rule:
@@ -160,7 +161,7 @@ def _summed(square: bool = False, mean: bool = False) -> Rule:
             raise UnknownError("a sum along the events")
         if square:
             x = steps.elementwise(do.MULTIPLY, x, x)
-        result = steps.summed(x, _axes_of(x, axes), bool(attributes.get("keepdims", 1)))
+        result = steps.summed(x, _axes(x, axes), bool(attributes.get("keepdims", 1)))
         if mean:
             return steps.elementwise(do.DIVIDE, result, _single(x.slots.size / result.slots.size))
         return result
@@ -168,42 +169,32 @@ def _summed(square: bool = False, mean: bool = False) -> Rule:
     return rule
 
 
-def _arranged(x: Operand, function: Callable[[Array], Array]) -> Operand:
-    return Value(function(x.slots), x.kind) if isinstance(x, Value) else function(x)
-
-
-def _size(x: Operand) -> int:
-    return x.slots.size if isinstance(x, Value) else x.size
-
-
 def _gather(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, indices = operands
-    (axis,) = _axes_of(x, [attributes.get("axis", 0)])
-    check_size(_size(x) * len(_integers(indices)))
+    (axis,) = _axes(x, [attributes.get("axis", 0)])
+    check_size(_slots(x).size * len(_integers(indices)))
     return _arranged(x, lambda part: np.take(part, indices, axis=axis))
 
 
 def _slice(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, *parts = operands
-    starts, ends, *more = [None if part is None else _integers(part) for part in (*parts, None, None)][:4]
-    if starts is None or ends is None:
-        raise UnknownError("Slice without an end")
-    axes, strides = more[0] or range(len(starts)), more[1]
-    cuts = [slice(None)] * (x.slots.ndim if isinstance(x, Value) else x.ndim)
-    for i, axis in enumerate(axes):
-        (sliced,) = _axes_of(x, [axis])
-        step, stop = 1 if strides is None else strides[i], ends[i]
-        size = (x.slots if isinstance(x, Value) else x).shape[sliced]
-        cuts[sliced] = slice(starts[i], None if step < 0 and stop < -size else stop, step)
+    starts, ends, axes, strides = ([*parts, None, None])[:4]
+    starts, ends = _integers(starts), _integers(ends)
+    cuts = [slice(None)] * _slots(x).ndim
+    for i, axis in enumerate(range(len(starts)) if axes is None else _integers(axes)):
+        (sliced,) = _axes(x, [axis])
+        step, stop = 1 if strides is None else _integers(strides)[i], ends[i]
+        beyond = step < 0 and stop < -_slots(x).shape[sliced]
+        cuts[sliced] = slice(starts[i], None if beyond else stop, step)
     return _arranged(x, lambda part: part[tuple(cuts)])
 
 
 def _concatenated(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    check_size(sum(map(_size, operands)))
+    check_size(sum(_slots(x).size for x in operands))
     if not any(isinstance(x, Value) for x in operands):
         return np.concatenate(operands, attributes["axis"])
     values: list[Value] = _floats(*operands)
-    (axis,) = _axes_of(values[0], [attributes["axis"]])
+    (axis,) = _axes(values[0], [attributes["axis"]])
     return Value(np.concatenate([value.slots for value in values], axis))
 
 
@@ -211,37 +202,29 @@ def _reshaped(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> 
     x, shape = operands[0], _integers(operands[1])
     if attributes.get("allowzero"):
         raise UnknownError("Reshape to nothing")
-    if not isinstance(x, Value):
-        return x.reshape([x.shape[i] if n == 0 else n for i, n in enumerate(shape)])
-    first, *others = shape
-    if first not in (0, -1) or (first == -1 and -1 in others):
+    if isinstance(x, Value) and shape[0] not in (0, -1):
         raise UnknownError("Reshape across the events")
-    others = [x.slots.shape[i] if n == 0 else n for i, n in enumerate(others)]
-    return _arranged(x, lambda part: part.reshape(others))
+    sizes = [_slots(x).shape[i] if n == 0 else n for i, n in enumerate(shape)]
+    return _arranged(x, lambda part: part.reshape(sizes))
 
 
 def _flat(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     (x,) = operands
     if not isinstance(x, Value) or attributes.get("axis", 1) != 1:
         raise UnknownError("Flatten across the events")
-    return Value(x.slots.ravel(), x.kind)
+    return Value(x.slots.reshape(1, -1), x.kind)
 
 
 def _squeezed(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    axes = _requested_axes(operands, attributes)
+    x, axes = operands[0], _requested_axes(operands, attributes)
     if axes is None:
         raise UnknownError("Squeeze of all axes")
-    return _arranged(operands[0], lambda part: np.squeeze(part, tuple(_axes_of(operands[0], axes))))
+    return _arranged(x, lambda part: np.squeeze(part, tuple(_axes(x, axes))))
 
 
 def _unsqueezed(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     x, axes = operands[0], _requested_axes(operands, attributes) or []
-    events = isinstance(x, Value)
-    rank = (x.slots.ndim + 1 if isinstance(x, Value) else x.ndim) + len(axes)
-    places = [axis + (rank if axis < 0 else 0) - events for axis in axes]
-    if any(axis < 0 for axis in places):
-        raise UnknownError("an operator along the events")
-    return _arranged(x, lambda part: np.expand_dims(part, tuple(places)))
+    return _arranged(x, lambda part: np.expand_dims(part, tuple(_axes(x, axes, len(axes)))))
 
 
 def _cast(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
@@ -258,22 +241,14 @@ def _cast(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
 def _where(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
     condition, *both = operands
     a, b = _floats(*both)
-    if isinstance(condition, Value):
-        if condition.kind != BOOL:
-            raise UnknownError("Where without a condition")
-        return steps.elementwise(do.CHOOSE, condition, a, b)
-    if condition.dtype != np.bool_:
+    if (condition.kind != BOOL) if isinstance(condition, Value) else (condition.dtype != np.bool_):
         raise UnknownError("Where without a condition")
+    if isinstance(condition, Value):
+        return steps.elementwise(do.CHOOSE, condition, a, b)
     if not any(isinstance(x, Value) for x in (a, b)):
         check_size(math.prod(np.broadcast_shapes(condition.shape, a.shape, b.shape)))
         return np.where(condition, a, b)
-    # The step serves for its shape: a known condition chooses slots.
-    step_of = steps.elementwise(do.CHOOSE, condition.astype(np.float32), a, b)
-    _, first, second = steps.steps.pop().operands
-    chosen = np.broadcast_to(
-        condition.reshape(condition.shape[condition.ndim - step_of.slots.ndim :]), step_of.slots.shape
-    )
-    return Value(np.where(chosen.ravel(), first, second).reshape(step_of.slots.shape))
+    return Value(np.where(condition, *steps.broadcast([a, b])))
 
 
 def _constant(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
@@ -321,3 +296,43 @@ RULES: dict[str, Rule] = {
     "Unsqueeze": _unsqueezed,
     "Where": _where,
 }
+
+
+def trace(graph: Graph, features: int) -> tuple[Trace, int, int]:
+    """Return the steps of a graph, its number of inputs, which have the first slots, and the slot of its
+    score."""
+    weights, values = graph.weights, dict[str, Any](graph.weights)
+    inputs = [tensor for tensor in graph.inputs if tensor.name not in weights]
+    if graph.opset not in _OPSETS or len(graph.nodes) > MAX_NODES:
+        raise UnknownError("too many nodes, or another version of ONNX")
+    if len(inputs) != 1 or len(graph.outputs) != 1:
+        raise UnknownError("several inputs or outputs")
+    (x,), (y,) = inputs, graph.outputs
+    if x.kind != FLOAT or x.shape not in ([None, None], [None, features]):
+        raise UnknownError(f"an input that is not float[n, {features}]")
+    steps = Trace()
+    values[x.name] = Value(steps.new(1, features))
+    for node in graph.nodes:
+        _follow(steps, node, values)
+    score = values.get(y.name)
+    if not isinstance(score, Value) or score.slots.size != 1 or score.kind != y.kind or y.kind == BOOL:
+        raise UnknownError("an output that is not one number an event")
+    return steps, features, int(score.slots.ravel()[0])
+
+
+def _follow(steps: Trace, node: Node, values: dict[str, Any]) -> None:
+    rule = RULES.get(node.kind) if node.domain in ("", "ai.onnx") else None
+    if rule is None:
+        raise UnknownError(f"the operator {node.kind[:50]!r}")
+    if len([name for name in node.outputs if name]) != 1 or node.outputs[0] in values:
+        raise UnknownError(f"{node.kind} with several outputs")
+    operands = [values.get(name) if name else None for name in node.inputs]
+    if any(name and value is None for name, value in zip(node.inputs, operands, strict=True)):
+        raise UnknownError(f"{node.kind} of a value that does not exist")
+    try:
+        result = rule(steps, operands, node.attributes)
+    except (ValueError, IndexError, TypeError, KeyError, OverflowError, AttributeError) as error:
+        raise UnknownError(f"{node.kind} that does not fit its inputs") from error
+    if isinstance(result, Value) and result.slots.shape[:1] != (1,):
+        raise UnknownError(f"{node.kind} across the events")
+    values[node.outputs[0]] = result

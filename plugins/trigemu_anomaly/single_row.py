@@ -1,8 +1,8 @@
 """Models with one score per event: all rows in one call; one event at a time, and the decision on it.
 
-A row is memory for the inputs and the score of a model, and what computes one from the other: the address of
-a C function intp(intp) and its argument, or, where that cannot be compiled, a Python function. The machine of
-single events calls one C function for the whole decision, which calls those of the models by their addresses.
+A row is memory for the inputs and the score of a model, and what computes one from the other: a C function,
+or, where that cannot be compiled, a Python function. The machine of single events calls one C function for
+the whole decision, which calls those of the models by their addresses.
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ class ScoreModel(ABC):
 
     engine: str  # What evaluates it, and why
     notes: tuple[str, ...] = ()  # What a reader of its file has to know; each follows the name of the file
-    # Names that the file gives its inputs, in the order of the card; empty if it has none.
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # Of its inputs in the file, in the order of the card; () if it has none
 
     @abstractmethod
     def score(self, features: Features) -> FloatArray:
@@ -84,8 +83,7 @@ class Model(Protocol):
         """Return 1 if the event passes, 0 if it fails, −1 if the score is NaN, which is an error."""
 
 
-#: A model that is machine code: the addresses of a C function intp(intp), which returns as `Model` does, and
-#: of its arguments.
+#: A model as machine code: the address of a C function intp(intp) that returns as `Model` does; its argument.
 Native = tuple[int, int]
 
 
@@ -93,12 +91,10 @@ Native = tuple[int, int]
 class ModelCall:
     """A model that decides one event at a time, and the memory of its inputs."""
 
-    # The preselection of the events that the model is evaluated on; None: all events.
-    requires: Condition | None
-    # tuple of (Inputs, float32[k]): Inputs, and the memory to write them to. The model is not evaluated on an
-    # event that lacks an input without padding.
+    requires: Condition | None  # The preselection; None: all events
+    # Inputs, and the memory float32[k] to write them to. Events without a needed input are not evaluated.
     reads: tuple[tuple[Inputs, Features], ...]
-    model: Model  # The model
+    model: Model
     native: Native | None = None  # The same as machine code, if there is any
 
 
@@ -134,10 +130,10 @@ class Decision:
         rows = [row] if less is None else [row, less]
         if any(one.python for one in rows):
             return
-        numbers = [0] * 8
-        for i, one in enumerate(rows):
-            places = one.score.ctypes.data, one.features.ctypes.data
-            numbers[4 * i : 4 * i + 4] = one.function, one.arguments, *places
+        numbers: list[int] = []
+        for one in rows:
+            numbers += one.function, one.arguments, one.score.ctypes.data, one.features.ctypes.data
+        numbers += [0] * (8 - len(numbers))
         numbers += (0, 0) if columns is None else (columns.ctypes.data, len(columns))
         above = np.array([threshold])
         table = np.array([*numbers, above.ctypes.data], np.int64)

@@ -52,6 +52,8 @@ class TreeKernels:
     """Trees for kernels. engine: how they are evaluated. fixed: the types of inputs and score, and the
     scales, of trees of words."""
 
+    notes: tuple[str, ...] = ()
+
     def __init__(self, trees: Ensemble, fixed: tuple[ApFixed, ApFixed, Sequence[int]] | None = None) -> None:
         self.features, self.cells = trees.features, 0
         factors, modes, sums = np.ones(self.features + 1), [-1, 0, 0, 0], [-1, 0, 0]
@@ -67,15 +69,11 @@ class TreeKernels:
             self.engine, self._function, count = "one by one", _of_nodes, trees.trees
             nodes = (trees.starts, trees.feature, trees.left, trees.right)
             roots, feature, left, right = (column.astype(np.int64) for column in nodes)
-            values, base = trees.value, [trees.base, 0.0]
+            values, base = trees.value, np.array([trees.base, 0.0])
             if not fixed:
-                values, base = (
-                    values.astype(np.float32).astype(np.float64),
-                    [0.0, float(np.float32(trees.base))],
-                )
+                values, base = (part.astype(np.float32).astype(np.float64) for part in (values, base[::-1]))
             nan = np.zeros(len(left)) if trees.left_of_nan is None else trees.left_of_nan
-            nodes_of = [roots, feature, trees.threshold, left, right, values]
-            arrays = [*nodes_of, np.array(base, np.float64), nan.astype(np.int64)]
+            arrays = [roots, feature, trees.threshold, left, right, values, base, nan.astype(np.int64)]
         self._memory = [np.ascontiguousarray(array) for array in (factors, *arrays)]
         first, *others = (array.ctypes.data for array in self._memory)
         self._numbers = [self.features, *modes, first, *sums, count, *others]
@@ -120,17 +118,9 @@ def _cells(trees: Ensemble, score: ApFixed | None) -> list[Array] | None:
     searches = [_levels(some) for some in cuts]
     levels = [level for search in searches for level in search]
     stride = np.array(values.strides, np.int64) // values.itemsize
-    first = np.cumsum([0, *map(len, searches)])
-    start = np.cumsum([0, *map(len, levels)])
-    return [
-        feature,
-        stride,
-        first,
-        start,
-        np.concatenate([*levels, np.empty(0)]),
-        values.ravel(),
-        outside.ravel(),
-    ]
+    first, start = (np.cumsum([0, *map(len, parts)]) for parts in (searches, levels))
+    thresholds = np.concatenate([*levels, np.empty(0)])
+    return [feature, stride, first, start, thresholds, values.ravel(), outside.ravel()]
 
 
 def _levels(cuts: FloatArray) -> list[FloatArray]:

@@ -50,21 +50,19 @@ class Ensemble:
     left_of_nan: BoolArray | None = None
 
     def __post_init__(self) -> None:
-        nodes = np.arange(len(self.feature))
+        nodes, split, sizes = np.arange(len(self.feature)), self.feature >= 0, np.diff(self.starts)
         columns = self.threshold, self.left, self.right, self.value
-        sizes = np.diff(self.starts)
         if any(column.shape != nodes.shape for column in columns) or (sizes <= 0).any() or not len(sizes):
             raise TrigemuError("trees: expected at least one, each with a root, and columns of one length")
         if self.starts[0] != 0 or self.starts[-1] != len(nodes):
             raise TrigemuError(f"trees: expected the trees to have all of {len(nodes)} nodes")
-        split = self.feature >= 0
-        tree = np.repeat(np.arange(self.trees), sizes)
-        for child in (self.left, self.right):
-            inside = (child[split] > nodes[split]) & (child[split] < len(nodes))
-            if not inside.all() or (tree[child[split]] != tree[split]).any():
-                raise TrigemuError("trees: a child is not a later node of its tree")
-        parents = np.bincount(np.concatenate([self.left[split], self.right[split]]), minlength=len(nodes))
-        parents[self.starts[:-1]] += 1
+        tree, children = np.repeat(np.arange(self.trees), sizes), np.stack([self.left, self.right])[:, split]
+        if (
+            not ((children > nodes[split]) & (children < len(nodes))).all()
+            or (tree[children] != tree[split]).any()
+        ):
+            raise TrigemuError("trees: a child is not a later node of its tree")
+        parents = np.bincount(np.append(children, self.starts[:-1]), minlength=len(nodes))
         if (parents != 1).any():
             raise TrigemuError("trees: a node is not reached, or more than once")
         if (self.feature < -1).any():

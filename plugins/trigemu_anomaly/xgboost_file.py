@@ -123,17 +123,16 @@ def read_model(
 
 def _best(learner: _Learner, model: _Trees) -> tuple[int, list[str]]:
     """Return the number of trees up to the best iteration, and a sentence if there are more."""
-    trees = len(model.trees)
-    if (best := learner.attributes.get("best_iteration")) is None:
+    trees, best = len(model.trees), learner.attributes.get("best_iteration")
+    if best is None:
         return trees, []
     parallel = _integer(model.gbtree_model_param, "num_parallel_tree")
     used = (_integer(learner.attributes, "best_iteration") + 1) * max(parallel, 1)
-    if used >= trees:
-        return trees, []
-    return used, [
+    note = (
         f"has {trees} trees, of which the first {used} are used: its training stopped early, and its best "
         f"iteration is {best}, from 0"
-    ]
+    )
+    return (used, [note]) if used < trees else (trees, [])
 
 
 def _order(names: list[str], features: int, inputs: Sequence[str]) -> tuple[list[int], list[str]]:
@@ -142,13 +141,7 @@ def _order(names: list[str], features: int, inputs: Sequence[str]) -> tuple[list
         raise TrigemuError(f"is damaged: it has {len(names)} feature_names for {features} features")
     names_here, card = ([_plain(name) for name in texts] for texts in (names, inputs))
     in_place = list(range(features))
-    if (
-        not names_here
-        or not card
-        or names_here == card
-        or len({*names_here}) < features
-        or len({*card}) < features
-    ):
+    if names_here in ([], card) or not card or min(len({*names_here}), len({*card})) < features:
         return in_place, []
     in_file, in_card = excerpt(", ".join(names)), excerpt(", ".join(inputs))
     if {*names_here} == {*card}:
@@ -231,24 +224,15 @@ def _ensemble(trees: list[_Tree], weights: list[float], order: list[int], base: 
             condition = np.array(tree.split_conditions)[reached].astype(np.float32)
             leaf = condition * np.float32(weight)
         left_of_nan = np.array(tree.default_left)[reached] if nan else split
-        columns.append(
-            (feature, np.where(split, condition, 0), left, right, np.where(split, 0, leaf), left_of_nan)
-        )
+        numbers = np.where(split, condition, 0), np.where(split, 0, leaf)
+        columns.append((feature, left, right, *numbers, left_of_nan))
         starts.append(starts[-1] + len(reached))
-    feature, threshold, left, right, value, left_of_nan = (
-        np.concatenate(part) for part in zip(*columns, strict=True)
-    )
-    return Ensemble(
-        feature=feature.astype(np.int32),
-        threshold=threshold.astype(np.float64),
-        left=left.astype(np.int32),
-        right=right.astype(np.int32),
-        value=value.astype(np.float64),
-        starts=np.array(starts, np.int32),
-        base=base,
-        features=len(order),
-        left_of_nan=left_of_nan.astype(np.bool_) if nan else None,
-    )
+    *whole, threshold, value, left_of_nan = (np.concatenate(part) for part in zip(*columns, strict=True))
+    feature, left, right = (column.astype(np.int32) for column in whole)
+    threshold, value = threshold.astype(np.float64), value.astype(np.float64)
+    goes_left = left_of_nan.astype(np.bool_) if nan else None
+    of_trees = np.array(starts, np.int32)
+    return Ensemble(feature, threshold, left, right, value, of_trees, base, len(order), goes_left)
 
 
 def _reached(tree: _Tree, features: int, nan: bool) -> list[int]:

@@ -61,7 +61,8 @@ def dense_layer(name: str, kind: str, source: str, given: ApFixed, text: str, fu
     table = np.array([outputs[i] for i in range(n_out)]).T
     weight, bias = _numbers(table[:-1]), _numbers(table[-1:])
     fraction = max(given.fraction + ApFixed.parse(weight.type, MAX_WORD).fraction, _fraction(table[-1:]))
-    largest = max(sum(abs(total[:-1])) * _largest(given) + abs(total[-1]) for total in outputs.values())
+    most = max(map(abs, given.words)) * Fraction(2) ** -given.fraction
+    largest = max(sum(abs(total[:-1])) * most + abs(total[-1]) for total in outputs.values())
     bits = int(largest * 2**fraction).bit_length() + 1
     return Dense(name, kind, source, str(ApFixed(bits, bits - fraction)), weight, bias)
 
@@ -87,10 +88,6 @@ def _total(text: str, values: dict[str, Array], n_in: int) -> Array | None:
         total = total + term * Fraction(2) ** int(shift or 0) * (-1 if sign == "-" else 1)
         end = match.end()
     return total
-
-
-def _largest(kind: ApFixed) -> Fraction:
-    return max(map(abs, kind.words)) * Fraction(2) ** -kind.fraction
 
 
 def _holds(kind: ApFixed, total: Array, given: ApFixed) -> bool:

@@ -60,9 +60,8 @@ class _Project:
     def _ends(self) -> tuple[str, str]:
         """Return the names of the input and the output."""
         source, where = self.source, self.source.calls[0].where
-        written = {
-            call.arguments[index] for call in source.calls if len(call.arguments) > (index := _result(call))
-        }
+        results = ((call, 2 if call.function in _MERGES else 1) for call in source.calls)
+        written = {call.arguments[at] for call, at in results if len(call.arguments) > at}
         outputs = [name for name in source.parameters if name in written]
         inputs = [name for name in source.parameters if name not in written and name not in source.arrays]
         if len(inputs) != 1 or len(outputs) != 1:
@@ -169,9 +168,7 @@ class _Project:
 
     def _numbers(self, name: str, size: int, where: str) -> file.Numbers:
         """Return weights, from a header or from the text file beside it."""
-        array = self.source.arrays.get(name)
-        if array is None:
-            array = self._from_text(name, where)
+        array = self.source.arrays.get(name) or self._from_text(name, where)
         kind, words = self._words(array, size)
         return file.Numbers(str(kind), words)
 
@@ -193,21 +190,10 @@ class _Project:
         return Array(self.source.declared[name], "", values, str(found[0]))
 
     def _operand(self, name: str, where: str) -> str:
-        for _ in range(20):
-            if name not in self.source.aliases:
-                break
-            name = self.source.aliases[name]
+        name = self.source.aliases.get(name, name)
         if name not in self.sizes:
             raise TrigemuError(f"{where}: {name!r} is not computed before{nearest(name, self.sizes)}")
         return name
-
-    def _config(self, call: Call, kind: str) -> Struct:
-        name = call.types[-1]
-        found = self.source.structs.get(name)
-        if found is None or found.kind != kind:
-            hint = nearest(name, self.source.structs)
-            raise TrigemuError(f"{call.where}: no struct {name} : nnet::{kind} in the project{hint}")
-        return found
 
     def _size(self, config: Struct, key: str) -> int:
         if key not in config.numbers:
@@ -224,11 +210,26 @@ class _Project:
 
     # ----------------------------------------------------------------------------------- layers
 
+    def _read(
+        self, call: Call, kind: str, arguments: int, size: str = "n_in", operands: int = 1
+    ) -> tuple[Struct, tuple[str, ...]]:
+        """Return the configuration of a layer, and its operands, result and constants. size: the key of the
+        numbers of each operand."""
+        _check_arguments(call, arguments)
+        config = self.source.structs.get(call.types[-1])
+        if config is None or config.kind != kind:
+            hint = nearest(call.types[-1], self.source.structs)
+            raise TrigemuError(
+                f"{call.where}: no struct {call.types[-1]} : nnet::{kind} in the project{hint}"
+            )
+        names = tuple(self._operand(name, call.where) for name in call.arguments[:operands])
+        for name in names if size else ():
+            self._check(call, name, self._size(config, size))
+        return config, (*names, *call.arguments[operands:])
+
     def dense(self, call: Call) -> None:
-        x, y, w, b = _arguments(call, 4)
-        config, x = self._config(call, "dense_config"), self._operand(x, call.where)
+        config, (x, y, w, b) = self._read(call, "dense_config", 4)
         n_in, n_out = self._size(config, "n_in"), self._size(config, "n_out")
-        self._check(call, x, n_in)
         weight = self._transposed(self._numbers(w, n_in * n_out, call.where), config, n_in, n_out)
         bias = self._numbers(b, n_out, call.where)
         kind, sums = self._result_type(call), self._type_in(config, "accum_t")
@@ -236,8 +237,9 @@ class _Project:
 
     def adders(self, call: Call) -> None:
         """Add a dense layer by distributed arithmetic."""
-        x, y = _arguments(call, 2)
-        x, kind = self._operand(x, call.where), str(self.source.type(call.types[-1], call.where))
+        _check_arguments(call, 2)
+        x, y = self._operand(call.arguments[0], call.where), call.arguments[1]
+        kind = str(self.source.type(call.types[-1], call.where))
         given = next(ApFixed.parse(layer.type, MAX_WORD) for layer in self.layers if layer.name == x)
         text = self.source.files.generated()
         try:
@@ -250,8 +252,7 @@ class _Project:
         self._add(layer, n_out, call.where)
 
     def convolution(self, call: Call) -> None:
-        x, y, w, b = _arguments(call, 4)
-        config, x = self._config(call, "conv2d_config"), self._operand(x, call.where)
+        config, (x, y, w, b) = self._read(call, "conv2d_config", 4, "")
 
         def pair(key: str) -> tuple[int, int]:
             return self._size(config, f"{key}_height"), self._size(config, f"{key}_width")
@@ -301,20 +302,15 @@ class _Project:
         return file.Numbers(weight.type, words)
 
     def unary(self, call: Call, layer: type[file.ReLU | file.Linear]) -> None:
-        x, y = _arguments(call, 2)
-        config, x = self._config(call, "activ_config"), self._operand(x, call.where)
-        size = self._size(config, "n_in")
-        self._check(call, x, size)
-        self._add(layer(y, self._result_type(call), x), size, call.where)
+        _, (x, y) = self._read(call, "activ_config", 2)
+        self._add(layer(y, self._result_type(call), x), self.sizes[x], call.where)
 
     def sigmoid(self, call: Call) -> None:
         """Add a sigmoid, a table of the values from −8 to 8, in float32 as the C++ computes them."""
-        x, y = _arguments(call, 2)
-        config, x = self._config(call, "activ_config"), self._operand(x, call.where)
-        n, size = self._size(config, "table_size"), self._size(config, "n_in")
+        config, (x, y) = self._read(call, "activ_config", 2)
+        n = self._size(config, "table_size")
         if not 2**5 <= n <= 2**20 or n & (n - 1):
             raise TrigemuError(f"{config.where}: table_size = {n}: expected a power of two, 32 to {2**20}")
-        self._check(call, x, size)
         index, place = f"{y}_index", ApFixed(n.bit_length() - 1, 4, True, "AP_TRN_ZERO", "AP_SAT")
         self.layers.append(file.Linear(index, str(place), x))
         exponential = np.exp(-np.arange(-8, 8, 16 / n)).astype(np.float32)
@@ -323,40 +319,28 @@ class _Project:
         kind = self._result_type(call)
         result = ApFixed.parse(kind, MAX_WORD)
         words = result.quantise(table.to_float(table.quantise(values.astype(np.float64)))).tolist()
-        self._add(file.Table(y, kind, index, -n // 2, words), size, call.where)
+        self._add(file.Table(y, kind, index, -n // 2, words), self.sizes[x], call.where)
 
     def normalise(self, call: Call) -> None:
-        x, y, scale, bias = _arguments(call, 4)
-        config, x = self._config(call, "batchnorm_config"), self._operand(x, call.where)
-        size, filters = self._size(config, "n_in"), self._size(config, "n_filt")
-        self._check(call, x, size)
-        n = size if filters == -1 else filters
-        numbers = (self._numbers(name, n, call.where) for name in (scale, bias))
-        self._add(file.Normalise(y, self._result_type(call), x, *numbers), size, call.where)
+        config, (x, y, *constants) = self._read(call, "batchnorm_config", 4)
+        filters = self._size(config, "n_filt")
+        n = self.sizes[x] if filters == -1 else filters
+        scale, bias = (self._numbers(name, n, call.where) for name in constants)
+        self._add(file.Normalise(y, self._result_type(call), x, scale, bias), self.sizes[x], call.where)
 
     def merge(self, call: Call, layer: Callable[..., file.Layer]) -> None:
-        a, b, y, _ = self._pair(call, "merge_config", "n_elem")
+        _, (a, b, y) = self._read(call, "merge_config", 3, "n_elem", operands=2)
         self._add(layer(y, self._result_type(call), (a, b)), self.sizes[a], call.where)
 
     def concatenate(self, call: Call) -> None:
-        a, b, y, _ = self._pair(call, "concat_config")
+        _, (a, b, y) = self._read(call, "concat_config", 3, "", operands=2)
         layer = file.Concatenate(y, self._result_type(call), (a, b))
         self._add(layer, self.sizes[a] + self.sizes[b], call.where)
 
     def dot(self, call: Call) -> None:
-        a, b, y, config = self._pair(call, "dot_config", "n_in")
+        config, (a, b, y) = self._read(call, "dot_config", 3, operands=2)
         sums = self._type_in(config, "accum_t")
         self._add(file.Dot(y, self._result_type(call), (a, b), sums), 1, call.where)
-
-    def _pair(self, call: Call, kind: str, size: str = "") -> tuple[str, str, str, Struct]:
-        """Return the two operands, the result and the configuration. size: the key of the numbers of each
-        operand."""
-        *operands, y = _arguments(call, 3)
-        config = self._config(call, kind)
-        a, b = (self._operand(name, call.where) for name in operands)
-        for name in (a, b) if size else ():
-            self._check(call, name, self._size(config, size))
-        return a, b, y, config
 
     def _check(self, call: Call, name: str, size: int) -> None:
         if self.sizes[name] != size:
@@ -391,14 +375,8 @@ _LAYERS: dict[str, Callable[[_Project, Call], None]] = {
 _MERGES = {"add", "subtract", "multiply", "maximum", "minimum", "concatenate1d", "dot1d"}
 
 
-def _result(call: Call) -> int:
-    """Return which argument of a layer is its result."""
-    return 2 if call.function in _MERGES else 1
-
-
-def _arguments(call: Call, number: int) -> tuple[str, ...]:
+def _check_arguments(call: Call, number: int) -> None:
     if len(call.arguments) != number:
         raise TrigemuError(
             f"{call.where}: nnet::{call.function} has {len(call.arguments)} arguments, not {number}"
         )
-    return call.arguments

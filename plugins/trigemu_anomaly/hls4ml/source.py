@@ -6,10 +6,9 @@ a name that is defined twice, since another of its values might be that of the n
 
 from __future__ import annotations
 
-import ast
-import operator
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
@@ -22,8 +21,8 @@ from ..fixed_point import MAX_WORD, ApFixed
 #: A piece of C++, and where it is: file and line.
 Token = tuple[str, str]
 
-#: The most files, and their bytes together.
-_MAX_FILES, _MAX_BYTES = 200, 2**23
+#: The most bytes of all files.
+_MAX_BYTES = 2**23
 _COMMENT = re.compile(r'"[^"\n]*"|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
 _TOKEN = re.compile(r'[A-Za-z_]\w*|\.?\d(?:[eE][+-]|[\w.])*|::|"[^"]*"|\S', re.ASCII)
 #: In place of a comment of several lines, at the end of the first.
@@ -46,7 +45,7 @@ class Files:
         firmware = folder / "firmware"
         self.root = firmware if firmware.is_dir() else folder
         self.read: list[Path] = []
-        self._size = 0
+        self._left = _MAX_BYTES
         # What is synthesised decides: weights are those of the headers.
         self._macros = {"__SYNTHESIS__": ""}
         self._tokens: list[Token] = []
@@ -56,15 +55,11 @@ class Files:
         try:
             if not file.resolve().is_relative_to(self._folder.resolve()):
                 raise TrigemuError(f"{file}: is a link out of {self._folder}: copy what it refers to")
-            content = read_bounded(file, _MAX_BYTES)
+            content = read_bounded(file, self._left)
         except (OSError, RuntimeError) as error:
             raise TrigemuError(f"{file}: cannot be read: {getattr(error, 'strerror', error)}") from None
-        self._size += len(content)
+        self._left -= len(content)
         self.read.append(file)
-        if self._size > _MAX_BYTES or len(self.read) > _MAX_FILES:
-            raise TrigemuError(
-                f"{file}: a project may have {_MAX_FILES} files of {_MAX_BYTES} bytes together"
-            )
         return content.decode("utf-8", "replace")
 
     def generated(self) -> str:
@@ -75,7 +70,13 @@ class Files:
 
     def tokens(self) -> list[Token]:
         """Return the tokens of the network and of its scales; raise TrigemuError for what is not known."""
-        texts = {file: self.text(file) for file in self._sources()}
+        folders = self.root, self.root / "NN"
+        texts = {file: self.text(file) for folder in folders for file in sorted(folder.glob("*.cpp"))}
+        if not texts:
+            raise TrigemuError(
+                f"{self.root}: has no .cpp files: expected the folder that hls4ml wrote, with "
+                f"defines.h, parameters.h and the .cpp of the network"
+            )
         networks = [file for file, text in texts.items() if _NETWORK.search(_without_comments(text))]
         if len(networks) != 1:
             names = " and ".join(map(str, networks)) or "none"
@@ -83,29 +84,17 @@ class Files:
                 f"{self.root}: expected one .cpp file that includes parameters.h, the network, not {names}"
             )
         self._add(networks[0], texts.pop(networks[0]))
-        for file, text in texts.items():
-            self._add_scales(file, text)
-        for scales in (folder / name for folder in (self.root, self.root / "NN") for name in _SCALES):
+        for file, text in texts.items():  # of a wrapper, the scales that it includes are read
+            for number, line in enumerate(_without_comments(text).split("\n"), 1):
+                match = _DIRECTIVE.fullmatch(line.strip())
+                if match and match[1] == "include" and PurePosixPath(match[2].strip('"')).name in _SCALES:
+                    self._include(file, match[2], f"{file}:{number}")
+        for scales in (folder / name for folder in folders for name in _SCALES):
             if scales.is_file() and scales not in self.read:
                 raise TrigemuError(
                     f"{scales}: no .cpp file includes it: add the wrapper of the network, or remove it"
                 )
         return self._tokens
-
-    def _sources(self) -> list[Path]:
-        """Return the .cpp files of the folder, and of NN in it."""
-        found: list[Path] = []
-        try:
-            for folder in (self.root, self.root / "NN"):
-                found += sorted(folder.glob("*.cpp"))
-        except OSError as error:
-            raise TrigemuError(f"{self.root}: cannot be read: {error.strerror}") from None
-        if not found:
-            raise TrigemuError(
-                f"{self.root}: has no .cpp files: expected the folder that hls4ml wrote, with "
-                f"defines.h, parameters.h and the .cpp of the network"
-            )
-        return found
 
     def _add(self, file: Path, text: str) -> None:
         """Add the tokens of a file, and of those that it includes."""
@@ -161,16 +150,8 @@ class Files:
         found = next((place for place in places if place.is_file()), None)
         if found is None:
             raise TrigemuError(f"{where}: there is no {excerpt(name)!r} in {file.parent}")
-        if found in self.read:
-            return
-        self._add(found, self.text(found))
-
-    def _add_scales(self, file: Path, text: str) -> None:
-        """Add the scales that a wrapper includes; the rest of it is not read."""
-        for number, line in enumerate(_without_comments(text).split("\n"), 1):
-            match = _DIRECTIVE.fullmatch(line.strip())
-            if match and match[1] == "include" and PurePosixPath(match[2].strip('"')).name in _SCALES:
-                self._include(file, match[2], f"{file}:{number}")
+        if found not in self.read:
+            self._add(found, self.text(found))
 
 
 def _without_comments(text: str) -> str:
@@ -181,11 +162,6 @@ def _without_comments(text: str) -> str:
     return _COMMENT.sub(without, text)
 
 
-_OPERATIONS: Mapping[type, Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-}
 #: Statements, whose tokens are separated by single spaces.
 _NAME = r"[A-Za-z_]\w*"
 _TYPE = rf"(?:{_NAME} :: )*({_NAME}(?: < [\w ,-]* >)?)"
@@ -215,6 +191,7 @@ _PASSED = _form(
 )
 _KERNEL = _form(r"template < [\w ,]* > using (kernel) = nnet :: (Dense\w+) < [\w ,]* > ;")
 _PIXELS = _form(rf"const ap_uint < [\w *:]+ > {_NAME} :: pixels {_SIZE} = {{")
+_WRITTEN = _form(r"(-?) ?(0|[1-9]\d{0,9})[uUlL]*")
 #: Integers, which numbers become as in C: without their fraction.
 _INTEGER = _form(r"ap_(u?)int < (\d{1,4}) >")
 
@@ -239,34 +216,34 @@ class Call:
     where: str
 
 
-@dataclass(frozen=True)
-class Struct:
-    """A configuration: the kind of its layer, its numbers, and its types as written."""
+@dataclass
+class Scope:
+    """The numbers and types of a struct or of all files, and where each name is defined."""
 
-    kind: str
-    numbers: Mapping[str, int | str]
-    types: Mapping[str, str]
-    where: str
-
-
-class Names(dict[str, str]):
-    """Where each name is defined."""
+    names: dict[str, str] = field(default_factory=dict, kw_only=True)
+    numbers: dict[str, int | str] = field(default_factory=dict, kw_only=True)
+    types: dict[str, str] = field(default_factory=dict, kw_only=True)
 
     def define(self, name: str, where: str) -> None:
-        if name in self:
-            raise TrigemuError(f"{where}: {excerpt(name)} is defined twice, before at {self[name]}")
-        self[name] = where
+        if name in self.names:
+            raise TrigemuError(f"{where}: {excerpt(name)} is defined twice, before at {self.names[name]}")
+        self.names[name] = where
 
 
 @dataclass
-class Source:
+class Struct(Scope):
+    """A configuration, and the kind of its layer."""
+
+    kind: str
+    where: str
+
+
+@dataclass
+class Source(Scope):
     """What the files say. declared: name → type of arrays without values; parameters, locals: name → (type,
     size) of arrays of the top function."""
 
     files: Files
-    names: Names = field(default_factory=Names)
-    numbers: dict[str, int | str] = field(default_factory=dict)
-    types: dict[str, str] = field(default_factory=dict)
     declared: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
     structs: dict[str, Struct] = field(default_factory=dict)
@@ -286,10 +263,7 @@ class Source:
     def type(self, name: str, where: str) -> ApFixed:
         """Return a type by its name or its text."""
         text = name.rsplit("::", 1)[-1].strip() if "<" not in name else name.strip()
-        for _ in range(20):
-            if text not in self.types:
-                break
-            text = self.types[text]
+        text = self.types.get(text, text)
         if match := _INTEGER.fullmatch(text):
             text = f"ap_{match[1]}fixed<{match[2]},{match[2]},AP_TRN_ZERO>"
         try:
@@ -299,36 +273,17 @@ class Source:
 
 
 def _value(text: str, *known: Mapping[str, int | str]) -> int | str:
-    """Return the value of a constant, or of a sum or product of some, or the text if it is something else."""
-    try:
-        tree = ast.parse(re.sub(r"\b(\d+)[uUlL]+\b", r"\1", text.strip()), mode="eval").body
-        value = _evaluated(tree, known)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return text
-    return text if value is None else value
-
-
-def _evaluated(node: ast.expr, known: Sequence[Mapping[str, int | str]]) -> int | None:
-    value: int | str | None = None
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        value = node.value
-    elif isinstance(node, ast.Name):
-        value = next((numbers[node.id] for numbers in known if node.id in numbers), None)
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _evaluated(node.operand, known)
-        value = None if value is None else -value
-    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-        a, b = (_evaluated(side, known) for side in (node.left, node.right))
-        value = None if a is None or b is None else _OPERATIONS[type(node.op)](a, b)
-    return value if isinstance(value, int) and abs(value) < 2**31 else None
-
-
-def read_source(folder: Path) -> Source:
-    """Read the C++ of a project."""
-    files = Files(folder)
-    source = Source(files)
-    _read(source, _Statements(files.tokens()))
-    return source
+    """Return the value of a constant or of a product of some, or the text if it is something else."""
+    factors: list[int] = []
+    for part in text.split("*"):
+        name = part.strip()
+        value = next((numbers[name] for numbers in known if name in numbers), None)
+        if value is None and (match := _WRITTEN.fullmatch(name)):
+            value = int(match[1] + match[2])
+        if not isinstance(value, int):
+            return text
+        factors.append(value)
+    return value if abs(value := math.prod(factors)) < 2**31 else text
 
 
 class _Statements:
@@ -358,64 +313,61 @@ class _Statements:
         return tuple(" ".join(words).replace("- ", "-").split(" , ")) if words else ()
 
 
-def _read(source: Source, statements: _Statements) -> None:
-    """Read the statements outside of functions."""
-    inside = 0
+def read_source(folder: Path) -> Source:
+    """Read the C++ of a project."""
+    files = Files(folder)
+    source, statements, inside = Source(files), _Statements(files.tokens()), 0
     for text, where in statements:
         if _NAMESPACE.fullmatch(text):
             inside += 1
         elif text == "}" and inside:
             inside -= 1
         elif match := _STRUCT.fullmatch(text):
-            source.names.define(match[1], where)
+            source.define(match[1], where)
             source.structs[match[1]] = _struct(source, match[2], statements, where)
         elif match := _FUNCTION.fullmatch(text):
             if match[3] == "{":
                 _function(source, match[1], match[2], statements, where)
         elif match := _ARRAY.fullmatch(text):
-            source.names.define(match[2], where)
+            source.define(match[2], where)
             source.arrays[match[2]] = Array(match[1], match[3], statements.values(where), where)
         elif _PIXELS.fullmatch(text):
             statements.values(where)
         elif match := _DECLARED.fullmatch(text):
             if source.declared.setdefault(match[2], match[1]) != match[1]:
                 raise TrigemuError(f"{where}: {match[2]} is declared with two types")
-        elif not _constant(source, source.numbers, source.types, source.names, text, where):
+        elif not _constant(source, source, text, where):
             raise _unknown(text, where)
+    return source
 
 
 def _unknown(text: str, where: str) -> TrigemuError:
     return TrigemuError(f"{where}: {excerpt(text)!r} is no statement that hls4ml writes")
 
 
-def _constant(
-    source: Source, numbers: dict[str, int | str], types: dict[str, str], names: Names, text: str, where: str
-) -> bool:
+def _constant(source: Source, scope: Scope, text: str, where: str) -> bool:
     """Read a number or a type; return whether it is one."""
     if match := _NUMBER.fullmatch(text):
-        names.define(match[1], where)
-        numbers[match[1]] = _value(match[2], numbers, source.numbers)
+        scope.define(match[1], where)
+        scope.numbers[match[1]] = _value(match[2], scope.numbers, source.numbers)
     elif match := _TYPEDEF.fullmatch(text):
         if match[2] in source.types:
             raise TrigemuError(f"{where}: the type {excerpt(match[2])} is defined twice")
-        names.define(match[2], where)
-        types[match[2]] = match[1]
+        scope.define(match[2], where)
+        scope.types[match[2]] = source.types.get(match[1], match[1])
     return match is not None
 
 
 def _struct(source: Source, kind: str, statements: _Statements, where: str) -> Struct:
-    names, ends = Names(), False
-    numbers: dict[str, int | str] = {}
-    types: dict[str, str] = {}
+    struct, ends = Struct(kind, where), False
     for text, line in statements:
         if text == ";" and ends:
-            return Struct(kind, numbers, types, where)
+            return struct
         if match := _KERNEL.fullmatch(text):
-            numbers[match[1]] = match[2]
+            struct.numbers[match[1]] = match[2]
             continue
-        if ends or not (
-            text == "}" or _PASSED.fullmatch(text) or _constant(source, numbers, types, names, text, line)
-        ):
+        known = text == "}" or _PASSED.fullmatch(text)
+        if ends or not (known or _constant(source, struct, text, line)):
             raise _unknown(text, line)
         ends = text == "}"
     raise TrigemuError(f"{where}: this struct has no end")
@@ -430,7 +382,7 @@ def _function(source: Source, name: str, parameters: str, statements: _Statement
         match = _PARAMETER.fullmatch(parameter)
         if not match:
             raise TrigemuError(f"{where}: {excerpt(parameter)!r} is no array, as io_parallel has them")
-        source.names.define(match[2], where)
+        source.define(match[2], where)
         source.parameters[match[2]] = (match[1], match[3])
     for text, line in statements:
         if text == "}":
@@ -441,11 +393,11 @@ def _function(source: Source, name: str, parameters: str, statements: _Statement
         elif match := _DECLARED.fullmatch(text):
             if match[2] in source.declared:
                 raise TrigemuError(f"{line}: {excerpt(match[2])} is declared twice")
-            source.names.define(match[2], line)
+            source.define(match[2], line)
             source.locals[match[2]] = (match[1], match[3])
         elif match := _ALIAS.fullmatch(text):
-            source.names.define(match[1], line)
-            source.aliases[match[1]] = match[2]
+            source.define(match[1], line)
+            source.aliases[match[1]] = source.aliases.get(match[2], match[2])
         else:
             raise _unknown(text, line)
     raise TrigemuError(f"{where}: this function has no end")

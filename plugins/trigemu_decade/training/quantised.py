@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from trigemu_anomaly import integer_file as file
 from trigemu_anomaly.fixed_point import ApFixed
-from trigemu_anomaly.integer_layers import input_words
+from trigemu_anomaly.integer_network import input_words
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 

@@ -56,7 +56,7 @@ def test_a_score_does_not_depend_on_the_company_of_its_event(
     for i in range(100):
         row.features[:] = x[i]
         assert row.evaluate() == pytest.approx(full[i], rel=1e-6)
-    monkeypatch.setattr("trigemu_anomaly.onnx_session._NUMBERS", 57 * 1000)  # several calls
+    monkeypatch.setattr("trigemu_anomaly.network._NUMBERS", 57 * 1000)  # several calls
     assert network.score(x) == pytest.approx(full, rel=1e-6)
 
 

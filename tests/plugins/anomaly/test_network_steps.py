@@ -12,8 +12,9 @@ from hypothesis import given, settings, strategies as st
 from onnx import TensorProto, helper
 from onnx_graphs import by_onnx_runtime, in_double, random_graph
 from onnx_toys import autoencoder, linear, model
-from trigemu_anomaly.network import Network, trace
+from trigemu_anomaly.network import Network
 from trigemu_anomaly.onnx_graph import read_graph
+from trigemu_anomaly.operators import trace
 from trigemu_anomaly.steps import UnknownError
 
 KERNELS = "trigemu's kernels"
