@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import singledispatch
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from trigemu import __version__
 from trigemu.base.arrays import FloatArray
@@ -14,7 +16,7 @@ from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.shown import Shown
 from trigemu.results.efficiency import band, events_of
 from trigemu.results.numbers import count, with_unit
-from trigemu.studies.efficiency import Efficiencies, Turnon, ratios_to
+from trigemu.studies.efficiency import Efficiencies, Turnon
 from trigemu.studies.intervals import Curve, Profile
 
 #: What correctionlib does with values outside of the bins.
@@ -138,3 +140,29 @@ def _(result: Turnon, flow: str, over: str | tuple[str, str] | None) -> Any:
 @correction.register
 def _(result: Efficiencies, **options: Any) -> Any:
     return _as_set(f"{events_of(result)}.", (correction(turnon, **options) for turnon in result.turnons))
+
+
+class Ratio(NamedTuple):
+    """The ratio of an efficiency curve to a reference."""
+
+    value: FloatArray  # float64[bins], the ratio; NaN where the reference accepts no event
+    low: FloatArray  # low, high: float64[bins], the ratio less and plus the bounds of its errors
+    high: FloatArray
+
+
+def ratios_to(turnon: Turnon, reference: Curve) -> Iterator[tuple[Curve, Ratio]]:
+    """Yield each curve of a turn-on with its ratio to one of them."""
+    first = turnon.curves[0].menu  # which gains are relative to
+    below = np.where(reference.value > 0, reference.value, np.nan)
+    for curve in turnon.curves:
+        value = curve.value / below
+        if curve is reference:
+            down = up = np.zeros(len(value))
+        elif curve.trigger == reference.trigger and (curve.menu == first) != (reference.menu == first):
+            gain_error = (curve if reference.menu == first else reference).gain_error
+            half = (reference.high - reference.low) / 2
+            down = up = (gain_error + np.abs(value - 1) * half) / below
+        else:
+            down = (curve.value - curve.low + value * (reference.high - reference.value)) / below
+            up = (curve.high - curve.value + value * (reference.value - reference.low)) / below
+        yield curve, Ratio(value, np.maximum(value - down, np.minimum(value, 0.0)), value + up)

@@ -15,7 +15,6 @@ import numpy.typing as npt
 import xgboost
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, splitmix64
-from trigemu.samples import split
 from trigemu_decade.decade import open_quantile
 
 from . import regression
@@ -99,7 +98,7 @@ class Sample:
     @cached_property
     def stop(self) -> BoolArray:
         """The events that determine the number of trees."""
-        return split.is_quarter(self.parent)
+        return is_quarter(self.parent)
 
     def of(self, columns: Sequence[int]) -> npt.NDArray[np.float32]:
         """Return some columns of x."""
@@ -126,3 +125,10 @@ def out_of_fold(
         residual[out] = sample.y[out] - open_quantile(fitted.content, x.shape[1]).score(x[out])
         fits.append(fitted)
     return residual, fits
+
+
+def is_quarter(parent: npt.NDArray[np.uint64]) -> BoolArray:
+    """Select a quarter of each half, for example for early stopping. parent: uint64[n]; returns bool[n]."""
+    quarter = (splitmix64(parent) >> np.uint64(61)) & np.uint64(3)
+    in_quarter: BoolArray = quarter == 0
+    return in_quarter

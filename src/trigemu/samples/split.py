@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray, IntArray, splitmix64
+from trigemu.base.arrays import IntArray, splitmix64
 
 #: The half that models are trained on.
 TRAINING = 0
@@ -26,10 +26,3 @@ def half_of(parent: npt.NDArray[np.uint64]) -> IntArray:
 def other_half(half: int) -> int:
     """Return the other half."""
     return TRAINING if half == EVALUATION else EVALUATION
-
-
-def is_quarter(parent: npt.NDArray[np.uint64]) -> BoolArray:
-    """Select a quarter of each half, for example for early stopping. parent: uint64[n]; returns bool[n]."""
-    quarter = (splitmix64(parent) >> np.uint64(61)) & np.uint64(3)
-    in_quarter: BoolArray = quarter == 0
-    return in_quarter

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -421,29 +421,3 @@ def _turnons(
             sample=None if sample is None else sample.name,
             samples=names,
         )
-
-
-class Ratio(NamedTuple):
-    """The ratio of an efficiency curve to a reference."""
-
-    value: FloatArray  # float64[bins], the ratio; NaN where the reference accepts no event
-    low: FloatArray  # low, high: float64[bins], the ratio less and plus the bounds of its errors
-    high: FloatArray
-
-
-def ratios_to(turnon: Turnon, reference: Curve) -> Iterator[tuple[Curve, Ratio]]:
-    """Yield each curve of a turn-on with its ratio to one of them."""
-    first = turnon.curves[0].menu  # which gains are relative to
-    below = np.where(reference.value > 0, reference.value, np.nan)
-    for curve in turnon.curves:
-        value = curve.value / below
-        if curve is reference:
-            down = up = np.zeros(len(value))
-        elif curve.trigger == reference.trigger and (curve.menu == first) != (reference.menu == first):
-            gain_error = (curve if reference.menu == first else reference).gain_error
-            half = (reference.high - reference.low) / 2
-            down = up = (gain_error + np.abs(value - 1) * half) / below
-        else:
-            down = (curve.value - curve.low + value * (reference.high - reference.value)) / below
-            up = (curve.high - curve.value + value * (reference.value - reference.low)) / below
-        yield curve, Ratio(value, np.maximum(value - down, np.minimum(value, 0.0)), value + up)

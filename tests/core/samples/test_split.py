@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from toys import is_evaluation
+from trigemu_decade.training.folds import is_quarter
 
-from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
+from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of
 
 PARENTS = st.lists(st.integers(0, 2**64 - 1), max_size=20)
 

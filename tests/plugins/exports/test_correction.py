@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from project import ROOT
 from toys import memory_catalogue, toy_events
-from trigemu_exports.correction import schema
+from trigemu_exports.correction import ratios_to, schema
 
 from trigemu import Profile, TrigemuError, efficiencies
-from trigemu.studies.efficiency import ratios_to
 
 correctionlib = pytest.importorskip("correctionlib")
 NAME = "jet[0].pt, n_jet > 1"

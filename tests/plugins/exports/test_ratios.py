@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from trigemu_exports.correction import ratios_to
 
 from trigemu.base.arrays import FloatArray
 from trigemu.counting.patterns import Keys, count_patterns
-from trigemu.studies.efficiency import Turnon, ratios_to
+from trigemu.studies.efficiency import Turnon
 from trigemu.studies.intervals import Profile, Sums
 
 TOYS, EVENTS = 2000, 400
