@@ -23,7 +23,7 @@ from trigemu.base.errors import TrigemuError
 from trigemu.counting.acceptance import own_decisions, raw_decisions
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.triggers.simple import Random
+from trigemu.triggers.logic import Random
 
 #: The largest denominator of a prescale: that of 0.01, the step of CMS, and of any usual decimal fraction.
 MAX_DENOMINATOR = 10**6

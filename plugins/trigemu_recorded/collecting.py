@@ -28,7 +28,7 @@ from trigemu.menus.menu import Trigger
 from trigemu.menus.prescales import read_prescales
 from trigemu.menus.read import read_menu
 from trigemu.samples.events import Need, stored_need
-from trigemu.triggers.simple import Random, Stored
+from trigemu.triggers.logic import Random, Stored
 from trigemu_recorded.enhanced_bias import collected
 from trigemu_recorded.sections import keys_of, text_of
 

@@ -19,7 +19,7 @@ from trigemu.samples.catalogue import Catalogue, not_consecutive
 from trigemu.samples.events import Need
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.base import Compiled, Context, Kind
-from trigemu.triggers.simple import Random
+from trigemu.triggers.logic import Random
 
 from .decisions_task import (
     Count,

@@ -7,10 +7,10 @@ PLUGIN = Plugin(
         "threshold": "trigemu.triggers.threshold:Threshold",
         "combination": "trigemu.triggers.combination.kind:Combination",
         "leg_threshold": "trigemu.triggers.combination.leg_threshold:LegThreshold",
-        "external": "trigemu.triggers.simple:External",
-        "stored": "trigemu.triggers.simple:Stored",
+        "external": "trigemu.triggers.logic:External",
+        "stored": "trigemu.triggers.logic:Stored",
         "logic": "trigemu.triggers.logic:Logic",
-        "random": "trigemu.triggers.simple:Random",
+        "random": "trigemu.triggers.logic:Random",
     },
     formats={
         "nanoaod": "trigemu.samples.formats.nanoaod:NanoAOD",

@@ -22,7 +22,7 @@ from trigemu.triggers.combination.kind import MATCH_AFTER, CompiledCombination
 from trigemu.triggers.combination.leg_threshold import CompiledLegThreshold
 from trigemu.triggers.combination.pairs import COLUMNS
 from trigemu.triggers.function import CompiledFunction
-from trigemu.triggers.simple import CompiledExternal
+from trigemu.triggers.logic import CompiledExternal
 
 from . import opcodes as do
 from .assembly import HALF, Assembly, NoFormError

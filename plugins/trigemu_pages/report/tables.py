@@ -43,7 +43,7 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
     for variant in contents.variants:
         values = _values(variant, made)
         for reference in (
-            r for profiles in contents.profiles for r in profiles.references_to(variant.menu.name)
+            r for profiles in contents.profiles for r in profiles.references if r.menu == variant.menu.name
         ):
             what = f"{reference.trigger or ''} {NAMES.get(reference.quantity, reference.quantity)}".lstrip()
             value = values.get((reference.trigger, reference.quantity))

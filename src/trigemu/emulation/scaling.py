@@ -22,7 +22,7 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.split import EVALUATION, HALF_NAMES, half_of, other_half
 from trigemu.triggers.base import BitKind, TrainedOn
-from trigemu.triggers.simple import Random
+from trigemu.triggers.logic import Random
 
 
 def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:

@@ -232,7 +232,9 @@ def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     ]
     table = document.data.get("menu", {})
     menu_table = read_table(document, table, MenuTable, ("menu",), "[menu]")
-    head = menu_table or MenuTable(plugins=_plugin_names(table))
+    listed = table.get("plugins") if isinstance(table, dict) else None  # of a [menu] with mistakes as well
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    head = menu_table or MenuTable(plugins=tuple(names))
     kinds = _kinds(document, head.plugins, plugin_path)
     scope = _scope(document)
     misspelt = "trigger" in meant and "trigger" not in document.data  # which is reported
@@ -294,12 +296,6 @@ def _scope(document: Document) -> Scope:
         return scope.object(name).base
 
     return replace(scope, integers=read_integers(document, base_of))
-
-
-def _plugin_names(head: Any) -> tuple[str, ...]:
-    """Return the plugins that a [menu] with mistakes lists, so that their kinds are still known."""
-    names = head.get("plugins") if isinstance(head, dict) else None
-    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
 def _kinds(document: Document, plugins: Iterable[str], path: Folders) -> Kinds:

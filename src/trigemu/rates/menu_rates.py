@@ -42,7 +42,7 @@ from trigemu.rates.results import (
 from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.base import ScoreKind
-from trigemu.triggers.simple import Random
+from trigemu.triggers.logic import Random
 
 #: With this number of expected events, the probability to find none is e⁻³, one in twenty.
 EXPECTED_TO_EXCLUDE = 3.0
@@ -102,7 +102,12 @@ class Sums:
         kind = trigger.description
         threshold = kind.threshold if isinstance(kind, ScoreKind) else None
         error = trigger.solution.error if trigger.solution else None
-        rates = _known(trigger, self._rates_of("trigger", trigger.name, [trigger]))
+        rates = self._rates_of("trigger", trigger.name, [trigger])
+        if trigger.solution and trigger.budget:
+            rate = rates[trigger.budget.quantity]
+            # With other thresholds and prescales of the other triggers, the rate is not the budget.
+            met = math.isclose(rate.hz, trigger.solution.hz, rel_tol=_SAME)
+            rates[trigger.budget.quantity] = replace(rate, budgeted=met)
         described = (trigger.name, trigger.kind, trigger.group, trigger.level, trigger.prescale)
         fraction = self._unique_fraction("trigger", trigger.name)
         return TriggerRates(*described, threshold, error, rates, fraction)
@@ -112,11 +117,12 @@ class Sums:
         for trigger in self._menu.enabled:
             if trigger.group:
                 members.setdefault(trigger.group, []).append(trigger)
-        return tuple(self._group(name, triggers) for name, triggers in members.items())
-
-    def _group(self, name: str, triggers: Sequence[Trigger]) -> TriggerRates:
-        rates, fraction = self._rates_of("group", name, triggers), self._unique_fraction("group", name)
-        return TriggerRates(name, "group", name, triggers[0].level, None, None, None, rates, fraction)
+        groups = []
+        for name, triggers in members.items():
+            rates, fraction = self._rates_of("group", name, triggers), self._unique_fraction("group", name)
+            head = name, "group", name, triggers[0].level, None, None, None
+            groups.append(TriggerRates(*head, rates, fraction))
+        return tuple(groups)
 
     def levels(self) -> Iterator[LevelRates]:
         for before, level in pairwise([None, *self._menu.levels]):
@@ -222,16 +228,6 @@ class Sums:
             for quantity in QUANTITIES
             if (label := Label(what, name, quantity.name)) in self._column
         }
-
-
-def _known(trigger: Trigger, rates: dict[str, Rate]) -> dict[str, Rate]:
-    """Mark the rate of a trigger that its threshold was found from."""
-    if trigger.budget and trigger.solution:
-        rate = rates[trigger.budget.quantity]
-        # with other thresholds and prescales of the other triggers, the rate is not the budget
-        met = math.isclose(rate.hz, trigger.solution.hz, rel_tol=_SAME)
-        rates[trigger.budget.quantity] = replace(rate, budgeted=met)
-    return rates
 
 
 #: The largest share of crossings that a menu may accept if rates are sums over single interactions.

@@ -244,7 +244,9 @@ def with_nesting(
     members: defaultdict[str | None, list[str]] = defaultdict(list)
     for trigger in menu.enabled:
         if isinstance(trigger.description, Kind):
-            alike[_score_of(trigger)].append(trigger)
+            kind = trigger.description  # without the threshold, if it has one
+            score = repr(kind.at(0.0) if isinstance(kind, ScoreKind) else kind)
+            alike[trigger.level, score].append(trigger)
         members[trigger.group].append(trigger.name)
 
     wider: dict[str, list[str]] = {}  # the triggers that accept all events of one, in the order of the menu
@@ -270,12 +272,6 @@ def with_nesting(
         return replace(rates, rates={**rates.rates, **bounded, "unique": zero})
 
     return tuple(map(nested, triggers)), tuple(map(nested, groups))
-
-
-def _score_of(trigger: Trigger) -> tuple[str | None, str]:
-    """Return a key that is equal for triggers of a level that differ only in their thresholds."""
-    kind = trigger.description
-    return trigger.level, repr(kind.at(0.0) if isinstance(kind, ScoreKind) else kind)
 
 
 def _accepts(triggers: Sequence[Trigger]) -> BoolArray:

@@ -62,7 +62,8 @@ class ComparisonView(View[Comparison]):
     def page(self, result: Comparison) -> Page:
         """What changed, then the rates of what differs."""
         names = dict.fromkeys(trigger.name for variant in result.variants for trigger in variant.triggers)
-        differing = _differing(result)
+        differing = {d.what for d in result.differences if d.b_minus_a_hz or d.error_hz}
+        differing |= {change.what for change in result.changes}
         shown = [name for name in names if self.every or name in differing]
         tables = [changes_table(result), _gains(result), _rates(result, shown), _common_table(result)]
         equal = len(names) - len(shown)
@@ -208,12 +209,6 @@ def _relative(change: tuple[float, float] | None, before: float) -> dict[str, An
     hz, error = change or (0.0, 0.0)
     percent = 100 * hz / before if before else None
     return {"percent": percent, "sigma": hz / error if error else None}
-
-
-def _differing(result: Comparison) -> set[str]:
-    """Return the names of triggers whose rates or definitions differ."""
-    rates = {d.what for d in result.differences if d.b_minus_a_hz or d.error_hz}
-    return rates | {change.what for change in result.changes}
 
 
 def _common_table(result: Comparison) -> Table:

@@ -30,12 +30,8 @@ _NOTE, _NAME, _LEAST, _INDENT = 24, 24, 6, 4
 _STYLES: Mapping[RowStyle, str] = {"plain": "", "group": "cyan", "summary": "bold", "wrong": "bold red"}
 
 
-def _rate(value: Any) -> str:
-    return marked(value) if isinstance(value, Rate) else unsigned(*value)
-
-
 _TEXTS: Mapping[Role, Callable[[Any], str]] = {
-    "rate": _rate,
+    "rate": lambda value: marked(value) if isinstance(value, Rate) else unsigned(*value),
     "difference": lambda value: signed(*value),
     "number": lambda value: f"{value:.6g}",
     "share": lambda value: f"{100 * value:.3g} %",

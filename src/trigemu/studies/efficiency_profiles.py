@@ -181,10 +181,6 @@ class ProfileSet:
         turnons = (replace(turnon, title=titles.get(turnon.category, "")) for turnon in result.turnons)
         return replace(result, turnons=tuple(turnons))
 
-    def references_to(self, menu: str) -> tuple[Reference, ...]:
-        """Return the published numbers of the menu with the name `menu`."""
-        return tuple(reference for reference in self.references if reference.menu == menu)
-
 
 def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
     """Return the bin edges that `0:100:5` or a list describes. TrigemuError if they are not ascending."""

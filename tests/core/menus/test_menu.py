@@ -15,8 +15,7 @@ from trigemu.menus.menu import Budget, Solution
 from trigemu.observables.selections import ObjectSelection
 from trigemu.observables.windows import Window
 from trigemu.triggers.combination.kind import Combination
-from trigemu.triggers.logic import Logic, parse_expression
-from trigemu.triggers.simple import Random
+from trigemu.triggers.logic import Logic, Random, parse_expression
 from trigemu.triggers.threshold import Threshold
 
 FULL = """

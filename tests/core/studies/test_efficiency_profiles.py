@@ -79,9 +79,9 @@ def test_it_says_what_is_wanted(folder: Path) -> None:
         Profile("hard[0].pt", (0.0, 50.0, 100.0)), Profile("met", (0.0, 20.5, 100.0))
     ]  # fmt: skip
     assert [(o.name, o.unit) for o in found.observables] == [("leading pT", "GeV"), ("met", "")]
-    (rate,) = found.references_to("first")
+    of_other, rate = found.references
+    assert of_other.menu == "other"
     assert rate == Reference(menu="first", quantity="rate_hz", value=20e3, source="a paper")
-    assert found.references_to("second") == ()
     assert found.scope is None
     assert len(found.sha256) == 64
     assert read(folder, FULL.replace('name = "mine"\n', "")).name == "profiles"  # as its file

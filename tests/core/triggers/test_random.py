@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from toys import memory_catalogue, toy_events
 
 from trigemu import Catalogue, Menu, binned_rates, compare, exclusive_rates, read_menu, run
-from trigemu.triggers.simple import Random
+from trigemu.triggers.logic import Random
 
 
 @given(st.floats(1.0, 40e6), st.floats(40e6, 1e9))

@@ -16,7 +16,7 @@ from trigemu_pages.explorer.menu_data import Piece, pieces_of
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.api import ScoreKind
 from trigemu.menus.prescales import at_column, at_crossing_rate, at_own_column, read_prescales
-from trigemu.triggers.simple import Random
+from trigemu.triggers.logic import Random
 
 
 def read(text: str) -> Menu:
