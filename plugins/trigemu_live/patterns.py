@@ -45,7 +45,7 @@ class MenuArrays:
     """The triggers of a menu: t enabled ones, and those that their seeds read."""
 
     menu: Menu
-    names: tuple[str, ...]  #: Each after those that it reads
+    names: tuple[str, ...]  #: In the order of the file, in which phases of counters are drawn
     counters: tuple[Counter, ...]  #: Each after those of the triggers that its own read
     steps: IntArray  #: int64[s, 2], a step of a counter accepts the first number out of the second
     #: The triggers of kind `random` without a seed, which are drawn by themselves, with their probabilities.
@@ -80,7 +80,7 @@ def menu_arrays(menu: Menu) -> MenuArrays:
     """Return the triggers of a menu as arrays."""
     enabled = [trigger.name for trigger in menu.enabled]
     read = {name for t in menu.enabled if t.seed for name in t.seed.names()}
-    names = tuple(name for name in menu.order if name in enabled or name in read)
+    names = tuple(t.name for t in menu.triggers if t.name in enabled or t.name in read)
     random = {
         t.name: 1.0 / t.prescale
         for t in map(menu.trigger, names)
