@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -139,8 +139,10 @@ class Acceptance:
         group = np.arange(len(self.counter)) if group is None else group
         n = int(group.max(initial=-1)) + 1
         owner = np.where(members, group, _NO_MEMBER).astype(np.int32)
-        pattern, number, loss = _losses(self.rows, self.counter, owner, n)
-        return sparse.csr_array((loss, (pattern, number)), (self.patterns, n))
+        size = len(self.rows.pattern)
+        found = pattern, number, loss = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
+        k = _losses(self.rows, self.counter, owner, n, (_level(n), np.zeros(n), _level(n)), found)
+        return sparse.csr_array((loss[:k], (pattern[:k], number[:k])), (self.patterns, n))
 
     def outcomes(self, pattern: int, within: BoolArray) -> list[Part]:
         """Return the parts of a pattern, with only the triggers in `within`, bool[t]."""
@@ -214,7 +216,6 @@ class _Level(NamedTuple):
     n_owners: IntArray  # int64[1]: their number
 
 
-@inner
 def _level(n: int) -> _Level:
     zeros, owners, count = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.zeros(1, np.int64)
     return _Level(np.zeros(n), np.full(n, -1.0), np.zeros(n + 1), zeros, owners, count)
@@ -260,12 +261,12 @@ def _finish(level: _Level) -> float:
 
 
 @kernel
-def _losses(rows: Rows, counter: Numbers, owner: Numbers, n: int) -> tuple[Numbers, Numbers, FloatArray]:
-    """Return or(S) − or(S without an owner) where it is not 0: the pattern, the owner and the loss. owner:
-    int32[t] < n, that of each trigger, −1 for none, `_NO_MEMBER` outside of S."""
+def _losses(rows: Rows, counter: Numbers, owner: Numbers, n: int, scratch: Any, result: Any) -> int:
+    """Fill in or(S) − or(S without an owner) where it is not 0: the pattern, the owner and the loss; return
+    how many there are. owner: int32[t] < n, that of each trigger, −1 for none, `_NO_MEMBER` outside of S.
+    scratch: a level, 0 of each owner, a level. result: arrays of as many elements as there are rows."""
     size, end, found = len(rows.pattern), 0, 0
-    patterns, owners, losses = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
-    of_outcome, of_part, of_pattern = _level(n), np.zeros(n), _level(n)
+    (of_outcome, of_part, of_pattern), (patterns, owners, losses) = scratch, result
     while end < size:
         # Nothing is lost where two owners accept for certain.
         row, settled, certain = end, False, -1
@@ -313,22 +314,19 @@ def _losses(rows: Rows, counter: Numbers, owner: Numbers, n: int) -> tuple[Numbe
             owners[found], losses[found] = _pop(of_pattern)
             found += 1
         _finish(of_pattern)
-    return patterns[:found], owners[:found], losses[:found]
+    return found
 
 
 @kernel
-def _fired(words: Words, bits: IntArray, triggers: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the pattern and the trigger of each bit that is set, int32[k] each: ordered by pattern, then as
-    in `triggers`, int32[t], with their `bits`, int64[t]."""
-    pattern, trigger, n = np.empty(len(bits), np.int32), np.empty(len(bits), np.int32), 0
+def _fired(words: Words, bits: IntArray, triggers: Numbers, pattern: Numbers, trigger: Numbers) -> int:
+    """Fill in the pattern and the trigger of each bit that is set, ordered by pattern, then as in `triggers`,
+    int32[t], with their `bits`, int64[t]; return how many there are. Both arrays have room for one more."""
+    n = 0
     for row in range(len(words)):
-        if n + len(bits) > len(pattern):
-            pattern = np.concatenate((pattern, np.empty_like(pattern)))
-            trigger = np.concatenate((trigger, np.empty_like(trigger)))
-        for i in range(len(bits)):
+        for i in range(len(bits)):  # without a branch, which would be mispredicted
             pattern[n], trigger[n] = row, triggers[i]
             n += (words[row, bits[i] >> 6] >> np.uint64(bits[i] & 63)) & 1
-    return pattern[:n], trigger[:n]
+    return n
 
 
 def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance:
@@ -384,8 +382,12 @@ def acceptances_of(words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[s
         padded = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
         words = np.hstack([words, padded.view("<u8")])
     by_counter = np.lexsort((prescale, counter))
-    order = by_counter[bit[by_counter] >= 0].astype(np.int32)
-    pattern, number = _fired(np.ascontiguousarray(words), bit[order], order)
+    order: Numbers = by_counter[bit[by_counter] >= 0].astype(np.int32)
+    words = np.ascontiguousarray(words)
+    most = np.count_nonzero(np.unpackbits(words.view(np.uint8))) * np.bincount(bit[order]).max(initial=0) + 1
+    pattern, number = np.empty((2, most), np.int32)
+    k = _fired(words, bit[order], order, pattern, number)
+    pattern, number = pattern[:k], number[:k]
     part = counter[number]
     rows = Rows(pattern, part, part, number, 1.0 / prescale[number], np.ones(len(number)))
     node_of = np.full(len(triggers), -1, np.int64)

@@ -87,9 +87,8 @@ class Seeded:
         prescale = np.array([node.prescale for node in nodes])
         self._graph = Graph(self.counter, prescale, code, np.cumsum([0, *map(len, programs)]), read)
         fired = np.column_stack([node.fired for node in nodes])
-        _, first, number = np.unique(
-            np.packbits(fired, axis=1), axis=0, return_index=True, return_inverse=True
-        )
+        packed = np.packbits(fired, axis=1)
+        _, first, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         self.combination = number.ravel().astype(np.int64)  # int64[m]: the number of each combination
         self._component, self.n_rows = components(fired[first], self._graph, MAX_OUTCOMES)
         if (too_many := self.n_rows < 0).any():
@@ -100,8 +99,7 @@ class Seeded:
         chosen = np.unique(self.combination[patterns])
         n = int(self.n_rows[chosen].sum())
         integers, floats = np.empty((4, n), np.int64), np.empty((2, n))
-        is_trigger = self.column >= 0
-        n = _fill_rows(chosen, self._component, self._graph, is_trigger, removed, integers, floats)
+        n = _fill_rows(chosen, self._component, self._graph, self.column >= 0, removed, integers, floats)
         _, _, outcome, node = integers[:, :n]
         order = np.lexsort((node, -floats[0, :n], self.counter[node], outcome))
         return OutcomeRows(*integers[:, order], *floats[:, order])
@@ -149,13 +147,11 @@ def postfix(expression: Expression, position: Mapping[str, int]) -> list[int]:
     return [*steps[0], *(step for more in steps[1:] for step in (*more, operation))]
 
 
-# Plain loops: where, max and assignments of slices take seconds to compile.
-
-
 @kernel
 def components(fired: BoolArray, graph: Graph, limit: int) -> tuple[IntArray, IntArray]:
     """Return the component of each node that fired, −1 for others, int64[c, nodes]; and the largest number of
-    rows of the outcomes of each combination, int64[c]: −1 if a component has more than `limit` outcomes."""
+    rows of the outcomes of each combination, int64[c]: −1 if a component has more than `limit` outcomes.
+    (Plain loops: np.where, max and assignments of slices take seconds to compile.)"""
     component, n_rows = np.empty(fired.shape, np.int64), np.zeros(len(fired), np.int64)
     for row in range(len(fired)):
         for number in range(_components(fired[row], graph, component[row])):

@@ -243,9 +243,8 @@ def with_nesting(
     alike: defaultdict[tuple[str | None, str], list[Trigger]] = defaultdict(list)
     members: defaultdict[str | None, list[str]] = defaultdict(list)
     for trigger in menu.enabled:
-        if isinstance(trigger.description, Kind):
-            kind = trigger.description  # without the threshold, if it has one
-            score = repr(kind.at(0.0) if isinstance(kind, ScoreKind) else kind)
+        if isinstance(kind := trigger.description, Kind):
+            score = repr(kind.at(0.0) if isinstance(kind, ScoreKind) else kind)  # without its threshold
             alike[trigger.level, score].append(trigger)
         members[trigger.group].append(trigger.name)
 
