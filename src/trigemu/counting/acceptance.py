@@ -387,8 +387,7 @@ def acceptances_of(words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[s
     most = np.count_nonzero(np.unpackbits(words.view(np.uint8))) * np.bincount(bit[order]).max(initial=0) + 1
     pattern, number = np.empty((2, most), np.int32)
     k = _fired(words, bit[order], order, pattern, number)
-    pattern, number = pattern[:k], number[:k]
-    part = counter[number]
+    pattern, number, part = pattern[:k], number[:k], counter[number[:k]]
     rows = Rows(pattern, part, part, number, 1.0 / prescale[number], np.ones(len(number)))
     node_of = np.full(len(triggers), -1, np.int64)
     if not nodes:

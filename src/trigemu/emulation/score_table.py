@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, IntArray, Words
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest
 from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import raw_decisions
@@ -275,8 +275,8 @@ class _Bin(Task[PatternTable]):
             score = np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64)[core]
             rows = np.flatnonzero((score > -np.inf) & self._seed_fires(plan, slot, words))
             fired = bit_of_words(words, slot)[rows, None].astype(np.uint64)
-            bins = (_ordered(score[rows].view(np.int64)) >> _DROPPED) + _ZERO  # ≥ 0, ascending with the score
-            parts.append(count_patterns(slot, fired, events.weight[core][rows], Keys(bin=bins)))
+            bins = Keys(bin=_bin_of(score[rows]))
+            parts.append(count_patterns(slot, fired, events.weight[core][rows], bins))
         return merge_tables(parts)
 
     def _seed_fires(self, plan: Plan, slot: int, words: Words) -> BoolArray:
@@ -286,6 +286,11 @@ class _Bin(Task[PatternTable]):
                 if bits.get(trigger.name) == slot and trigger.seed:
                     return trigger.seed.evaluate(raw_decisions(words, menu, bits))
         return np.ones(len(words), np.bool_)
+
+
+def _bin_of(score: FloatArray) -> IntArray:
+    """Return the bin of each score, int64[n] ≥ 0, ascending with the score."""
+    return (_ordered(score.view(np.int64)) >> _DROPPED) + _ZERO
 
 
 def _below(bin_: int) -> float:
