@@ -275,9 +275,11 @@ def _troubles(result: Fill) -> Iterator[str]:
 def _trouble(result: Fill, traces: Sequence[FillTrace], k: int, controller: str) -> Iterator[str]:
     tolerance, control = 100 * result.config.fill.tolerance, result.config.controls[k]
     rates = [trace.recorded if control.of == "menu" else trace.rates[k] for trace in traces]
-    on = np.array(rates) > 0  # it may be off in a column
-    distance = np.log(np.array(rates)[on] / result.targets[k]) if on.any() else np.full(1, -np.inf)
-    lag, spread = 100 * float(np.expm1(distance.mean())), 100 * float(distance.std()) if on.any() else 0.0
+    prescales = np.array([menu.trigger(control.trigger).prescale for menu in result.menus])
+    on = np.isfinite(prescales)[traces[0].columns]  # a column may switch it off
+    with np.errstate(divide="ignore", invalid="ignore"):  # a rate of 0
+        distance = np.log(np.array(rates)[:, on] / result.targets[k])
+        lag, spread = 100 * float(np.expm1(distance.mean())), 100 * float(distance.std())
     counted = result.targets[k] * min(control.seconds, result.config.fill.step_seconds) / control.prescale
     if abs(lag) > tolerance:
         where = f"{abs(lag):.3g} % {'above' if lag > 0 else 'below'} its target in the mean"
