@@ -11,7 +11,7 @@ import click
 
 from trigemu.base import toml_text
 from trigemu.base.errors import SampleError, TrigemuError, excerpt, few_of, listed
-from trigemu.base.plugin_search import available, search_path
+from trigemu.base.plugins import available, search_path
 from trigemu.base.toml import Document, kind_of, load_toml
 from trigemu.cli import options
 from trigemu.cli.console import say

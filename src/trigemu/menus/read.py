@@ -25,7 +25,7 @@ from trigemu.base.errors import (
     wrong_type,
 )
 from trigemu.base.files import is_folder, is_there
-from trigemu.base.plugin_search import Folders, find, providers, search_path
+from trigemu.base.plugins import Folders, find, providers, search_path
 from trigemu.base.toml import (
     KINDS,
     Document,

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from trigemu.base.plugin_search import Folders, find, providers
+from trigemu.base.plugins import Folders, find, providers
 from trigemu.base.toml import TomlTable, fields_of
 from trigemu.menus.read import MenuTable, TriggerTable
 from trigemu.observables.hardware_scales import Digits, HardwareScale

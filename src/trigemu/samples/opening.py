@@ -26,7 +26,7 @@ from trigemu.base.errors import (
 )
 from trigemu.base.files import is_there
 from trigemu.base.mapping import Engine, engine_of
-from trigemu.base.plugin_search import find, providers, search_path
+from trigemu.base.plugins import find, providers, search_path
 from trigemu.base.toml import load_toml, read_table, refuse_other_kinds
 from trigemu.samples.catalogue import Catalogue, LeftOut, check_files, normalised, repeated_events
 from trigemu.samples.files import File, ToOpen, format_of, open_files

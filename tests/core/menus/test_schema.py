@@ -15,7 +15,7 @@ from plugin_toys import write
 from project import CORE_MENUS, ROOT
 
 from trigemu import TrigemuError, make_plan, read_menu
-from trigemu.base.plugin_search import CORE
+from trigemu.base.plugins import CORE
 from trigemu.menus.read import MenuTable, TriggerTable
 from trigemu.menus.schema import menu_schema
 from trigemu.observables.hardware_scales import Digits, HardwareScale

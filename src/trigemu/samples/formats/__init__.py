@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from trigemu.base.errors import PluginError
-from trigemu.base.plugin_search import CORE, find, providers, search_path
+from trigemu.base.plugins import CORE, find, providers, search_path
 from trigemu.samples.formats.source import Source
 
 

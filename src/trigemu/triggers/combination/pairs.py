@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import inner, kernel
-from trigemu.base.plugin_search import providers
+from trigemu.base.plugins import providers
 from trigemu.base.toml import TomlTable
 from trigemu.observables.hardware_scales import Integers
 from trigemu.observables.windows import Range
