@@ -286,9 +286,8 @@ def read_table(
         if name in fields:
             values[fields[name].name] = _value(document, value, fields[name].type, place, where)
             continue
-        unknown = f"unknown key {quoted(name)}"
         if not further:
-            document.problem(place, where, unknown + nearest(name, (*fields, *also)))
+            document.problem(place, where, f"unknown key {quoted(name)}{nearest(name, (*fields, *also))}")
             continue
         valid = len(document.problems)
         kind = typing.get_args(further.type)[1]
@@ -296,7 +295,7 @@ def read_table(
         close = difflib.get_close_matches(excerpt(name), fields, n=1, cutoff=0.75)
         if len(document.problems) > valid and close:  # the name may be a misspelt field
             del document.problems[valid:]
-            document.problem(place, where, f"{unknown}; did you mean {close[0]!r}?")
+            document.problem(place, where, f"unknown key {quoted(name)}; did you mean {close[0]!r}?")
     for name, missing in fields.items():
         if missing.required and name not in table:
             document.problem(key, where, f"the key {name!r} is missing")

@@ -27,9 +27,9 @@ from trigemu.base.errors import (
     wrong_type,
 )
 from trigemu.base.plugins import place_of, place_of_method, reason_of
+from trigemu.menus.checks import lost_prescales, signed_differences
 from trigemu.menus.menu import LeftOut, Menu, Trigger
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
-from trigemu.menus.warnings import lost_prescales, signed_differences
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue

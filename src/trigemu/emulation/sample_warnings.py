@@ -16,8 +16,8 @@ from trigemu.base.errors import excerpt
 from trigemu.emulation.engine import Chunk, Job, over_samples
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.menus.warnings import unit_of_threshold
 from trigemu.observables.expressions import Element, unit_of
 from trigemu.observables.selections import ObjectSelection, selections_in
 from trigemu.observables.windows import AnyOf, Column, Window, Windows, any_of

@@ -244,6 +244,7 @@ def legs(*legs: str, pair: str = "") -> str:
         ("sums = [1]\n" + trigger(RANDOM), 1, "expected tables [sums.NAME]"),
         (trigger(""), 1, "trigger 'T': the key 'kind' is missing (known: anomaly, combination, "),
         (trigger('kind = "threshold"\nobservable = "met"\nthreshold = 1'), 5, "did you mean 'above'?"),
+        (trigger(RANDOM).replace('"T"', "[]"), 2, "trigger []: name = []: expected a string, got a list"),
         (trigger("kind = []"), 3, "trigger 'T': kind = []: expected a string, got a list"),
         (trigger('kind = "logic"'), 1, "trigger 'T': the key 'expression' is missing"),
         (

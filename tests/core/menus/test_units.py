@@ -6,7 +6,7 @@ import pytest
 from toys import menu_from
 
 from trigemu import TrigemuError
-from trigemu.menus.warnings import unit_of_observable, unit_of_threshold
+from trigemu.menus.checks import unit_of_observable, unit_of_threshold
 from trigemu.results.numbers import threshold_label
 
 MENU = """
