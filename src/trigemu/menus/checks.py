@@ -189,8 +189,7 @@ def failed(document: Document, what: str, error: Exception, key: Key, where: str
 
 
 def signed_differences(conditions: Mapping[str, Iterable[tuple[str, Condition]]]) -> Iterator[str]:
-    """Yield a warning if triggers limit Δφ or Δη on one side only, which loses about half of the events if
-    its size is meant. conditions: of each trigger, with their texts."""
+    """Yield a warning if triggers limit Δφ or Δη on one side only. conditions: of each, with their texts."""
     differences = []
     for name, of_trigger in conditions.items():
         sides: defaultdict[OfVectors, dict[bool, str]] = defaultdict(dict)
@@ -225,8 +224,7 @@ def _signed_limits(condition: Condition) -> Iterator[tuple[OfVectors, bool]]:
 
 
 def lost_prescales(menu: Menu) -> Iterator[str]:
-    """Yield a warning for triggers with a disabled seed that has a prescaled seed itself: the raw decision of
-    the disabled one uses the other before its prescale."""
+    """Yield a warning for triggers with a disabled seed that has a prescaled seed itself."""
     prescaled = {t.name for t in menu.enabled if any(p != 1.0 for p in t.prescales or (t.prescale,))}
     warnings = []
     for trigger in menu.enabled:
@@ -263,8 +261,7 @@ def unit_of_observable(menu: Menu, text: str) -> str:
 
 
 def unit_mistake(description: Kind | BitKind, unit: str, scope: Scope) -> str:
-    """Return the mistake in the unit of a trigger: that its score has another one, which does not depend on
-    factors in the menu."""
+    """Return the mistake in the unit of a trigger: that its score has another one."""
     text = getattr(description, "observable", None)
     if isinstance(description, LegThreshold) and description.leg < len(description.legs):
         text = f"{description.legs[description.leg].object}[0].{description.column}"
@@ -292,6 +289,5 @@ def _is_scaled(number: Number) -> bool:
 
 
 def _observable(trigger: Trigger) -> str | None:
-    """Return the observable that a trigger has a threshold on, if its kind has such a key."""
     text = getattr(trigger.description, "observable", None)
     return text if isinstance(text, str) else None

@@ -31,6 +31,7 @@ from trigemu.base.toml import (
     KINDS,
     Document,
     Key,
+    Positive,
     TomlTable,
     fields_of,
     load_toml,
@@ -67,7 +68,7 @@ class MenuTable(TomlTable, frozen=True):
     name: str | None = None  #: The name of the menu; by default that of its file.
     format: Annotated[int, msgspec.Meta(ge=1, le=FORMAT)] = 1  #: The version of the menu format.
     #: The rate of bunch crossings in Hz, from 10⁻¹² to 2⁸⁰.
-    crossing_rate_hz: Annotated[float, msgspec.Meta(gt=0)] = 40e6
+    crossing_rate_hz: Positive = 40e6
     plugins: tuple[str, ...] = ()  #: The plugins whose kinds the menu uses.
     #: The names of the columns of prescales; `prescales` of each trigger has one value for each.
     prescale_columns: tuple[str, ...] = ()
@@ -121,9 +122,9 @@ class TriggerTable(TomlTable, frozen=True):
     #: The name of its decision in a sample with stored decisions; by default that of the trigger.
     stored: str | None = None
     #: A unique rate in Hz, which no other trigger accepts: the run finds the threshold with this rate.
-    unique_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    unique_rate_hz: Positive | None = None
     #: A total rate in Hz: the run finds the threshold with this rate.
-    total_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    total_rate_hz: Positive | None = None
     #: The catalogue with which the threshold was found; `trigemu calibrate` writes it.
     fitted_on: str | None = None
     #: The unit of the score, shown with thresholds in figures and tables: a label, which converts nothing. By

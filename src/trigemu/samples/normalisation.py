@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from trigemu.base.errors import SampleError
-from trigemu.base.toml import Key, TomlTable
+from trigemu.base.toml import Key, Positive, TomlTable
 from trigemu.samples.locations import located
 
 CM2_PER_PB = 1e-36
@@ -22,7 +22,6 @@ ORBIT_HZ, BUNCHES = 11_245.5, 3564
 
 #: Rates beyond which sums of squared weights would lose digits.
 SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
-Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class CatalogueTable(TomlTable, frozen=True):
