@@ -46,7 +46,7 @@ from trigemu.observables.selections import Scope, read_scope
 from trigemu.samples.normalisation import rate_mistakes
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
 from trigemu.triggers.kinds import Kinds
-from trigemu.triggers.logic import Expression, parse_expression
+from trigemu.triggers.logic import parse_expression
 
 #: The format of the menus that trigemu writes, and the newest that it reads.
 FORMAT = 1
@@ -137,24 +137,15 @@ class TriggerTable(TomlTable, frozen=True):
             yield "total_rate_hz", "unique_rate_hz and total_rate_hz: a threshold can meet one of them"
         yield from (("prescales", wrong) for p in self.prescales if (wrong := prescale_mistake(p)))
         try:
-            _ = self.expression
+            if self.seed is not None:
+                parse_expression(self.seed)
         except TrigemuError as error:
             yield "seed", f"seed: {error}"
-
-    @property
-    def expression(self) -> Expression | None:
-        return None if self.seed is None else parse_expression(self.seed)
-
-    @property
-    def budget(self) -> Budget | None:
-        if self.unique_rate_hz is not None:
-            return Budget("unique", self.unique_rate_hz)
-        return None if self.total_rate_hz is None else Budget("total", self.total_rate_hz)
 
 
 _COMMON = frozenset(field.encode_name for field in fields_of(TriggerTable))
 #: What a trigger has from its table as it is.
-_SHARED = ("name", "kind", "group", "coherent", "enabled", "budget", "fitted_on", "stored", "level", "unit")
+_SHARED = ("name", "kind", "group", "coherent", "enabled", "fitted_on", "stored", "level", "unit")
 
 
 def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
@@ -342,11 +333,13 @@ def _trigger(
         try_compile(document, description, scope, own, key, where)
     if head is None or read is None:
         return None
+    budget = Budget("unique", head.unique_rate_hz) if head.unique_rate_hz else None
     return Trigger(
         **{name: getattr(head, name) for name in _SHARED},
         description=description,
         prescale=head.prescale * factor,
-        seed=head.expression,
+        seed=parse_expression(head.seed) if head.seed is not None else None,
+        budget=Budget("total", head.total_rate_hz) if head.total_rate_hz else budget,
         place=f"{document.path}:{document.lines.get(key, 1)}",
         prescales=tuple(prescale * factor for prescale in head.prescales),
     )
