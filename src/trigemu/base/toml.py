@@ -36,7 +36,6 @@ from trigemu.base.files import read_bounded
 #: A path of keys in a TOML file: ("trigger", 3, "legs", 1, "pt").
 Key = tuple[str | int, ...]
 
-
 _STRING = r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
 _TOKEN = re.compile(rf"{_STRING}|[\w.:+-]+|#[^\n]*|[ \t\r]+|.", re.DOTALL)
 
@@ -288,10 +287,10 @@ def read_table(
         valid = len(document.problems)
         kind = typing.get_args(further.type)[1]
         values[further.name][name] = _value(document, value, kind, place, where)
-        close = difflib.get_close_matches(excerpt(name), fields, n=1, cutoff=0.75)
-        if len(document.problems) > valid and close:  # the name may be a misspelt field
-            del document.problems[valid:]
-            document.problem(place, where, f"unknown key {quoted(name)}; did you mean {close[0]!r}?")
+        if len(document.problems) > valid:  # the name may be a misspelt field
+            for close in difflib.get_close_matches(excerpt(name), fields, n=1, cutoff=0.75):
+                del document.problems[valid:]
+                document.problem(place, where, f"unknown key {quoted(name)}; did you mean {close!r}?")
     for name, missing in fields.items():
         if missing.required and name not in table:
             document.problem(key, where, f"the key {name!r} is missing")
