@@ -21,7 +21,7 @@ from trigemu.observables.expressions import (
 from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import Scope
 from trigemu.triggers.base import BitKind, Kind
-from trigemu.triggers.combination.leg_threshold import LegThreshold
+from trigemu.triggers.combination import LegThreshold
 
 #: The number of triggers that a warning names.
 _NAMED = 4

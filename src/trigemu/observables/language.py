@@ -14,6 +14,7 @@ import ast
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 
 from trigemu.base.errors import TrigemuError, excerpt, nearest
 from trigemu.observables.expressions import (
@@ -52,13 +53,13 @@ _WORDS = {"&&": "and", "||": "or", "!(": "not ("}
 def parse_observable(text: str, scope: Scope) -> Number:
     """Parse a number per event; raise TrigemuError that quotes a part outside of the language."""
     with quoting(text):
-        return _Reader(text, scope).number(parse_tree(text))
+        return _Reader(_in_one(text), scope).number(parse_tree(text))
 
 
 def parse_condition(text: str, scope: Scope) -> Condition:
     """Parse a condition; raise TrigemuError that quotes a part outside of the language."""
     with quoting(text):
-        return _Reader(text, scope).condition(parse_tree(text))
+        return _Reader(_in_one(text), scope).condition(parse_tree(text))
 
 
 @contextmanager
@@ -102,11 +103,12 @@ def _in_one(text: str) -> str:
     return f"({text}\n)" if "\n" in text else text
 
 
+@dataclass
 class _Reader:
-    """Convert Python's syntax tree to expression nodes, with all names resolved."""
+    """Convert Python's syntax tree of a text to expression nodes, with all names resolved."""
 
-    def __init__(self, text: str, scope: Scope) -> None:
-        self.text, self.scope = _in_one(text), scope
+    text: str
+    scope: Scope
 
     def read(self, node: ast.expr) -> Number | Vector | Condition:
         match node:
@@ -146,10 +148,9 @@ class _Reader:
     def _source(self, node: ast.expr) -> str:
         return excerpt(ast.get_source_segment(self.text, node) or self.text)
 
-    def number(self, node: ast.expr) -> Number:
-        return self._as_number(self.read(node), node)
-
-    def _as_number(self, result: Number | Vector | Condition, node: ast.expr) -> Number:
+    def number(self, node: ast.expr, result: Number | Vector | Condition | None = None) -> Number:
+        """Return the number that a node stands for; result: the node, if it has been read."""
+        result = result or self.read(node)
         if isinstance(result, MissingEt):
             return Scalar("met")
         if isinstance(result, MissingMomentum):
@@ -226,7 +227,7 @@ class _Reader:
         if sign == "+" and isinstance(first, Vector) and isinstance(second, Vector) and not numbers:
             parts = first.parts if isinstance(first, VectorSum) else (first,)
             return VectorSum((*parts, second))
-        return Arithmetic(sign, (self._as_number(first, left), self._as_number(second, right)))
+        return Arithmetic(sign, (self.number(left, first), self.number(right, second)))
 
     def _comparison(self, operands: list[ast.expr], ops: list[ast.cmpop]) -> Condition:
         if any(type(op) not in _COMPARISONS for op in ops):

@@ -14,9 +14,10 @@ from trigemu.observables.selections import (
     ObjectTable,
     Scope,
     SumTable,
+    Window,
+    Windowed,
     make_scope,
 )
-from trigemu.observables.windows import Window, Windowed
 
 HARD = (("pt", Window(min=20.0)),)
 CENTRAL = (("eta", Window(abs_max=2.4)),)

@@ -22,7 +22,7 @@ from trigemu.base.kernels import inner, kernel
 from trigemu.base.plugins import providers
 from trigemu.base.toml import TomlTable
 from trigemu.observables.hardware_scales import Integers
-from trigemu.observables.windows import Range
+from trigemu.observables.selections import Range
 from trigemu.observables.workspace import delta_phi
 
 #: Columns of an object that kernels read, after its row, in this order.
