@@ -22,11 +22,9 @@ from trigemu.observables.hardware_scales import Integers
 
 #: Collections of the sample that most formats have: of each, n_NAME is a number of objects in any sample.
 STANDARD = ("jet", "photon", "electron", "muon", "tau")
-#: The longest chain of selections; each needs up to four of Python's 1000 nested calls.
+#: The largest number of selections that one may consist of, each counted whenever `from` or `with` leads to
+#: it: each one of a chain needs up to four of Python's 1000 nested calls.
 MAX_DERIVED = 100
-#: The largest number of selections that one may depend on, each counted whenever `from` or `with` leads to
-#: it: a look-up then takes a millisecond.
-MAX_PARTS = 10_000
 #: An integer that a column can hold, an int64.
 _Integer = Annotated[int, msgspec.Meta(ge=1 - 2**63, le=2**63 - 1)]
 
@@ -287,18 +285,17 @@ def make_scope(
             report(("objects", circle[0]), f"depends on itself: {' → '.join(circle)}")
             inputs[circle[0]] = []
     selections: dict[str, ObjectSelection] = {}
-    size: dict[str, tuple[int, int]] = {}  # Levels of each, and selections that it depends on with itself
+    parts: dict[str, int] = {}  # The number of selections that each depends on
     for name in order:
-        levels = 1 + max((size[other][0] for other in inputs[name]), default=0)
-        parts = 1 + sum(size[other][1] for other in inputs[name])
-        selections[name], size[name], table = ObjectSelection(name), (levels, parts), objects.get(name)
-        if levels > MAX_DERIVED or parts > MAX_PARTS:
-            size[name] = (1, 1)
+        selections[name], table = ObjectSelection(name), objects.get(name)
+        parts[name] = sum(1 + parts[other] for other in inputs[name])
+        if parts[name] >= MAX_DERIVED:
             report(
                 ("objects", name),
-                f"{name!r} is derived through {levels - 1} levels of from and with, from {parts - 1} "
-                f"objects: at most {MAX_DERIVED - 1} levels and {MAX_PARTS - 1} objects are allowed",
+                f"{name!r} is derived from {parts[name]} objects by from and with, each counted whenever one "
+                f"of them leads to it: at most {MAX_DERIVED - 1} are allowed",
             )
+            parts[name] = 0
         elif table:
             source = selections[table.from_] if table.from_ in inputs[name] else None
             all_of, near = source or ObjectSelection(table.from_), table.remove_overlap

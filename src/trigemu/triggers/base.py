@@ -92,9 +92,7 @@ class Context:
 
     def stored(self, name: str) -> str:
         """Request the stored decision `name` of the sample, and return the name of its column of 0 and 1."""
-        need = stored_need(name)
-        self.needs.add(need)
-        return need[1]
+        return self.scalar(stored_need(name)[1])
 
     def scalar(self, name: str) -> str:
         """Request the column `name` of the sample, with one value per event, and return the name."""

@@ -49,7 +49,6 @@ from trigemu.triggers.pairs import (
     SIGNS,
     SUM,
     Charge,
-    Cut,
     LegSum,
     Pair,
     all_pass,
@@ -120,10 +119,17 @@ class Combination(Kind, frozen=True):
             set[str]() for _ in self.legs
         ]  # The `COLUMNS` that cuts read of each leg, once for equal legs
         read = [read[self.legs.index(leg)] for leg in self.legs]
-        cuts: list[Cut] = []
+        cuts, numbers = list[tuple[int, ...]](), list[float]()
 
-        def add(legs: Iterable[int], columns: Iterable[str], *cut: Any) -> None:
-            cuts.append(Cut((min(legs), max(legs)), *cut))
+        def add(
+            legs: Iterable[int],
+            columns: Iterable[str],
+            quantity: int,
+            limits: tuple[float, ...] = (),
+            mode: int = INSIDE,
+        ) -> None:
+            cuts.append((min(legs), max(legs), quantity, mode, len(numbers)))
+            numbers.extend(limits)
             for number in legs:
                 read[number].update(columns)
 
@@ -156,7 +162,7 @@ class Combination(Kind, frozen=True):
             lines = tuple((line, selection.column(name)) for line, name in named.items())
             windows, row_key = selection.named(leg.windows), bases.index(selection.base) << 40
             legs.append(CompiledLeg(selection, windows, leg.crossing, row_key, lines, number))
-        return CompiledCombination(tuple(legs), tuple(cuts), tuple(self._twins()))
+        return CompiledCombination(tuple(legs), tuple(cuts), tuple(numbers), tuple(self._twins()))
 
     def _twins(self) -> Iterator[int]:
         """Yield, for each leg, the last earlier leg with the same requirements, including those on pairs with
@@ -249,7 +255,10 @@ class CompiledCombination(Compiled):
     """A compiled combination."""
 
     legs: tuple[CompiledLeg, ...]
-    cuts: tuple[Cut, ...]  # On pairs of legs and on all of them
+    #: On two legs, or on all legs up to the second: their numbers, the quantity, the mode of the limits, and
+    #: where its limits begin in `numbers`.
+    cuts: tuple[tuple[int, ...], ...]
+    numbers: tuple[float, ...]
     twins: tuple[int, ...]  # For each leg, the earlier leg with the same requirements, or −1
     threshold: None = None  # It gives decisions
 
@@ -337,15 +346,15 @@ class CompiledCombination(Compiled):
             alone, one = starts[:, s : s + 2].copy(), np.full(1, -1)
             if not _matched(alone.tolist(), objects[0]):
                 continue
-            if self.cuts and search(alone, *arrays, one, 0, MAX_STEPS) >= 0:
+            if not self.cuts:
+                others = alone[1:].tolist()
+                one[0] = next(i for i in range(*alone[0]) if _matched([[i, i + 1], *others], objects[0]))
+            elif search(alone, *arrays, one, 0, MAX_STEPS) >= 0:
                 raise TrigemuError(
                     f"sample {work.events.sample!r}, event {work.events.id[events[s]]}: "
                     f"{', '.join(map(str, np.diff(alone)[:, 0]))} objects for its legs need more than "
                     f"{MAX_STEPS} trials: give tighter windows, or fewer legs"
                 )
-            elif not self.cuts:
-                others = alone[1:].tolist()
-                one[0] = next(i for i in range(*alone[0]) if _matched([[i, i + 1], *others], objects[0]))
             found[s] = one[0]
         return found
 
@@ -353,14 +362,10 @@ class CompiledCombination(Compiled):
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
         """The trigger as arrays, for compiled loops: the twins of legs and the keys of their objects,
         int64[2, legs]; cuts int64[c, CUT]; numbers float64[k]."""
-        cuts, numbers = [], list[float]()
-        for cut in self.cuts:
-            cuts.append((*cut.legs, cut.quantity, cut.mode, len(numbers)))
-            numbers += cut.numbers
         return (
             np.array([self.twins, [leg.key for leg in self.legs]]),
-            np.array(cuts, np.int64).reshape(-1, CUT),
-            np.array(numbers, np.float64),
+            np.array(self.cuts, np.int64).reshape(-1, CUT),
+            np.array(self.numbers, np.float64),
         )
 
 
