@@ -94,16 +94,19 @@ class Plan:
         """The slots in groups that differ only in their thresholds; each group is evaluated once."""
         groups: dict[Hashable, list[int]] = {}
         for bit, slot in enumerate(self.slots):
-            groups.setdefault(_score(slot.compiled), []).append(bit)
-        return tuple(map(self._ladder, groups.values()))
-
-    def _ladder(self, bits: list[int]) -> ThresholdLadder:
-        first = self.slots[bits[0]].trigger
-        rising = sorted(bits, key=lambda bit: self.slots[bit].compiled.threshold or 0.0)
-        thresholds = [self.slots[bit].compiled.threshold for bit in rising]
-        known = np.array([value for value in thresholds if value is not None], np.float64)
-        lowest = PlannedTrigger(self.slots[rising[0]].compiled, first)
-        return ThresholdLadder(lowest, np.array(rising, np.int64), known)
+            compiled: Any = slot.compiled
+            has_score = compiled.threshold is not None and is_dataclass(compiled)
+            settable = has_score and any(f.name == "threshold" and f.init for f in fields(compiled))
+            alone = not settable or not isinstance(compiled, Hashable)
+            groups.setdefault(object() if alone else replace(compiled, threshold=0.0), []).append(bit)
+        ladders = []
+        for bits in groups.values():
+            rising = sorted(bits, key=lambda bit: self.slots[bit].compiled.threshold or 0.0)
+            thresholds = [self.slots[bit].compiled.threshold for bit in rising]
+            known = np.array([value for value in thresholds if value is not None], np.float64)
+            lowest = replace(self.slots[rising[0]], trigger=self.slots[bits[0]].trigger)
+            ladders.append(ThresholdLadder(lowest, np.array(rising, np.int64), known))
+        return tuple(ladders)
 
     def check(self, sample: Sample) -> None:
         """Raise SampleError that lists the columns, and neighbouring crossings, that the `sample` lacks, and
@@ -254,7 +257,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
                 continue
-            context = Context(menu.scope, menu.path.parent, contents)
+            context = Context(menu.scope, menu.path.parent, contents or {})
             compiled = trigger.description.compile(context)
             # Plugins may compile to objects without a hash.
             same = compiled if isinstance(compiled, Hashable) else id(compiled)  # type: ignore[redundant-expr]
@@ -388,14 +391,6 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
 def bit_of_words(words: Words, bit: int) -> BoolArray:
     """Return one decision of patterns."""
     return np.asarray((words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0)
-
-
-def _score(compiled: Compiled) -> Hashable:
-    """Return a key that is equal for compiled triggers that differ only in their thresholds."""
-    if compiled.threshold is None or not is_dataclass(compiled) or not isinstance(compiled, Hashable):
-        return object()
-    settable = any(field.name == "threshold" and field.init for field in fields(compiled))
-    return replace(compiled, threshold=0.0) if settable else object()
 
 
 def _evaluate(group: ThresholdLadder, work: Workspace) -> Any:

@@ -19,15 +19,21 @@ from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
 from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.expressions import Element, unit_of
-from trigemu.observables.selections import ObjectSelection, selections_in
-from trigemu.observables.windows import AnyOf, Column, Window, Windows, any_of
+from trigemu.observables.selections import (
+    AnyOf,
+    Column,
+    ObjectSelection,
+    Window,
+    Windows,
+    any_of,
+    selections_in,
+)
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled
-from trigemu.triggers.combination.kind import CompiledCombination
-from trigemu.triggers.combination.leg_threshold import CompiledLegThreshold
+from trigemu.triggers.combination import CompiledCombination, CompiledLegThreshold
 
 #: The number of events that largest values are from, the same of each sample: a pass takes seconds.
 MOST = 10_000_000
@@ -77,15 +83,16 @@ def _limits_of(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> I
         for selected in selections:
             yield from _of_windows(selected.source or ObjectSelection(selected.base), selected.windows, names)
     combination = compiled.combination if isinstance(compiled, CompiledLegThreshold) else compiled
-    for number, leg in enumerate(combination.legs if isinstance(combination, CompiledCombination) else ()):
-        yield from _of_windows(leg.objects, leg.windows, names, f" (leg {number})")
+    legs = combination.legs if isinstance(combination, CompiledCombination) else ()
+    for leg in sorted(legs, key=lambda leg: leg.number):
+        yield from _of_windows(leg.objects, leg.windows, names, f" (leg {leg.number})")
     if compiled.threshold is not None:
         text, unit = getattr(trigger.description, "observable", None), unit_of_threshold(menu, trigger)
         name = excerpt(text) if isinstance(text, str) else "score"
         if isinstance(compiled, CompiledLegThreshold):
-            objects = compiled.combination.legs[compiled.leg].objects
-            name = f"{_name(compiled.column)} of leg {compiled.leg}"
-            unit = unit or unit_of(Element(objects, 0, compiled.column))
+            leg = compiled.combination.legs[0]
+            name = f"{_name(compiled.column)} of leg {leg.number}"
+            unit = unit or unit_of(Element(leg.objects, 0, compiled.column))
         requires, needed = getattr(trigger.description, "requires", None), compiled.objects_needed
         condition = f" ({excerpt(requires)})" if isinstance(requires, str) else ""
         lacking = lacking_objects(needed) if needed else f"has a value of {name}"
@@ -102,7 +109,9 @@ def _of_windows(
         keys = [{key: value for key, value in table.items() if value is not None} for table in tables]
         written = toml_text.entry(_name(column), keys[0] if isinstance(allowed, Window) else keys)
         text = f"{names.get(objects, objects.base)} with {excerpt(written)}{where}"
-        least = allowed.lowest if isinstance(allowed, Window) else None
+        least = None
+        if isinstance(allowed, Window):
+            least = allowed.above if allowed.min is None else allowed.min
         unit = unit_of(Element(objects, 0, column))
         yield Limit((objects, column, allowed), text, _name(column), unit, least)
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.kernels import kernel
-from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Column
+from trigemu.observables.selections import Column, ObjectSelection
 from trigemu.observables.workspace import OPPOSITE, Workspace
 from trigemu.samples.events import Need
 
@@ -95,7 +94,7 @@ class Element(Number):
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         objects = work.objects(self.selection)
-        column = work.base_column(self.selection.base, self.column)
+        column = work.column(ObjectSelection(self.selection.base), self.column)
         n = len(objects.offsets) - 1
         if not objects.offsets[-1]:
             return np.full(n, math.nan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -13,8 +13,7 @@ import numpy as np
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, nearest
 from trigemu.base.kernels import inlined, kernel
-from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
+from trigemu.observables.selections import Column, ObjectSelection, Scaled, Windows, any_of
 from trigemu.samples.events import Events, decision_in, event_starts
 
 P = ParamSpec("P")
@@ -81,35 +80,12 @@ class Workspace:
         n_NAME is the number of objects of a collection. Events that do not come from a sample have stored
         decisions under their own names."""
         scalars, counted = self.events.scalars, self.events.collections.get(name.removeprefix("n_"))
-        if name in scalars:
-            return scalars[name]
-        if counted is not None and name.startswith("n_"):
+        if counted is not None and name.startswith("n_") and name not in scalars:
             return np.diff(counted.offsets)
-        try:
-            return scalars[decision_in(("", name)) or name]
-        except KeyError:
-            raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
-
-    @_once
-    def base_column(self, base: str, name: Column) -> Array:
-        """Return the column `name` of the sample's collection `base` for these events; raise SampleError if
-        the sample lacks it."""
-        if isinstance(name, Scaled):
-            pt = self.base_column(base, "pt")
-            values = np.zeros_like(pt)
-            for slope, offset, windows in name.pieces:
-                term = np.multiply(pt, slope, dtype=pt.dtype) + pt.dtype.type(offset)
-                values = np.where(self.passing(ObjectSelection(base), windows), values + term, values)
-            return values
-        offsets, columns = self._offsets(base), self.events.collections[base].columns
-        if name not in columns:
-            raise self._missing(f"column {base}.{name}", nearest(name, columns))
-        return columns[name][offsets[0] : offsets[-1]]
-
-    def _offsets(self, base: str) -> IntArray:
-        if base not in self.events.collections:
-            raise self._missing(f"collection {base!r}", nearest(base, self.events.collections))
-        return self.events.collections[base].offsets
+        column = scalars.get(name)
+        if column is None and (column := scalars.get(decision_in(("", name)) or name)) is None:
+            raise self._missing(f"{name!r}", nearest(name, scalars))
+        return column
 
     def _missing(self, what: str, hint: str) -> SampleError:
         reason = "; only columns that a kind requests from its context are read"
@@ -117,38 +93,52 @@ class Workspace:
 
     @_once
     def objects(self, selection: ObjectSelection) -> Objects:
-        """Return the selected objects of a `selection`, as offsets and rows."""
-        start = selection.source or ObjectSelection(selection.base)
+        """Return the selected objects of a `selection`, as offsets and rows; raise SampleError if the sample
+        lacks its collection."""
+        start, base = selection.source or ObjectSelection(selection.base), selection.base
         if start == selection:
-            offsets = self._offsets(selection.base)
+            if base not in self.events.collections:
+                raise self._missing(f"collection {base!r}", nearest(base, self.events.collections))
+            offsets = self.events.collections[base].offsets
             return Objects(offsets - offsets[0] if offsets[0] else offsets, None)
+        if selection.overlap:  # the last step
+            start = replace(selection, overlap=None)
+            other, dr = selection.overlap
+            offsets, eta, phi = self._directions(start)
+            passing = np.empty(len(eta), np.bool_)
+            _set_clear(event_starts(offsets), eta, phi, self._directions(other), dr, passing)
+        else:
+            passing = self.passing(start, selection.windows)
+            if selection.any_of:
+                passing = passing & np.any([self.passing(start, w) for w in selection.any_of], axis=0)
         before = self.objects(start)
-        passing = self.passing(start, selection.windows)
-        if selection.any_of:
-            passing = passing & np.any([self.passing(start, windows) for windows in selection.any_of], axis=0)
-        selected = _select(before.offsets, passing)
-        if selection.overlap:
-            clear = self._clear(selected, start, *selection.overlap)
-            selected = _of(selected, _select(selected.offsets, clear))
-        return _of(before, selected)
+        if passing.all():
+            return before
+        offsets, rows = _select(passing, before.offsets)
+        return Objects(offsets, rows if before.rows is None else before.rows[rows])
 
-    def _clear(
-        self, selected: Objects, start: ObjectSelection, other: ObjectSelection, dr: float
-    ) -> BoolArray:
-        """Return whether each of the selected objects of `start` has no `other` object within ΔR."""
-        offsets, (eta, phi) = selected.offsets, (self.column(start, name) for name in ("eta", "phi"))
-        if selected.rows is not None:
-            eta, phi = eta[selected.rows], phi[selected.rows]
-        others = self.objects(other).offsets, self.column(other, "eta"), self.column(other, "phi")
-        clear = np.empty(len(eta), np.bool_)
-        _set_clear(event_starts(offsets), eta, phi, others, dr, clear)
-        return clear
+    def _directions(self, selection: ObjectSelection) -> tuple[IntArray, Array, Array]:
+        return self.objects(selection).offsets, self.column(selection, "eta"), self.column(selection, "phi")
 
     @_once
     def column(self, selection: ObjectSelection, name: Column) -> Array:
-        """Return the column `name` of the selected objects of a `selection`, aligned with its offsets."""
-        column, rows = self.base_column(selection.base, name), self.objects(selection).rows
-        return column if rows is None else column.take(rows)
+        """Return the column `name` of the selected objects of a `selection`, aligned with its offsets; raise
+        SampleError if the sample lacks it."""
+        rows, of_all = self.objects(selection).rows, ObjectSelection(selection.base)
+        if selection != of_all:
+            column = self.column(of_all, name)
+            return column if rows is None else column.take(rows)
+        if isinstance(name, Scaled):
+            pt = self.column(of_all, "pt")
+            values = np.zeros_like(pt)
+            for slope, offset, windows in name.pieces:
+                term = np.multiply(pt, slope, dtype=pt.dtype) + pt.dtype.type(offset)
+                values = np.where(self.passing(of_all, windows), values + term, values)
+            return values
+        collection = self.events.collections[selection.base]
+        if name not in collection.columns:
+            raise self._missing(f"column {selection.base}.{name}", nearest(name, collection.columns))
+        return collection.columns[name][collection.offsets[0] : collection.offsets[-1]]
 
     @_once
     def rows(self, selection: ObjectSelection) -> IntArray:
@@ -164,37 +154,27 @@ class Workspace:
         return sums
 
     @_once
-    def within(self, selection: ObjectSelection, windows: Windows) -> Objects:
-        """Return the objects of a `selection` within all `windows`; rows: positions among its objects."""
-        offsets = self.objects(selection).offsets
-        return _select(offsets, self.passing(selection, windows)) if windows else Objects(offsets, None)
-
-    @_once
     def passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
         """Return whether each object of a `selection` is within all `windows`, bool[m]."""
         passing = np.ones(self.objects(selection).offsets[-1], np.bool_)
-        for name, window in windows:
-            column = self.column(selection, name)
-            inside = [self._inside(f"{selection.base}.{name}", column, w) for w in any_of(window)]
-            passing &= np.logical_or.reduce(inside) if len(inside) > 1 else inside[0]
+        for name, allowed in windows:
+            column, any_inside = self.column(selection, name), np.zeros(len(passing), np.bool_)
+            for window in any_of(allowed):
+                inside, limits = np.ones(len(passing), np.bool_), (*window.span(), *window.span("abs_"))
+                if limits != (-math.inf, math.inf, -math.inf, math.inf):
+                    _within(column, *limits, inside)
+                if window.any_of is not None:
+                    is_unsigned = column.dtype.kind == "u"  # int64 == uint64 compares as float64
+                    values = [value for value in window.any_of if value >= 0 or not is_unsigned]
+                    inside &= np.isin(column, np.array(values, np.uint64 if is_unsigned else np.int64))
+                if window.bits is not None:
+                    if not np.issubdtype(column.dtype, np.integer):
+                        what = f"{selection.base}.{name} has no bits: its values are not integers"
+                        raise SampleError(f"sample {self.events.sample!r}: {what}")
+                    inside &= np.equal(column.astype(np.int64, copy=False) & window.bits, window.bits)
+                any_inside |= inside
+            passing &= any_inside
         return passing
-
-    def _inside(self, name: str, column: Array, window: Window) -> BoolArray:
-        """Return whether each value of a column is within a window, bool[m]."""
-        inside, limits = np.ones(len(column), np.bool_), (*window.span(), *window.span("abs_"))
-        if limits != (-math.inf, math.inf, -math.inf, math.inf):
-            _within(column, *limits, inside)
-        if window.any_of is not None:
-            is_unsigned = column.dtype.kind == "u"  # int64 == uint64 compares as float64
-            values = [value for value in window.any_of if value >= 0 or not is_unsigned]
-            inside &= np.isin(column, np.array(values, np.uint64 if is_unsigned else np.int64))
-        if window.bits is not None:
-            if not np.issubdtype(column.dtype, np.integer):
-                raise SampleError(
-                    f"sample {self.events.sample!r}: {name} has no bits: its values are not integers"
-                )
-            inside &= np.equal(column.astype(np.int64, copy=False) & window.bits, window.bits)
-        return inside
 
 
 @kernel
@@ -209,37 +189,20 @@ def _within(
         inside[i] = (above | below if wraps else above & below) & (abs_low <= abs(value) <= abs_high)
 
 
-def _select(offsets: IntArray, passing: BoolArray) -> Objects:
-    """Return the offsets int64[n + 1] of the passing objects, and their positions among all."""
-    if passing.all():
-        return Objects(offsets, None)
-    before: Array = np.empty(len(passing) + 1, np.int32 if len(passing) < 2**31 else np.int64)
-    rows, new_offsets = np.empty(len(passing) + 1, np.int64), np.empty_like(offsets)
-    count = _number_passing(passing, offsets, before, rows, new_offsets)
-    return Objects(new_offsets, rows[:count].copy())
-
-
-def _of(before: Objects, selected: Objects) -> Objects:
-    """Return the objects that were selected from those selected before, as rows of all."""
-    if before.rows is None or selected.rows is None:
-        return selected if before.rows is None else Objects(selected.offsets, before.rows)
-    return Objects(selected.offsets, before.rows[selected.rows])
-
-
 @kernel
-def _number_passing(
-    passing: BoolArray, offsets: IntArray, before: Array, rows: IntArray, new_offsets: IntArray
-) -> int:
-    """Select without a loop over the objects of each event, whose end is an unpredictable branch."""
-    count = 0
+def _select(passing: BoolArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the offsets int64[n + 1] of the passing objects, and their positions among all, without a loop
+    over the objects of each event, whose end is an unpredictable branch."""
+    count, before, rows = 0, np.empty(len(passing) + 1, np.int64), np.empty(len(passing) + 1, np.int64)
     for i in range(len(passing)):
         before[i] = count
         rows[count] = i
         count += passing[i]
     before[len(passing)] = count
+    new_offsets = np.empty_like(offsets)
     for event in range(len(offsets)):
         new_offsets[event] = before[np.uint64(offsets[event])]
-    return count
+    return new_offsets, rows[:count].copy()
 
 
 @kernel

@@ -97,10 +97,6 @@ def _plain(function: Function) -> Any:
     return getattr(function, "py_func", function)
 
 
-#: Compiled functions, whose addresses are used until the process ends.
-_COMPILED: list[Callable[..., Any]] = []
-
-
 @cache
 def _address(function: Function, arguments: int) -> int:
     """Compile a function of floats; return the address of the C function that `CompiledFunction` calls, or
@@ -139,5 +135,4 @@ def _address(function: Function, arguments: int) -> int:
     exec(compile(text, code.co_filename, "exec"), names)
     of_row: Any = names["of_row"]
     of_row.__qualname__ = f"{_plain(function).__qualname__}.of_{arguments}"
-    _COMPILED.append(c_function(of_row))
-    return address_of(_COMPILED[-1], types.intp(types.intp))
+    return address_of(c_function(of_row), types.intp(types.intp))

@@ -13,11 +13,10 @@ from hypothesis import assume, given, settings, strategies as st
 from toys import COLLECTIONS, COLUMNS, columns, toy_events
 
 from trigemu.base.errors import SampleError
-from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Window
+from trigemu.observables.selections import ObjectSelection, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Collection, Events, make_events
-from trigemu.triggers.combination.pairs import delta_r
+from trigemu.triggers.pairs import delta_r
 
 EVENTS = toy_events(5, 300)
 

@@ -1,14 +1,13 @@
 """Cuts of a combination on several objects: on pairs, and on all of them.
 
-Each becomes a `Cut`: a quantity, and the numbers that define it and its limits, so kernels do not depend on
-menus. The search for a choice of objects applies a cut as soon as its objects are chosen.
+Each is a quantity, a mode, and numbers that define its limits, so kernels do not depend on menus. The search
+for a choice of objects applies a cut as soon as its objects are chosen.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, Protocol
 
@@ -22,7 +21,7 @@ from trigemu.base.kernels import inner, kernel
 from trigemu.base.plugins import providers
 from trigemu.base.toml import TomlTable
 from trigemu.observables.hardware_scales import Integers
-from trigemu.observables.windows import Range
+from trigemu.observables.selections import Range
 from trigemu.observables.workspace import delta_phi
 
 #: Columns of an object that kernels read, after its row, in this order.
@@ -92,16 +91,6 @@ def ranges_of(pair: Pair) -> Iterator[tuple[str, str, Range]]:
         for key in (name, f"outside_{name}"):
             if window := getattr(pair, key, None):
                 yield key, name, window
-
-
-@dataclass(frozen=True)
-class Cut:
-    """A cut on two legs, the smaller index first, or on all legs up to the second."""
-
-    legs: tuple[int, int]
-    quantity: int
-    numbers: tuple[float, ...] = (-math.inf, math.inf)  # The low and high limits come first
-    mode: int = INSIDE  # OUTSIDE: not between the limits; OUTSIDE_EVERY: nor any object for the second leg
 
 
 def numbers_of(
