@@ -85,32 +85,17 @@ MAX_BYTES = 2**28
 
 
 class ModelFile(TomlTable, frozen=True):
-    """A model file, relative to the card, and its sha256.
+    """A model file, relative to the card, and its sha256."""
 
-    Attributes
-    ----------
-    file : str
-        The path of the file, relative to the card.
-    sha256 : str
-        Its expected digest; any other file is refused.
-    """
-
-    file: str
-    sha256: str
+    file: str  #: The path of the file, relative to the card.
+    sha256: str  #: Its expected digest; any other file is refused.
 
 
 class CardTable(TomlTable, frozen=True, kw_only=True):
-    """The common part of all cards, besides [objects] and [sums]; a kind adds its own tables.
+    """The common part of all cards, besides [objects] and [sums]; a kind adds its own tables."""
 
-    Attributes
-    ----------
-    description : str
-        Free text.
-    trained_on : TrainedOn or None
-        The events that the model was trained on; rates are computed from the other events.
-    """
-
-    description: str = ""
+    description: str = ""  #: Free text.
+    #: The events that the model was trained on; rates are computed from the other events.
     trained_on: TrainedOn | None = None
 
 

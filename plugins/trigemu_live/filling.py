@@ -20,8 +20,7 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError, excerpt, nearest, quoted
 from trigemu.base.files import read_bounded
-from trigemu.base.toml import Key, TomlTable, load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.base.toml import Key, TomlTable, load_toml, read_table, refuse_other_kinds
 from trigemu.results import numbers
 
 #: The slots of an orbit of the LHC, 25 ns each, and its revolution frequency in Hz.
@@ -105,26 +104,14 @@ _Beam = Annotated[list[bool | int | float], msgspec.Meta(min_length=ORBIT, max_l
 
 
 class FillingTable(TomlTable, frozen=True):
-    """[filling]: the colliding bunches, as `trains` or as a `pattern`.
+    """[filling]: the colliding bunches, as `trains` or as a `pattern`."""
 
-    Attributes
-    ----------
-    name : str
-        Its name; by default that of the file.
-    source : str
-        Where its numbers are from.
-    trains : list of [int, int], optional
-        The first and the last slot of each train, from 1.
-    pattern : str, optional
-        Bunches and empty slots from slot 1 on, such as "39(72b 8e)"; the remaining slots are empty.
-    luminosity : list of float, optional
-        The relative luminosity of each colliding bunch, in the order of slots.
-    """
-
-    name: str = ""
-    source: str = ""
-    trains: list[list[int]] | None = None
+    name: str = ""  #: Its name; by default that of the file.
+    source: str = ""  #: Where its numbers are from.
+    trains: list[list[int]] | None = None  #: The first and the last slot of each train, from 1.
+    #: Bunches and empty slots from slot 1 on, such as "39(72b 8e)"; the remaining slots are empty.
     pattern: str | None = None
+    #: The relative luminosity of each colliding bunch, in the order of slots.
     luminosity: list[_Positive] | None = None
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:

@@ -13,9 +13,8 @@ import numpy as np
 
 from trigemu.base import toml_text
 from trigemu.base.errors import SampleError, TrigemuError, excerpt, few_of, listed
-from trigemu.base.plugin_search import available, search_path
-from trigemu.base.toml import Document, load_toml
-from trigemu.base.toml_schema import kind_of
+from trigemu.base.plugins import available, search_path
+from trigemu.base.toml import Document, kind_of, load_toml
 from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.emulation.engine import Job

@@ -25,8 +25,7 @@ import numpy as np
 from trigemu.base.arrays import Array
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_writable, read_bounded, write_bytes
-from trigemu.base.plugin_search import installed
-from trigemu.base.plugins import digest_of_plugin
+from trigemu.base.plugins import digest_of_plugin, installed
 
 _ROOT = Path(__file__).parents[1]
 SUFFIX = ".task"

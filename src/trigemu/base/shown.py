@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from trigemu.base.errors import TrigemuError, in_brackets, nearest, quoted
-from trigemu.base.plugin_search import providers
+from trigemu.base.plugins import providers
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from trigemu.base.checkpoint import Checkpoint
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.base.mapping import Engine
-from trigemu.base.plugin_search import search_path
+from trigemu.base.plugins import search_path
 from trigemu.base.processes import cores, dask_client, own_pool
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options

@@ -16,8 +16,7 @@ from trigemu.base.checkpoint import digest_of_code, fingerprint
 from trigemu.base.errors import TrigemuError, UnreadableError
 from trigemu.base.files import contents_of
 from trigemu.base.mapping import Work, engine_of, map_chunks
-from trigemu.base.plugin_search import load_from, sources_of
-from trigemu.base.plugins import FoundPlugin, plugins_in
+from trigemu.base.plugins import FoundPlugin, load_from, plugins_in, sources_of
 from trigemu.counting.patterns import PatternTable, empty_table, merge_tables
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu

@@ -25,9 +25,19 @@ from trigemu.base.errors import (
     wrong_type,
 )
 from trigemu.base.files import is_folder, is_there
-from trigemu.base.plugin_search import Folders, find, providers, search_path
-from trigemu.base.toml import Document, Key, Problem, TableError, TomlTable, fields_of, load_toml, read_table
-from trigemu.base.toml_schema import KINDS, refuse_other_kinds
+from trigemu.base.plugins import Folders, find, providers, search_path
+from trigemu.base.toml import (
+    KINDS,
+    Document,
+    Key,
+    Problem,
+    TableError,
+    TomlTable,
+    fields_of,
+    load_toml,
+    read_table,
+    refuse_other_kinds,
+)
 from trigemu.menus.checks import check_relations, failed, order_of, try_compile
 from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.menus.prescales import condition_mistake, name_mistakes, prescale_mistake
@@ -68,42 +78,25 @@ BUDGETS = ("unique_rate_hz", "total_rate_hz")
 
 
 class MenuTable(TomlTable, frozen=True):
-    """[menu]: settings for all triggers.
+    """[menu]: settings for all triggers."""
 
-    Attributes
-    ----------
-    name : str or None
-        The name of the menu; by default that of its file.
-    format : int
-        The version of the menu format.
-    crossing_rate_hz : float
-        The rate of bunch crossings in Hz, from 10⁻¹² to 2⁸⁰.
-    plugins : tuple of str
-        The plugins whose kinds the menu uses.
-    prescale_columns : tuple of str
-        The names of the columns of prescales; `prescales` of each trigger has one value for each.
-    column : str or None
-        The column whose prescales are used unless another is chosen. Rates of a menu with columns need one.
-    column_pileup : tuple of float
-        The mean number of interactions per crossing of each of the `prescale_columns`, to which samples of
-        crossings are reweighted; 0: that of the samples.
-    column_luminosity_cm2s : tuple of float
-        The luminosity in cm⁻² s⁻¹ of each of the `prescale_columns`; 0: that of the samples. Samples of
-        interactions are scaled to it; samples of crossings are reweighted to the pile-up that they have at
-        it, unless the column has one in `column_pileup`.
-    levels : tuple of str
-        The names of the trigger levels, in the order in which they decide.
-    """
-
-    name: str | None = None
-    format: Annotated[int, msgspec.Meta(ge=1, le=FORMAT)] = 1
+    name: str | None = None  #: The name of the menu; by default that of its file.
+    format: Annotated[int, msgspec.Meta(ge=1, le=FORMAT)] = 1  #: The version of the menu format.
+    #: The rate of bunch crossings in Hz, from 10⁻¹² to 2⁸⁰.
     crossing_rate_hz: Annotated[float, msgspec.Meta(gt=0)] = 40e6
-    plugins: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()  #: The plugins whose kinds the menu uses.
+    #: The names of the columns of prescales; `prescales` of each trigger has one value for each.
     prescale_columns: tuple[str, ...] = ()
+    #: The column whose prescales are used unless another is chosen. Rates of a menu with columns need one.
     column: str | None = None
+    #: The mean number of interactions per crossing of each of the `prescale_columns`, to which samples of
+    #: crossings are reweighted; 0: that of the samples.
     column_pileup: tuple[float, ...] = ()
+    #: The luminosity in cm⁻² s⁻¹ of each of the `prescale_columns`; 0: that of the samples. Samples of
+    #: interactions are scaled to it; samples of crossings are reweighted to the pile-up that they have at it,
+    #: unless the column has one in `column_pileup`.
     column_luminosity_cm2s: tuple[float, ...] = ()
-    levels: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()  #: The names of the trigger levels, in the order in which they decide.
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         yield from rate_mistakes("crossing_rate_hz", self.crossing_rate_hz)
@@ -121,60 +114,37 @@ class MenuTable(TomlTable, frozen=True):
 
 
 class TriggerTable(TomlTable, frozen=True):
-    """The keys that every [[trigger]] may have; the others belong to its kind.
+    """The keys that every [[trigger]] may have; the others belong to its kind."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the trigger.
-    kind : str
-        The kind of the trigger: one of trigemu, or of a plugin of the menu.
-    group : str or None
-        A group of triggers, which also has rates.
-    prescale : float
-        The trigger accepts one of this number of events in which it fires; it need not be an integer.
-        Not used if it has `prescales`.
-    prescales : tuple of float
-        One prescale for each of the `prescale_columns` of the menu; 0 or a negative number switches the
-        trigger off.
-    coherent : str or None
-        The name of a set of triggers that share one prescale counter.
-    enabled : bool
-        Whether the trigger is part of the menu. Others may still use the raw decision of a disabled trigger:
-        before its prescale and, if it has a seed, before the prescales of its seeds.
-    seed : str or None
-        An expression over other triggers, such as "L1_G15 or L1_2G10". The trigger receives only events for
-        which it is true after the prescales of these triggers. If one of them is disabled, its raw decision
-        counts, without any prescales, also those of its own seeds.
-    level : str or None
-        The level of the trigger, one of the `levels` of the menu.
-    stored : str or None
-        The name of its decision in a sample with stored decisions; by default that of the trigger.
-    unit : str or None
-        The unit of the score, shown with thresholds in figures and tables: a label, which converts nothing.
-        By default it follows from the observable: pT, masses, HT and missing momenta are in GeV, and another
-        unit for them is an error. The units of other columns of a sample are not known.
-    unique_rate_hz : float or None
-        A unique rate in Hz, which no other trigger accepts: the run finds the threshold with this rate.
-    total_rate_hz : float or None
-        A total rate in Hz: the run finds the threshold with this rate.
-    fitted_on : str or None
-        The catalogue with which the threshold was found; `trigemu calibrate` writes it.
-    """
-
-    name: Annotated[str, msgspec.Meta(min_length=1)]
-    kind: str
-    group: str | None = None
+    name: Annotated[str, msgspec.Meta(min_length=1)]  #: The name of the trigger.
+    kind: str  #: The kind of the trigger: one of trigemu, or of a plugin of the menu.
+    group: str | None = None  #: A group of triggers, which also has rates.
+    #: The trigger accepts one of this number of events in which it fires; it need not be an integer. Not used
+    #: if it has `prescales`.
     prescale: Annotated[float, msgspec.Meta(ge=1)] = 1.0
+    #: One prescale for each of the `prescale_columns` of the menu; 0 or a negative number switches the
+    #: trigger off.
     prescales: tuple[float, ...] = ()
-    coherent: str | None = None
+    coherent: str | None = None  #: The name of a set of triggers that share one prescale counter.
+    #: Whether the trigger is part of the menu. Others may still use the raw decision of a disabled trigger:
+    #: before its prescale and, if it has a seed, before the prescales of its seeds.
     enabled: bool = True
+    #: An expression over other triggers, such as "L1_G15 or L1_2G10". The trigger receives only events for
+    #: which it is true after the prescales of these triggers. If one of them is disabled, its raw decision
+    #: counts, without any prescales, also those of its own seeds.
     seed: str | None = None
-    level: str | None = None
+    level: str | None = None  #: The level of the trigger, one of the `levels` of the menu.
+    #: The name of its decision in a sample with stored decisions; by default that of the trigger.
     stored: str | None = None
+    #: A unique rate in Hz, which no other trigger accepts: the run finds the threshold with this rate.
     unique_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    #: A total rate in Hz: the run finds the threshold with this rate.
     total_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    #: The catalogue with which the threshold was found; `trigemu calibrate` writes it.
     fitted_on: str | None = None
+    #: The unit of the score, shown with thresholds in figures and tables: a label, which converts nothing. By
+    #: default it follows from the observable: pT, masses, HT and missing momenta are in GeV, and another unit
+    #: for them is an error. The units of other columns of a sample are not known.
     unit: Annotated[str, msgspec.Meta(max_length=20)] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:

@@ -42,40 +42,23 @@ MAX_PARTS = 10_000
 
 
 class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
-    """Removal of objects closer than `dr` in (η, φ) to any object of `with`.
+    """Removal of objects closer than `dr` in (η, φ) to any object of `with`."""
 
-    Attributes
-    ----------
-    with : str
-        The other collection: another object of the menu, or else a collection of the sample.
-    dr : float
-        The distance in (η, φ) up to which objects are removed.
-    """
-
-    with_: str
-    dr: Annotated[float, msgspec.Meta(gt=0)]
+    with_: str  #: The other collection: another object of the menu, or else a collection of the sample.
+    dr: Annotated[float, msgspec.Meta(gt=0)]  #: The distance in (η, φ) up to which objects are removed.
 
 
 class ObjectTable(Windowed, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """[objects.NAME]: a selection of objects of the sample.
+    """[objects.NAME]: a selection of objects of the sample."""
 
-    Attributes
-    ----------
-    from : str
-        The collection to select from: another object of the menu, or else a collection of the sample. A menu
-        that redefines [objects.jet] thereby also changes every other object with from = "jet".
-    any_of : tuple of Alternative
-        Alternatives of windows, of which one must hold.
-    remove_overlap : OverlapRemoval or None
-        Removal of objects that are close to those of another collection.
-    scaled : dict of str to tuple of Piece
-        Further columns that are linear functions of pT, such as an offline pT, by name; each is the sum of
-        its pieces whose windows hold.
-    """
-
+    #: The collection to select from: another object of the menu, or else a collection of the sample. A menu
+    #: that redefines [objects.jet] thereby also changes every other object with from = "jet".
     from_: str
-    any_of: tuple[Alternative, ...] = ()
+    any_of: tuple[Alternative, ...] = ()  #: Alternatives of windows, of which one must hold.
+    #: Removal of objects that are close to those of another collection.
     remove_overlap: OverlapRemoval | None = None
+    #: Further columns that are linear functions of pT, such as an offline pT, by name; each is the sum of its
+    #: pieces whose windows hold.
     scaled: dict[str, tuple[Piece, ...]] = msgspec.field(default_factory=dict)
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
@@ -88,14 +71,9 @@ class ObjectTable(Windowed, frozen=True, kw_only=True, rename={"from_": "from"})
 
 
 class SumTable(TomlTable, frozen=True):
-    """[sums.NAME]: the objects that enter the sum `ht` or `mht`.
+    """[sums.NAME]: the objects that enter the sum `ht` or `mht`."""
 
-    Attributes
-    ----------
-    of : tuple of str
-        The names of their collections: objects of the menu, or else collections of the sample.
-    """
-
+    #: The names of their collections: objects of the menu, or else collections of the sample.
     of: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=1000)]
 
 

@@ -17,20 +17,12 @@ _Integer = Annotated[int, msgspec.Meta(ge=1 - 2**63, le=2**63 - 1)]
 
 
 class Range(TomlTable, frozen=True):
-    """A range of values v: min ≤ v ≤ max, above < v < below; all given limits must hold.
+    """A range of values v: min ≤ v ≤ max, above < v < below; all given limits must hold."""
 
-    Attributes
-    ----------
-    min, max : float or None
-        The smallest and the largest value.
-    above, below : float or None
-        Exclusive limits.
-    """
-
-    min: float | None = None
-    max: float | None = None
-    above: float | None = None
-    below: float | None = None
+    min: float | None = None  #: The smallest value.
+    max: float | None = None  #: The largest value.
+    above: float | None = None  #: An exclusive lower limit.
+    below: float | None = None  #: An exclusive upper limit.
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if all(getattr(self, name) is None for name in ("min", "max", "above", "below")):
@@ -68,25 +60,14 @@ class Window(Range, frozen=True):
     """A window on values v: min ≤ v ≤ max, above < v < below, the same for |v| (`abs_…`), v one of `any_of`,
     all of `bits` set in v; all given conditions must hold.
 
-    For `phi`, a min above the max is a window that wraps around at π.
+    For `phi`, a min above the max is a window that wraps around at π."""
 
-    Attributes
-    ----------
-    abs_min, abs_max : float or None
-        The smallest and the largest absolute value.
-    abs_above, abs_below : float or None
-        Exclusive limits on the absolute value.
-    any_of : tuple of int, or None
-        The allowed integers.
-    bits : int or None
-        An integer whose bits must all be set in the value.
-    """
-
-    abs_min: float | None = None
-    abs_max: float | None = None
-    abs_above: float | None = None
-    abs_below: float | None = None
-    any_of: tuple[_Integer, ...] | None = None
+    abs_min: float | None = None  #: The smallest absolute value.
+    abs_max: float | None = None  #: The largest absolute value.
+    abs_above: float | None = None  #: An exclusive lower limit on the absolute value.
+    abs_below: float | None = None  #: An exclusive upper limit on the absolute value.
+    any_of: tuple[_Integer, ...] | None = None  #: The allowed integers.
+    #: An integer whose bits must all be set in the value.
     bits: Annotated[int, msgspec.Meta(gt=0, le=2**63 - 1)] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -128,17 +109,12 @@ def column_needs(base: str, column: Column) -> Iterator[tuple[str, str]]:
 
 
 class Windowed(TomlTable, frozen=True):
-    """Windows on columns, all of which must hold.
-
-    Attributes
-    ----------
-    windows : dict of str to Window or tuple of Window
-        The name of a column, such as `pt` or `eta`, and the window that an object must be in; of a list of
-        windows, one.
-    """
+    """Windows on columns, all of which must hold."""
 
     further: ClassVar[str | None] = "windows"
 
+    #: The name of a column, such as `pt` or `eta`, and the window that an object must be in; of a list of
+    #: windows, one.
     windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
@@ -152,18 +128,10 @@ class Windowed(TomlTable, frozen=True):
 
 
 class Piece(Windowed, frozen=True, kw_only=True):
-    """A term slope × pT + offset, for objects within windows.
+    """A term slope × pT + offset, for objects within windows."""
 
-    Attributes
-    ----------
-    slope : float
-        The factor on pT.
-    offset : float
-        The constant term, in the unit of the column.
-    """
-
-    slope: float
-    offset: float = 0.0
+    slope: float  #: The factor on pT.
+    offset: float = 0.0  #: The constant term, in the unit of the column.
 
 
 class Alternative(Windowed, frozen=True):

@@ -35,9 +35,8 @@ from trigemu.base.errors import (
 )
 from trigemu.base.files import is_folder, is_there
 from trigemu.base.mapping import Engine, engine_of
-from trigemu.base.plugin_search import find, providers, search_path
-from trigemu.base.toml import load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.base.plugins import find, providers, search_path
+from trigemu.base.toml import load_toml, read_table, refuse_other_kinds
 from trigemu.samples.catalogue import STEP, Catalogue, LeftOut, check_files, numbers_of, repeated_events
 from trigemu.samples.locations import (
     digest_of,

@@ -37,39 +37,20 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class CatalogueTable(TomlTable, frozen=True):
-    """The [catalogue] table.
+    """The [catalogue] table."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the catalogue.
-    convention : {"crossing", "luminosity"}
-        Whether an event is a bunch crossing, with a background that adds up to `crossing_rate_hz`, or an
-        interaction at `luminosity_cm2s`.
-    luminosity_cm2s : float or None
-        Instantaneous luminosity in cm⁻² s⁻¹.
-    crossing_rate_hz : float
-        Rate of bunch crossings in Hz.
-    colliding_bunches : int or None
-        Number of bunches that collide, in place of `crossing_rate_hz`: 11 245.5 Hz each.
-    mean_interactions : float or None
-        Mean number of interactions per crossing, if known.
-    generated_by : str or None
-        The program that generated the events.
-    note : str or None
-        A remark about the sample, shown by `trigemu samples`.
-    rounding : dict
-        Rounding of the stored pT, by collection, and of `met`: bits of its mantissa. A note for readers.
-    """
-
-    name: str
+    name: str  #: Name of the catalogue.
+    #: Whether an event is a bunch crossing, with a background that adds up to `crossing_rate_hz`, or an
+    #: interaction at `luminosity_cm2s`.
     convention: Literal["crossing", "luminosity"]
-    luminosity_cm2s: Positive | None = None
-    crossing_rate_hz: Positive = CROSSING_RATE_HZ
+    luminosity_cm2s: Positive | None = None  #: Instantaneous luminosity in cm⁻² s⁻¹.
+    crossing_rate_hz: Positive = CROSSING_RATE_HZ  #: Rate of bunch crossings in Hz.
+    #: Number of bunches that collide, in place of `crossing_rate_hz`: 11 245.5 Hz each.
     colliding_bunches: Annotated[int, msgspec.Meta(ge=1, le=BUNCHES)] | None = None
-    mean_interactions: Positive | None = None
-    generated_by: str | None = None
-    note: str | None = None
+    mean_interactions: Positive | None = None  #: Mean number of interactions per crossing, if known.
+    generated_by: str | None = None  #: The program that generated the events.
+    note: str | None = None  #: A remark about the sample, shown by `trigemu samples`.
+    #: Rounding of the stored pT, by collection, and of `met`: bits of its mantissa. A note for readers.
     rounding: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -83,54 +64,27 @@ def rate_mistakes(key: str, hz: float) -> Iterator[tuple[str, str]]:
 
 
 class SampleTable(TomlTable, frozen=True):
-    """A [[sample]] entry of a catalogue.
+    """A [[sample]] entry of a catalogue."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the sample.
-    role : {"background", "signal"}
-        Whether the sample counts in rates, or is used for efficiencies.
-    files : tuple of str
-        Paths, with wildcards, or URLs; relative paths are relative to the catalogue.
-    format : str
-        Name of the file format.
-    tree : str or None
-        Name of the tree with the events in ROOT files, such as "ntuple/events"; by default that of the
-        format, or else the only tree with numbers.
-    sha256 : tuple of str
-        Digest of each file, in order; empty: not verified.
-    rate_hz : float or None
-        Rate of all its crossings, in Hz (convention `crossing`).
-    weight_before_thinning : float or None
-        Not used: catalogues of older versions have it.
-    cross_section_pb, filter_efficiency, k_factor : float
-        Their product is the cross-section of all its interactions, in pb (convention `luminosity`).
-    sum_of_weights : float or None
-        Sum over all generated events, for files that do not store it.
-    dataset : int, str or None
-        A dataset of ATLAS Open Data, which completes the entry.
-    require : str or None
-        Default condition for the denominator of efficiencies.
-    description : str
-        Free text.
-    """
-
-    name: str
-    role: Literal["background", "signal"]
-    files: tuple[str, ...]
-    format: str = "nanoaod"
+    name: str  #: Name of the sample.
+    role: Literal["background", "signal"]  #: Whether the sample counts in rates, or is used for efficiencies.
+    files: tuple[str, ...]  #: Paths, with wildcards, or URLs; relative paths are relative to the catalogue.
+    format: str = "nanoaod"  #: Name of the file format.
+    #: Name of the tree with the events in ROOT files, such as "ntuple/events"; by default that of the format,
+    #: or else the only tree with numbers.
     tree: Annotated[str, msgspec.Meta(min_length=1)] | None = None
-    sha256: tuple[str, ...] = ()
-    rate_hz: Positive | None = None
-    weight_before_thinning: Positive | None = None
+    sha256: tuple[str, ...] = ()  #: Digest of each file, in order; empty: not verified.
+    rate_hz: Positive | None = None  #: Rate of all its crossings, in Hz (convention `crossing`).
+    weight_before_thinning: Positive | None = None  #: Not used: catalogues of older versions have it.
+    #: The cross-section in pb (convention `luminosity`); that of all its interactions is its product with
+    #: `filter_efficiency` and `k_factor`.
     cross_section_pb: Positive | None = None
-    filter_efficiency: Positive = 1.0
-    k_factor: Positive = 1.0
-    sum_of_weights: Positive | None = None
-    dataset: int | str | None = None
-    require: str | None = None
-    description: str = ""
+    filter_efficiency: Positive = 1.0  #: A factor of the cross-section.
+    k_factor: Positive = 1.0  #: A factor of the cross-section.
+    sum_of_weights: Positive | None = None  #: Sum over all generated events, for files that do not store it.
+    dataset: int | str | None = None  #: A dataset of ATLAS Open Data, which completes the entry.
+    require: str | None = None  #: Default condition for the denominator of efficiencies.
+    description: str = ""  #: Free text.
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         """Yield (key, message) for a missing or unsupported location of files."""

@@ -18,7 +18,7 @@ from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import PluginError, SampleError, UnreadableError, nearest
 from trigemu.base.kernels import kernel
-from trigemu.base.plugin_search import CORE, find, providers, search_path
+from trigemu.base.plugins import CORE, find, providers, search_path
 from trigemu.samples.events import Collection, Need, ReadEvents, first_falling, first_unordered
 from trigemu.samples.locations import opened
 

@@ -33,20 +33,11 @@ from trigemu.samples.events import Need, stored_need
 
 
 class TrainedOn(TomlTable, frozen=True):
-    """The events that a model was trained on: one half of the events in some files.
+    """The events that a model was trained on: one half of the events in some files."""
 
-    Attributes
-    ----------
-    catalogue : str
-        Name of the catalogue.
-    files : tuple of str
-        sha256 of each file.
-    half : str
-        The half: "training", or "evaluation" if the halves were exchanged.
-    """
-
-    catalogue: str
-    files: tuple[str, ...] = ()
+    catalogue: str  #: Name of the catalogue.
+    files: tuple[str, ...] = ()  #: sha256 of each file.
+    #: The half: "training", or "evaluation" if the halves were exchanged.
     half: Literal["training", "evaluation"] = "training"
 
 
@@ -214,14 +205,9 @@ class Kind(TomlTable, frozen=True):
 
 
 class ScoreKind(Kind, frozen=True, kw_only=True):
-    """Base class of kinds that give a score. They fire above a threshold, which a rate budget may give.
+    """Base class of kinds that give a score. They fire above a threshold, which a rate budget may give."""
 
-    Attributes
-    ----------
-    above : float or None
-        The threshold on the score: the trigger fires above it. None if it is found from a budget.
-    """
-
+    #: The threshold on the score: the trigger fires above it. None if it is found from a budget.
     above: float | None = None
 
     @property

@@ -22,18 +22,10 @@ from trigemu.triggers.base import Compiled, Context, ScoreKind
 
 
 class Threshold(ScoreKind, frozen=True):
-    """The trigger kind `threshold`: its score is an observable.
+    """The trigger kind `threshold`: its score is an observable."""
 
-    Attributes
-    ----------
-    observable : str
-        A number per event, in the observable language.
-    requires : str or None
-        A condition in the observable language; other events never fire.
-    """
-
-    observable: str
-    requires: str | None = None
+    observable: str  #: A number per event, in the observable language.
+    requires: str | None = None  #: A condition in the observable language; other events never fire.
 
     def compile(self, context: Context) -> CompiledThreshold:
         requires = context.condition(self.requires) if self.requires is not None else None

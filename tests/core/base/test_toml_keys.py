@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from trigemu.base.toml import TomlTable
-from trigemu.base.toml_schema import descriptions, schemas, summary, with_parts
+from trigemu.menus.schema import descriptions, schemas, summary, with_parts
 
 
 class Inner(TomlTable, frozen=True):
@@ -15,62 +15,39 @@ class First(TomlTable, frozen=True, rename={"from_": "from"}):
     two lines.
 
     And a paragraph.
-
-    Attributes
-    ----------
-    from : str
-        The first key,
-        on two lines.
-    low, high : float
-        Two keys.
-    gone : int
-        No key.
-
-    Notes
-    -----
-    low : this is no entry.
     """
 
+    #: The first key,
+    #: on two lines.
     from_: str
-    low: float
-    high: float
-    plain: int
+    low: float  #: A low key.
+    high: float  #: A high key.
+    plain: int  # This describes nothing.
 
 
 class Second(First, frozen=True):
-    """Another table.
+    """Another table."""
 
-    Attributes
-    ----------
-    low : float
-        Said anew.
-    """
-
+    low: float  #: Said anew.
     parts: tuple[Inner, ...]
     named: dict[str, tuple[Inner, ...] | First | None]
 
 
 def test_what_docstrings_say_of_tables_and_keys() -> None:
     assert summary(First) == "A table of two lines.\n\nAnd a paragraph."
-    said = {"from": "The first key, on two lines.", "low": "Two keys.", "high": "Two keys."}
+    said = {"from": "The first key, on two lines.", "low": "A low key.", "high": "A high key."}
     assert (descriptions(First), descriptions(Inner)) == (said, {})
     assert descriptions(Second) == said | {"low": "Said anew."}  # the others are those of its base
     assert with_parts([Second, Inner]) == [Second, Inner, First]
 
 
 class Open(TomlTable, frozen=True):
-    """A table with keys of any name.
-
-    Attributes
-    ----------
-    others : dict
-        A key of any name.
-    """
+    """A table with keys of any name."""
 
     further: ClassVar[str | None] = "others"
 
     inner: Inner
-    others: dict[str, int]
+    others: dict[str, int]  #: A key of any name.
 
 
 def test_their_json_schema() -> None:
@@ -80,4 +57,4 @@ def test_their_json_schema() -> None:
     assert made["additionalProperties"] == {"description": "A key of any name.", "type": "integer"}
     assert made["properties"] == {"inner": {"$ref": f"#/{names[Inner]}"}}
     assert definitions[names[Inner]]["description"] == "An inner table."
-    assert definitions[names[First]]["properties"]["low"] == {"description": "Two keys.", "type": "number"}
+    assert definitions[names[First]]["properties"]["low"] == {"description": "A low key.", "type": "number"}

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from trigemu import open_catalogue, read_menu
-from trigemu.base.toml import TableError, load_toml
-from trigemu.base.toml_schema import KINDS, kind_of
+from trigemu.base.toml import KINDS, TableError, kind_of, load_toml
 from trigemu.studies.efficiency_profiles import read_profiles
 
 READERS: dict[str, Callable[[Path], object]] = {

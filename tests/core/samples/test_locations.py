@@ -32,7 +32,7 @@ from servers import Elsewhere, check_a_server_that_falls_silent
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
-from trigemu.base.plugin_search import CORE
+from trigemu.base.plugins import CORE
 from trigemu.samples import opening
 from trigemu.samples.locations import located, matching_files, opened, parts
 from trigemu.samples.opening import catalogue_of, format_of

@@ -63,20 +63,12 @@ CUT = 5
 
 
 class Leg(Windowed, frozen=True, kw_only=True):
-    """An object of the event, or of a neighbouring crossing, with windows on its columns.
+    """An object of the event, or of a neighbouring crossing, with windows on its columns."""
 
-    Attributes
-    ----------
-    object : str
-        The collection of the object: an object of the menu, or else a collection of the sample.
-    crossing : int
-        Its crossing, relative to that of the event: −2 to 2.
-    columns : dict of str to str
-        The columns that cuts on several legs read as `z0` and `charge`, if they have other names.
-    """
-
-    object: str
+    object: str  #: The collection of the object: an object of the menu, or else a collection of the sample.
+    #: Its crossing, relative to that of the event: −2 to 2.
     crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0
+    #: The columns that cuts on several legs read as `z0` and `charge`, if they have other names.
     columns: dict[str, str] = msgspec.field(default_factory=dict)
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
@@ -86,27 +78,13 @@ class Leg(Windowed, frozen=True, kw_only=True):
 
 
 class Combination(Kind, frozen=True):
-    """The trigger kind `combination`: different objects, one per leg, with cuts on pairs.
+    """The trigger kind `combination`: different objects, one per leg, with cuts on pairs."""
 
-    Attributes
-    ----------
-    legs : tuple of Leg
-        The objects, at most twelve.
-    pairs : tuple of Pair
-        Cuts on two legs.
-    charge : {"same", "opposite"} or None
-        Whether all legs have the same sign, or not all of them.
-    mass3 : Range or None
-        A range of the mass of three legs, in GeV.
-    sum : LegSum or None
-        A range of the sum of a column over several legs.
-    """
-
-    legs: tuple[Leg, ...]
-    pairs: tuple[Pair, ...] = ()
-    charge: Charge | None = None
-    mass3: Range | None = None
-    sum: LegSum | None = None
+    legs: tuple[Leg, ...]  #: The objects, at most twelve.
+    pairs: tuple[Pair, ...] = ()  #: Cuts on two legs.
+    charge: Charge | None = None  #: Whether all legs have the same sign, or not all of them.
+    mass3: Range | None = None  #: A range of the mass of three legs, in GeV.
+    sum: LegSum | None = None  #: A range of the sum of a column over several legs.
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if not 1 <= len(self.legs) <= MAX_LEGS:

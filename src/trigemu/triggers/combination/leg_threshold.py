@@ -31,33 +31,15 @@ from trigemu.triggers.combination.pairs import Charge, LegSum, Pair
 
 class LegThreshold(ScoreKind, frozen=True):
     """The trigger kind `leg_threshold`: a combination whose score is the largest pT of an object that can
-    fill one of its legs.
+    fill one of its legs."""
 
-    Attributes
-    ----------
-    legs : tuple of Leg
-        The objects, at most twelve.
-    pairs : tuple of Pair
-        Cuts on two legs.
-    charge : {"same", "opposite"} or None
-        Whether all legs have the same sign, or not all of them.
-    mass3 : Range or None
-        A range of the mass of three legs, in GeV.
-    sum : LegSum or None
-        A range of the sum of a column over several legs.
-    leg : int
-        The number of the leg with the threshold, from 0.
-    column : str
-        The column with the threshold.
-    """
-
-    legs: tuple[Leg, ...]
-    pairs: tuple[Pair, ...] = ()
-    charge: Charge | None = None
-    mass3: Range | None = None
-    sum: LegSum | None = None
-    leg: Annotated[int, msgspec.Meta(ge=0)] = 0
-    column: str = "pt"
+    legs: tuple[Leg, ...]  #: The objects, at most twelve.
+    pairs: tuple[Pair, ...] = ()  #: Cuts on two legs.
+    charge: Charge | None = None  #: Whether all legs have the same sign, or not all of them.
+    mass3: Range | None = None  #: A range of the mass of three legs, in GeV.
+    sum: LegSum | None = None  #: A range of the sum of a column over several legs.
+    leg: Annotated[int, msgspec.Meta(ge=0)] = 0  #: The number of the leg with the threshold, from 0.
+    column: str = "pt"  #: The column with the threshold.
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         yield from self._without_threshold().mistakes()

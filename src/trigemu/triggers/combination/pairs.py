@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import inner, kernel
-from trigemu.base.plugin_search import providers
+from trigemu.base.plugins import providers
 from trigemu.base.toml import TomlTable
 from trigemu.observables.hardware_scales import Integers
 from trigemu.observables.windows import Range
@@ -42,67 +42,32 @@ Charge = Literal["opposite", "same"]
 
 
 class Pair(TomlTable, frozen=True):
-    """Cuts on two legs.
+    """Cuts on two legs."""
 
-    Attributes
-    ----------
-    legs : tuple of int
-        The numbers of the two legs, from 0.
-    mass : Range or None
-        The mass of the pair, in GeV.
-    mass_upt : Range or None
-        The same with the column `upt` in place of pT.
-    mass_over_dr : Range or None
-        The mass divided by the distance in (η, φ), in GeV.
-    transverse_mass : Range or None
-        The transverse mass, in GeV.
-    pair_pt : Range or None
-        The pT of the pair, in GeV.
-    dr : Range or None
-        The distance in (η, φ).
-    deta, dphi : Range or None
-        |Δη|, and |Δφ| in radians.
-    dz0 : Range or None
-        |Δz0|, in the unit of the column.
-    outside_dr, outside_deta, outside_dphi : Range or None
-        A range that the quantity must not be in.
-    charge : {"opposite", "same"} or None
-        The signs of the two.
-    every : bool
-        Whether the `outside_…` ranges apply to every object that could fill the later leg, not only to the
-        chosen one: any overlapping object vetoes.
-    """
-
-    legs: tuple[int, int]
-    mass: Range | None = None
-    mass_upt: Range | None = None
-    mass_over_dr: Range | None = None
-    transverse_mass: Range | None = None
-    pair_pt: Range | None = None
-    dr: Range | None = None
-    deta: Range | None = None
-    dphi: Range | None = None
-    dz0: Range | None = None
-    outside_dr: Range | None = None
-    outside_deta: Range | None = None
-    outside_dphi: Range | None = None
-    charge: Charge | None = None
+    legs: tuple[int, int]  #: The numbers of the two legs, from 0.
+    mass: Range | None = None  #: The mass of the pair, in GeV.
+    mass_upt: Range | None = None  #: The same with the column `upt` in place of pT.
+    mass_over_dr: Range | None = None  #: The mass divided by the distance in (η, φ), in GeV.
+    transverse_mass: Range | None = None  #: The transverse mass, in GeV.
+    pair_pt: Range | None = None  #: The pT of the pair, in GeV.
+    dr: Range | None = None  #: The distance in (η, φ).
+    deta: Range | None = None  #: |Δη|.
+    dphi: Range | None = None  #: |Δφ| in radians.
+    dz0: Range | None = None  #: |Δz0|, in the unit of the column.
+    outside_dr: Range | None = None  #: A range that the distance must not be in.
+    outside_deta: Range | None = None  #: A range that |Δη| must not be in.
+    outside_dphi: Range | None = None  #: A range that |Δφ| must not be in.
+    charge: Charge | None = None  #: The signs of the two.
+    #: Whether the `outside_…` ranges apply to every object that could fill the later leg, not only to the
+    #: chosen one: any overlapping object vetoes.
     every: bool = False
 
 
 class LegSum(Range, frozen=True, kw_only=True):
-    """A range of the sum of a column over several legs.
+    """A range of the sum of a column over several legs."""
 
-    Attributes
-    ----------
-    legs : tuple of int
-        The numbers of the legs, from 0.
-    column : str
-        The column.
-    """
-
-    legs: tuple[int, ...]
-    column: str
+    legs: tuple[int, ...]  #: The numbers of the legs, from 0.
+    column: str  #: The column.
 
 
 #: Quantities of a pair, and one of three objects, the cheapest first, and the columns that they read.

@@ -12,7 +12,7 @@ import pytest
 from plugin_toys import install, write
 
 from trigemu.base.errors import PluginError, TrigemuError
-from trigemu.base.plugin_search import available, find, search_path
+from trigemu.base.plugins import available, find, search_path
 
 pytestmark = pytest.mark.usefixtures("forget")
 #: A package whose kind is in a module of its own, which loads nothing itself.
