@@ -14,7 +14,7 @@ from trigemu.results import notes, numbers
 from trigemu.results.documents import records
 from trigemu.results.table import Column, Page, Table, stacked
 from trigemu.results.view import View, name
-from trigemu.samples.normalisation import CM2_PER_PB
+from trigemu.samples.sample import CM2_PER_PB
 
 from .fill import BOTH, CONTROL, Fill, FillTrace
 from .view import document_of_inputs

@@ -22,9 +22,8 @@ from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import BadFilesError, Catalogue
 from trigemu.samples.events import Events, Need
-from trigemu.samples.files import File
-from trigemu.samples.formats.source import Source
 from trigemu.samples.sample import Sample
+from trigemu.samples.source import File, Source
 from trigemu.triggers.base import Kind
 
 #: Seconds before a file on another machine is read again.
@@ -72,6 +71,7 @@ def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[
     possible at boundaries where reading can begin at no extra cost."""
     identity, left = sample.identity, sample.entries if most is None else most
     for number, source in enumerate(sample.sources):
+        file = source.sent if isinstance(source, File) else source
         start, continues = 0, False
         end = min(source.entries, left)
         left -= end
@@ -79,7 +79,7 @@ def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[
             stop = source.boundaries[bisect_right(source.boundaries, start + events) - 1]
             within = stop <= start
             stop = min(start + events if within else stop, end)
-            yield Chunk(sample.number, number, start, stop, source, identity, continues)
+            yield Chunk(sample.number, number, start, stop, file, identity, continues)
             start, continues = stop, within
 
 

@@ -33,7 +33,7 @@ from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need, decision_in, outside
+from trigemu.samples.events import Events, Need, decision_in
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
@@ -423,7 +423,7 @@ def _evaluate(group: ThresholdLadder, work: Workspace) -> Any:
     if scored and np.isnan(result).any():
         raise PluginError(
             f"{named}: its score is not a number (NaN) in sample {events.sample!r}, event "
-            f"{events.id[outside(result)]}; a score without a value is -inf"
+            f"{events.id[np.isnan(result).argmax()]}; a score without a value is -inf"
             f"{place_of_method(compiled, 'evaluate')}"
         )
     return result

@@ -104,6 +104,7 @@ class Watched:
     source: Memory
     reading: Callable[[int], None]
     path: str = "watched"
+    opened = property(lambda self: self)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.source, name)
