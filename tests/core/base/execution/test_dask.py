@@ -51,7 +51,7 @@ def test_a_cluster_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) 
     def fails(**options: object) -> None:
         raise RuntimeError("Nanny failed\n to start.")
 
-    monkeypatch.setattr(distributed, "LocalCluster", fails)
+    monkeypatch.setattr("distributed.deploy.LocalCluster", fails)
     with (
         pytest.raises(TrigemuError, match=r"no cluster starts on this machine \(Nanny failed to start\.\)$"),
         dask_client(None, 2),

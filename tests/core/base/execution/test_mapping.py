@@ -23,7 +23,7 @@ from hypothesis import given, strategies as st
 from work_toys import Item, Recital, calls, items, numbers
 
 from trigemu.base import mapping
-from trigemu.base.checkpoint import Checkpoint, path_of
+from trigemu.base.checkpoint import Checkpoint
 from trigemu.base.errors import MissingExtraError, PluginError, TrigemuError
 from trigemu.base.mapping import Engine, map_chunks, perform, this_program
 from trigemu.base.processes import WorkerPool, transferable, worker_pool
@@ -356,19 +356,6 @@ def test_a_work_is_prepared_once(tmp_path: Path) -> None:
     assert calls(tmp_path, "prepared-*") == 2
 
 
-def test_threads_that_work_at_once_have_a_work_each(tmp_path: Path) -> None:
-    work, gate = Recital(str(tmp_path), seconds=0.05), threading.Barrier(3)
-
-    def performed(unit: Item) -> Any:
-        gate.wait()
-        return perform(this_program(), pickle.dumps(work), unit)
-
-    with ThreadPoolExecutor(3) as threads:
-        for _ in range(2):
-            assert all(outcome.error is None for outcome in threads.map(performed, items(3)))
-    assert calls(tmp_path, "prepared-*") == 3
-
-
 def test_another_program_is_refused_before_anything_is_loaded() -> None:
     with pytest.raises(TrigemuError) as refused:
         perform("trigemu 0.0.1 (ffffffff) on Python 3.9", b"no pickle", Item(0))
@@ -446,7 +433,7 @@ def test_what_a_checkpoint_has_is_not_done_again(tmp_path: Path) -> None:
 def test_damage_is_told_and_its_part_done_again(tmp_path: Path) -> None:
     checkpoint, told, work = Checkpoint(tmp_path / "kept"), list[str](), Recital(str(tmp_path))
     numbers(map_chunks(work, items(3), Engine(checkpoint=checkpoint)))
-    path = path_of(checkpoint, work.key, Item(1).key)
+    path = checkpoint.file(work.key(Item(1)))
     os.truncate(path, path.stat().st_size - 1)
     engine = Engine(checkpoint=checkpoint, warn=told.append)
     assert numbers(map_chunks(work, items(3), engine)) == [0, 1, 2]

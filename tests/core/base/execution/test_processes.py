@@ -72,7 +72,7 @@ def test_a_worker_that_is_killed_while_it_starts_does_not_block() -> None:
         future = pool.submit(len, bytes(1 << 20))
         while not pool.started:
             time.sleep(0.001)
-        pool._kill()
+        pool._processes[0].kill()
         with pytest.raises(WorkerLostError):
             future.result(30)
 
@@ -96,7 +96,7 @@ def test_a_machine_that_starts_no_process_is_told(monkeypatch: pytest.MonkeyPatc
     def full(*arguments: object, **further: object) -> None:
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", full)
+    monkeypatch.setattr(subprocess, "Popen", full)
     with (
         worker_pool(1) as pool,
         pytest.raises(TrigemuError, match=r"cannot start .* temporarily unavailable: try fewer --workers"),
