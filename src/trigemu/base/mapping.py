@@ -19,13 +19,13 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from trigemu.base.checkpoint import Checkpoint, digest_of_code, keep_result, load_result
 from trigemu.base.errors import RetryableError, TrigemuError
-from trigemu.base.processes import DaskExecutor, WorkerLostError, WorkerPool, cores, own_pool, transferable
+from trigemu.base.processes import DaskExecutor, WorkerLostError, WorkerPool, cores, own_pools, transferable
 
 #: Large enough that the cost of starting a chunk is negligible, small enough for the caches of a processor;
 #: memory does not grow with the sample.
@@ -141,10 +141,13 @@ def map_chunks(
     """
     engine, progress = engine_of(executor), progress or (lambda events: None)
     left, runs, checkpoint = deque(units), deque[_Run[U]](), engine.checkpoint
-    events = sum(map(work.size, left))
-    lane: _Here[U, R] | _Sent[U, R] = _Here(work, engine)
-    if engine.executor is not None:
-        lane = _Sent(work, engine.executor, engine.number)
+    events, here = sum(map(work.size, left)), engine.executor is None
+    number = min(cores(), engine.number or 1) if here and work.in_threads else 1
+    threads = ThreadPoolExecutor(number)
+    lane = _Lane(threads, 1 if number == 1 else 2 * number, (_do, work))
+    if not here:
+        lane = _Lane.to(engine.executor, engine.number, pickle.dumps(work))
+    successor = _Successor(work, (here and engine.number) or 1)
     try:
         while True:
             while left and len(runs) < lane.most:
@@ -181,7 +184,7 @@ def map_chunks(
             else:
                 if run.stored:
                     keep_result(run.stored, outcome.result)
-                lane = lane.after(size, events)
+                lane = successor.after(size, events) or lane
             runs.popleft()
             progress(size)
             yield outcome.result
@@ -195,70 +198,27 @@ def map_chunks(
         for run in runs:
             with suppress(Exception):  # not all futures can be cancelled
                 run.future.cancel()
-        lane.end(bool(runs))
+        if runs and isinstance(lane.executor, WorkerPool):
+            lane.executor.restart()  # its processes would work on
+        threads.shutdown(cancel_futures=True)
 
 
-class _Here(Generic[U, R]):
-    """Threads of this process, until worker processes are ready, if the work takes long enough for them.
-    Processes start beside the threads, and nobody waits for them."""
+@dataclass
+class _Lane:
+    """Where units are sent, and how many may be on their way."""
 
-    def __init__(self, work: Work[U, R], engine: Engine) -> None:
-        self._number = engine.number or 1  # Of processes; 1: none
-        threads = min(cores(), self._number) if work.in_threads else 1
-        self.most = 1 if threads == 1 else 2 * threads  # How many units may be on their way
-        self._work, self._threads = work, ThreadPoolExecutor(threads)
-        self._starting: list[Future[None]] = []
-        self._begin = time.perf_counter()
-        self._done: int | None = None  # Events since the first unit, which loads kernels, or compiles them
+    executor: Any
+    most: int
+    call: tuple[Any, ...]  # A function of a unit, and its first arguments
 
-    def submit(self, unit: U) -> Future[Outcome]:
-        return self._threads.submit(_do, self._work, unit)
+    @classmethod
+    def to(cls, executor: Any, number: int | None, content: bytes) -> _Lane:
+        """Return the way to an executor with a number of workers, for the pickle of a work."""
+        return cls(executor, 3 * (number or _DEFAULT_WORKERS), (perform, this_program(), content))
 
-    def after(self, size: int, events: int) -> _Here[U, R] | _Sent[U, R]:
-        """Return what does further units. size: of the last one that was done; events: those that are
-        left."""
-        now = time.perf_counter()
-        rest = now - self._begin
-        if self._done is None:
-            self._begin, self._done, rest = now, 0, rest if rest > START_S else 0.0
-        else:
-            self._done += size
-            rest *= events / self._done
-        if self._number == 1 or rest <= READY_S:
-            return self
-        pool = own_pool(self._number)
-        if not self._starting and (pool.started or rest > START_S):
-            try:
-                content = pickle.dumps(self._work)
-                self._starting = [pool.submit(prepare, content) for _ in range(pool.number)]
-            except Exception:  # it cannot be sent
-                self._number = 1
-        if self._starting and all(future.done() for future in self._starting):
-            if not any(future.exception() for future in self._starting):
-                self._threads.shutdown(wait=False)  # they finish what they have
-                return _Sent(self._work, pool, pool.number)
-            pool.restart()
-            self._number = 1
-        return self
-
-    def end(self, unfinished: bool) -> None:
-        """End the threads."""
-        self._threads.shutdown(cancel_futures=True)
-
-
-class _Sent(Generic[U, R]):
-    """Units that are sent to an executor."""
-
-    def __init__(self, work: Work[U, R], executor: Any, number: int | None) -> None:
-        self._work, self._executor, self.most = work, executor, 3 * (number or _DEFAULT_WORKERS)
-
-    @cached_property
-    def _content(self) -> bytes:
-        return pickle.dumps(self._work)
-
-    def submit(self, unit: U) -> Any:
+    def submit(self, unit: Any) -> Any:
         try:
-            return self._executor.submit(perform, this_program(), self._content, unit)
+            return self.executor.submit(*self.call, unit)
         except (TrigemuError, BrokenExecutor):
             raise
         except Exception as error:  # executors have errors of their own
@@ -266,13 +226,43 @@ class _Sent(Generic[U, R]):
                 f"the executor accepts no tasks ({_short(error)}): is it shut down, or were its workers lost?"
             ) from error
 
-    def after(self, size: int, events: int) -> _Sent[U, R]:
-        return self
 
-    def end(self, unfinished: bool) -> None:
-        """End worker processes that would work on."""
-        if unfinished and isinstance(self._executor, WorkerPool):
-            self._executor.restart()
+class _Successor:
+    """A number of worker processes, which take over from the threads of this process if the work takes long
+    enough for them. They start beside the threads, and nobody waits for them."""
+
+    def __init__(self, work: Work[Any, Any], number: int) -> None:
+        self._work, self._number, self._content = work, number, b""
+        self._starting: list[Future[None]] = []
+        self._begin = time.perf_counter()
+        self._done: int | None = None  # Events since the first unit, which loads kernels, or compiles them
+
+    def after(self, size: int, events: int) -> _Lane | None:
+        """Return the way to the processes if they are ready. size: of the last unit that was done; events:
+        those that are left."""
+        now = time.perf_counter()
+        rest = now - self._begin
+        if self._done is None:
+            self._begin, self._done, rest = now, 0, rest if rest > START_S else 0.0
+        else:
+            self._done += size
+            rest *= events / self._done
+        pool = own_pools.get(self._number)
+        if self._number == 1 or rest <= (READY_S if pool else START_S):
+            return None
+        pool = own_pools.setdefault(self._number, pool or WorkerPool(self._number))
+        try:
+            if not self._starting:
+                self._content = pickle.dumps(self._work)
+                self._starting = [pool.submit(prepare, self._content) for _ in range(self._number)]
+            if all(future.done() for future in self._starting):
+                for future in self._starting:
+                    future.result()
+                self._starting, number, self._number = [], self._number, 1
+                return _Lane.to(pool, number, self._content)
+        except Exception:  # it cannot be sent, or loaded there
+            self._number = 1
+        return None
 
 
 def _outcome(future: Any) -> Outcome:

@@ -51,11 +51,6 @@ class WorkerPool:
         self._idle: list[subprocess.Popen[bytes]] = []
         self._starting, self._era = threading.Lock(), 0  # It changes when all processes are ended
 
-    @property
-    def started(self) -> bool:
-        """Whether it has processes."""
-        return bool(self._processes)
-
     def submit(self, function: Callable[..., R], /, *arguments: Any) -> Future[R]:
         """Call a `function`, which other processes can import, with `arguments` in the next free process. The
         future raises WorkerLostError if that ends."""
@@ -141,21 +136,15 @@ def worker_pool(number: int) -> AbstractContextManager[WorkerPool]:
     return closing(WorkerPool(number))
 
 
-_own: dict[int, WorkerPool] = {}
-
-
-def own_pool(number: int) -> WorkerPool:
-    """Return the processes of this program, which end with it."""
-    if number not in _own:
-        _own[number] = WorkerPool(number)
-    return _own[number]
+#: Those of this program, by their number.
+own_pools: dict[int, WorkerPool] = {}
 
 
 @atexit.register
 def end_own_pools() -> None:
     """End the processes of this program; new ones start when they are needed."""
-    for pool in _own.values():
-        pool.restart()
+    while own_pools:
+        own_pools.popitem()[1].close()
 
 
 def work() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 from likeness import alike
-from toys import Decided, Killed, Memory, Seen, engine, even_events, memory_catalogue, menu_from, toy_events
+from toys import Decided, Killed, Memory, Seen, engine, even_events, memory_catalogue, menu_from
 
 from trigemu import Catalogue, Events, TrigemuError, make_plan
 from trigemu.api import Plan, ReadEvents
@@ -30,24 +30,17 @@ def job(folder: Path, catalogue: Catalogue, text: str = MENU, **more: Any) -> Jo
     return Job(menus, make_plan(menus), catalogue, **more)
 
 
-@pytest.mark.parametrize("events", [1, 49, 50, 51, 120, 1000])
-def test_chunks_cover_each_event_once_and_begin_where_baskets_do(events: int) -> None:
-    catalogue = memory_catalogue({"a": toy_events(1, 330)})
-    chunks = list(chunks_of(catalogue.samples[0], events))
-    assert [c.start for c in chunks] == [0, *(c.stop for c in chunks[:-1])]
-    assert chunks[-1].stop == 330
-    assert all(c.stop - c.start <= events for c in chunks)
-    if events >= 50:
-        assert all(c.start % 50 == 0 for c in chunks)
-
-
 @given(st.sets(st.integers(1, 199)), st.integers(1, 250))
-def test_chunks_end_at_the_last_basket_within_reach(inner: set[int], events: int) -> None:
+def test_chunks_cover_each_event_once_and_end_at_the_last_basket_within_reach(
+    inner: set[int], events: int
+) -> None:
     sample = memory_catalogue({"a": [{"weight": 1.0}] * 200}).samples[0]
     source = sample.sources[0]
     assert isinstance(source, Memory)
     source.boundaries = tuple(sorted({0, 200, *inner}))
-    for chunk in chunks_of(sample, events):
+    chunks = list(chunks_of(sample, events))
+    assert [c.start for c in chunks] + [200] == [0, *(c.stop for c in chunks)]
+    for chunk in chunks:
         within = [b for b in source.boundaries if chunk.start < b <= chunk.start + events]
         assert chunk.stop == max(within, default=chunk.start + events)
         assert chunk.continues == (chunk.start not in source.boundaries)
@@ -62,14 +55,6 @@ def test_a_task_sees_each_background_event_once_in_order(tmp_path: Path) -> None
         assert (sample, numbers) == (number, list(range(start, stop)))
         part = events["ab"[sample]][start:stop]
         assert met == pytest.approx(sum(e["met"] for e in part))
-
-
-def test_workers_give_the_same_in_the_same_order(tmp_path: Path) -> None:
-    """And a task takes along what it needs to know."""
-    work = job(tmp_path, memory_catalogue({"a": even_events(1, 90)}))
-    alone = list(over_background(work, Seen(2.0), Engine(chunk_events=20)))
-    done = over_background(work, Seen(2.0), engine(20, 2))
-    assert [one for part in done for one in part] == [one for part in alone for one in part]
 
 
 def test_what_a_task_reads_besides_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
