@@ -53,8 +53,6 @@ class Chunk:
     start: int
     stop: int
     file: File | Source = field(compare=False, repr=False)  # The file
-    # Whether it begins within a basket, cluster or row group.
-    continues: bool = field(default=False, compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -62,24 +60,26 @@ class Chunk:
         return self.stop - self.start
 
 
-#: Consecutive chunks, which are one task; their division does not depend on who does them.
+#: Consecutive ranges of entries to read, which are one task; their division does not depend on who does them.
 Portion = tuple[Chunk, ...]
 
 
-def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
-    """Divide the files of a sample, or its first `most` events, into chunks of at most `events` events, if
-    possible at boundaries where reading can begin at no extra cost."""
+def ranges_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
+    """Divide the files of a sample, or its first `most` events, into ranges that are read at once: chunks of
+    at most `events` events, if possible from boundary to boundary, where reading can begin at no extra cost;
+    between distant boundaries, several chunks and what follows up to the last boundary within reach."""
     left = sample.entries if most is None else most
     for number, source in enumerate(sample.sources):
-        start, continues = 0, False
+        start, bounds = 0, (*source.boundaries, source.entries)
         end = min(source.entries, left)
         left -= end
         while start < end:
-            stop = source.boundaries[bisect_right(source.boundaries, start + events) - 1]
-            within = stop <= start
-            stop = min(start + events if within else stop, end)
-            yield Chunk(sample.number, number, start, stop, source, continues)
-            start, continues = stop, within
+            further = bounds[bisect_right(bounds, start)]  # the next boundary
+            chunks = min((further - start - 1) // events, _LONGEST - 1)  # that end before it
+            reach = start + (chunks + 1) * events
+            stop = min(reach if further > reach else bounds[bisect_right(bounds, reach) - 1], end)
+            yield Chunk(sample.number, number, start, stop, source)
+            start = stop
 
 
 def joined(parts: Sequence[Any]) -> Any:
@@ -143,21 +143,19 @@ def over_samples(
 ) -> Iterator[R]:
     """Run a task over some samples of the catalogue, or over the first `most` events of each, in chunks."""
     engine = engine_of(executor)
-    chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most)]
-    events = sum(chunk.size for chunk in chunks)
-    # Small chunks are joined to tasks, and those in the same basket to larger ones.
-    small = max(min(engine.chunk_events, events // _FEWEST_TASKS), events // _MOST_TASKS)
-    in_basket = _LONGEST * max(engine.chunk_events, small)
+    ranges = [part for sample in samples for part in ranges_of(sample, engine.chunk_events, most)]
+    events = sum(part.size for part in ranges)
+    longest = max(min(engine.chunk_events, events // _FEWEST_TASKS), events // _MOST_TASKS)
     portions, size = list[list[Chunk]](), 0
-    for chunk in chunks:
-        size += chunk.size
-        if not portions or size > (in_basket if chunk.continues else small):
+    for part in ranges:
+        size += part.size
+        if not portions or size > longest:
             portions.append([])
-            size = chunk.size
-        portions[-1].append(chunk)
-    work = _Pass(job, task)
+            size = part.size
+        portions[-1].append(part)
+    work = _Pass(job, task, engine.chunk_events)
     # Decompression and kernels release the GIL, unless chunks are small.
-    work.in_threads = events >= THREAD_EVENTS * len(chunks)
+    work.in_threads = events >= THREAD_EVENTS * len(ranges) and engine.chunk_events >= THREAD_EVENTS
     yield from map_chunks(work, map(tuple, portions), engine, progress)
     if work.bad:
         raise BadFilesError(work.bad)
@@ -166,56 +164,51 @@ def over_samples(
 class _Pass(Work[Portion, R], Generic[R]):
     """The work of running a task over chunks."""
 
-    def __init__(self, job: Job, task: Task[R]) -> None:
-        self._job, self._task = job, task
+    def __init__(self, job: Job, task: Task[R], chunk_events: int) -> None:
+        self._job, self._task, self._chunk_events = job, task, chunk_events
         self._loading, self._plans = Lock(), [job.plan]
         self._of_thread = local()  # Its plan: compiled triggers have scratch memory
         self.bad: dict[tuple[str, str], str] = {}
 
     def __call__(self, portion: Portion) -> R:
         parts: list[R] = []
-        try:
-            for chunk, events in zip(portion, self._read(portion), strict=True):
-                if plan := getattr(self._of_thread, "plan", None):
-                    parts.append(self._task(plan, chunk, events))
-                    continue
-                # One thread at a time compiles or loads kernels, and libraries of models, which redirect
-                # streams of the process meanwhile; others read.
-                with self._loading:
-                    plan = self._plans.pop() if self._plans else make_plan(self._job.menus)
-                    self._of_thread.plan = plan
-                    parts.append(self._task(plan, chunk, events))
-        except Exception as error:
-            vars(error)["failed"] = portion[len(parts) :][:1]
-            raise
+        for whole in portion:
+            chunk = whole
+            try:
+                for chunk, events in self._read(whole):
+                    if plan := getattr(self._of_thread, "plan", None):
+                        parts.append(self._task(plan, chunk, events))
+                        continue
+                    # One thread at a time compiles or loads kernels, and libraries of models, which redirect
+                    # streams of the process meanwhile; others read.
+                    with self._loading:
+                        plan = self._plans.pop() if self._plans else make_plan(self._job.menus)
+                        self._of_thread.plan = plan
+                        parts.append(self._task(plan, chunk, events))
+            except Exception as error:
+                vars(error)["failed"] = chunk
+                raise
         return self._task.merge(parts) if len(parts) > 1 else parts[0]
 
-    def _read(self, portion: Portion) -> Iterator[Events]:
-        """Yield the events of chunks. Those in the same basket, which is decoded as a whole, are read
-        together."""
-        job, together = self._job, list[list[Chunk]]()
-        for chunk in portion:
-            before = together[-1][-1] if together else None
-            if not (before and chunk.continues and before.file is chunk.file and before.stop == chunk.start):
-                together.append([])
-            together[-1].append(chunk)
-        needs = {*job.plan.needs, *job.further}
-        for chunks in together:
-            file, start, stop = chunks[0].file, chunks[0].start, chunks[-1].stop
-            sample = job.catalogue.samples[chunks[0].sample]
-            try:
-                events = sample.read_file(file, start, stop, needs, job.plan.margin)
-            except UnreadableError as error:
-                if job.catalogue.skips_bad_files:
-                    raise BadFilesError({(sample.name, file.path): str(error)}) from error
-                raise
-            if len(chunks) == 1:
-                yield sample.weigh(events)
-                continue
-            margin = 0 if file.neighbours == "none" else job.plan.margin
-            first = (events.core.start or 0) - start
-            for chunk in chunks:
-                yield sample.weigh(events.around(first + chunk.start, first + chunk.stop, margin).trimmed())
+    def _read(self, whole: Chunk) -> Iterator[tuple[Chunk, Events]]:
+        """Read a range of entries; yield its chunks and their events."""
+        job, size = self._job, self._chunk_events
+        sample, needs = job.catalogue.samples[whole.sample], {*job.plan.needs, *job.further}
+        try:
+            events = sample.read_file(whole.file, whole.start, whole.stop, needs, job.plan.margin)
+        except UnreadableError as error:
+            if job.catalogue.skips_bad_files:
+                raise BadFilesError({(sample.name, whole.file.path): str(error)}) from error
+            raise
+        if whole.size <= size:
+            yield whole, sample.weigh(events)
+            return
+        margin = 0 if whole.file.neighbours == "none" else job.plan.margin
+        shift = (events.core.start or 0) - whole.start
+        for start in range(whole.start, whole.stop, size):
+            chunk = replace(whole, start=start, stop=min(start + size, whole.stop))
+            rows = events.around(shift + chunk.start, shift + chunk.stop, margin)
+            yield chunk, sample.weigh(rows.trimmed())
 
     def size(self, portion: Portion) -> int:
         return sum(chunk.size for chunk in portion)
@@ -254,8 +247,7 @@ class _Pass(Work[Portion, R], Generic[R]):
             return
         if not isinstance(error, TrigemuError):
             raise error
-        chunks: Portion = vars(error).get("failed") or portion
-        first, last = chunks[0], chunks[-1]
+        first, last = (vars(error).get("failed", portion[end]) for end in (0, -1))
         events = f"events of {first.file.path} to {last.file.path}"
         if first.file.path == last.file.path:
             events = f"entries {first.start} to {last.stop - 1} of {first.file.path}"
@@ -270,7 +262,7 @@ class _Pass(Work[Portion, R], Generic[R]):
         job = self._job
         samples = (replace(sample, sources=()) for sample in job.catalogue.samples)
         heads = replace(job.catalogue, samples=tuple(samples), left_out=())
-        pickled = pickle.dumps((job.menus, heads, job.further, self._task))
+        pickled = pickle.dumps((job.menus, heads, job.further, self._task, self._chunk_events))
         plugins = {plugin for menu in job.menus for plugin in menu.plugins} | plugins_in(pickled)
         further = sorted((p for p in plugins if not p.comes_with_trigemu), key=lambda p: p.name)
         models = {path: sha256 for of_menu in job.plan.models for path, sha256 in of_menu.items()}
@@ -284,5 +276,5 @@ def _prepared(
     refer to their code."""
     for plugin, files in sources:
         load_from(plugin, files)
-    menus, catalogue, further, task = pickle.loads(pickled)
-    return _Pass(Job(menus, make_plan(menus, contents), catalogue, further), task)
+    menus, catalogue, further, task, chunk_events = pickle.loads(pickled)
+    return _Pass(Job(menus, make_plan(menus, contents), catalogue, further), task, chunk_events)

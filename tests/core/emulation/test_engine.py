@@ -18,7 +18,7 @@ from trigemu import Catalogue, Events, TrigemuError, make_plan
 from trigemu.api import Plan, ReadEvents
 from trigemu.base.mapping import Engine
 from trigemu.base.processes import worker_pool
-from trigemu.emulation.engine import Chunk, Job, chunks_of, over_background
+from trigemu.emulation.engine import Chunk, Job, over_background
 from trigemu.emulation.loop import emulate
 from trigemu.samples.sample import Sample
 
@@ -30,20 +30,24 @@ def job(folder: Path, catalogue: Catalogue, text: str = MENU, **more: Any) -> Jo
     return Job(menus, make_plan(menus), catalogue, **more)
 
 
+@pytest.fixture(scope="module")
+def job_of_two_hundred(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return job(tmp_path_factory.mktemp("job"), memory_catalogue({"a": even_events(1, 200)}))
+
+
 @given(st.sets(st.integers(1, 199)), st.integers(1, 250))
 def test_chunks_cover_each_event_once_and_end_at_the_last_basket_within_reach(
-    inner: set[int], events: int
+    job_of_two_hundred: Job, inner: set[int], events: int
 ) -> None:
-    sample = memory_catalogue({"a": [{"weight": 1.0}] * 200}).samples[0]
-    source = sample.sources[0]
+    source = job_of_two_hundred.catalogue.samples[0].sources[0]
     assert isinstance(source, Memory)
     source.boundaries = tuple(sorted({0, 200, *inner}))
-    chunks = list(chunks_of(sample, events))
-    assert [c.start for c in chunks] + [200] == [0, *(c.stop for c in chunks)]
-    for chunk in chunks:
-        within = [b for b in source.boundaries if chunk.start < b <= chunk.start + events]
-        assert chunk.stop == max(within, default=chunk.start + events)
-        assert chunk.continues == (chunk.start not in source.boundaries)
+    done = over_background(job_of_two_hundred, Seen(1.0), Engine(chunk_events=events))
+    chunks = [(ids[0], ids[-1] + 1) for part in done for _, ids, _ in part]
+    assert [start for start, _ in chunks] + [200] == [0, *(stop for _, stop in chunks)]
+    for start, stop in chunks:
+        within = [b for b in source.boundaries if start < b <= start + events]
+        assert stop == max(within, default=start + events)
 
 
 def test_a_task_sees_each_background_event_once_in_order(tmp_path: Path) -> None:
@@ -186,7 +190,7 @@ def test_what_cannot_be_read_is_told_in_its_turn(
         TrigemuError, match=r"sample 'a': watched cannot be read \(ValueError: damaged at 50\)"
     ) as error:
         next(done)
-    assert str(error.value).endswith("failed after 4 attempts: entries 50 to 59 of watched")
+    assert str(error.value).endswith("failed after 4 attempts: entries 50 to 99 of watched")
 
 
 @pytest.mark.usefixtures("threads_end")
