@@ -41,7 +41,7 @@ from trigemu.base.checkpoint import load_result
 #: Seconds that processes may live after the client.
 PATIENCE = 15.0
 #: Parts of the command lines of workers.
-WORKERS = ("forkserver", "spawn_main", "dask worker")
+WORKERS = ("import work", "spawn_main", "dask worker")
 ENGINES = {
     "one process": [],
     "two processes": ["--workers", "2"],
