@@ -16,8 +16,7 @@ from trigemu.rates.results import MenuRates
 from trigemu.results import numbers
 from trigemu.results.efficiency import figure_of as turnon_of
 from trigemu.results.figures import style
-from trigemu.results.figures.curves import draw_scan
-from trigemu.results.figures.rates import without_ticks
+from trigemu.results.figures.draw import draw_scan, without_ticks
 from trigemu.results.section import Picture
 from trigemu.studies.efficiency import Turnon
 from trigemu.studies.exclusive import ExclusiveRates

@@ -224,7 +224,7 @@ class Session(Processing):
 
             save(next(view.figures(result)), self.figure)
         if self.figures:
-            from trigemu.results.figures.rates import write_pictures
+            from trigemu.results.figures.draw import write_pictures
 
             files += write_pictures(pictures, self.figures)
         present_result(result, self.json_file, self.csv_file, further, files, view)

@@ -40,7 +40,7 @@ class ScanView(View[Scan]):
         of_menus = [rate for point in result.points for rate in wholes(point)]
         marks = [*legend(scanned if len(result.steps) == 1 else (), of_menus, COMPARED)]
         every = (note for point in result.points for note in notes(point, marks))
-        below = dict.fromkeys(note.text for note in every if note.about not in ("events", "rejection"))
+        below = dict.fromkeys(note for note in every if note.about not in ("events", "rejection"))
         return Page([_printed(result)], [*_lines(self._brackets(result)), *below])
 
     def table(self, result: Scan) -> Table:
@@ -69,7 +69,7 @@ class ScanView(View[Scan]):
 
     def figures(self, result: Scan) -> Figures:
         """Draw the rates against one threshold, or over the plane of two, with lines at the budgets."""
-        from trigemu.results.figures.curves import draw_plane, draw_scan
+        from trigemu.results.figures.draw import draw_plane, draw_scan
 
         if len(result.steps) > _DRAWN:
             raise TrigemuError(f"{len(result.steps)} triggers are scanned: a figure can show {_DRAWN}")

@@ -13,8 +13,7 @@ from trigemu_pages.html import table_html
 from view_checks import Checked
 
 from trigemu.api import Column, Page, Rate, Table
-from trigemu.results.documents import csv_of, records
-from trigemu.results.table import RATE_PARTS
+from trigemu.results.table import RATE_PARTS, csv_of, records
 
 COLUMNS = (
     Column("name", "key", "trigger", "The trigger."),

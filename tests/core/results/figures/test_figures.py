@@ -13,16 +13,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle, StepPatch
 
 from trigemu import TrigemuError
-from trigemu.results.figures.curves import (
+from trigemu.results.figures.draw import (
+    draw_combinations,
     draw_efficiency,
     draw_plane,
-    draw_scan,
-    draw_spectrum,
-)
-from trigemu.results.figures.rates import (
-    draw_combinations,
     draw_rates,
     draw_samples,
+    draw_scan,
+    draw_spectrum,
 )
 from trigemu.results.figures.style import save
 from trigemu.results.numbers import in_hz

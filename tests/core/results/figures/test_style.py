@@ -15,16 +15,14 @@ from figure_checks import NAMES, check_names_are_no_formulas
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from trigemu.results.figures.curves import (
+from trigemu.results.figures.draw import (
+    draw_combinations,
     draw_efficiency,
     draw_plane,
-    draw_scan,
-    draw_spectrum,
-)
-from trigemu.results.figures.rates import (
-    draw_combinations,
     draw_rates,
     draw_samples,
+    draw_scan,
+    draw_spectrum,
 )
 from trigemu.results.figures.style import axis_label, literal
 

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 
-from trigemu.results.documents import in_csv, in_json
+from trigemu.results.table import in_csv, in_json
 
 
 def test_json_has_no_numbers_that_json_does_not_have() -> None:
