@@ -140,11 +140,9 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | 
 
 def _same(one: Path, other: Path) -> bool:
     """Return whether two names belong to one file, or would. Devices and pipes can be written twice."""
-    try:
-        status = one.stat()
-        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, other.stat())
-    except (OSError, ValueError):  # one of them does not exist, or cannot be the name of a file
-        return os.path.realpath(one) == os.path.realpath(other)
+    if is_there(one) and is_there(other):
+        return is_file(one) and one.samefile(other)
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 @contextmanager

@@ -142,7 +142,8 @@ def try_compile(
     document: Document, description: Kind, scope: Scope, table: dict[str, Any], key: Key, where: str
 ) -> None:
     """Compile a description, and report its mistakes at the keys that cause them."""
-    context = _Checking(scope, document.path.parent)
+    folder, texts = document.path.parent, dict(texts_of(table))
+    context = _Checking(scope, folder)
     try:
         compiled = description.compile(context)
         if not isinstance(compiled, Compiled):
@@ -151,8 +152,8 @@ def try_compile(
         if isinstance(compiled, Hashable):
             hash(compiled)
     except TableError as error:  # of a file that the trigger names
-        files = ((place, document.path.parent / text) for place, text in texts_of(table))
-        place = next((place for place, file in files if str(file) == error.problems[0].file), ())
+        file = error.problems[0].file
+        place = next((place for place, text in texts.items() if str(folder / text) == file), ())
         document.problem((*key, *place), where, str(error))
     except TrigemuError as error:
         context.mistakes.append(("", str(error)))
@@ -161,7 +162,6 @@ def try_compile(
             raise cause from error
         if not context.mistakes:
             failed(document, "compile", error, key, where)
-    texts = dict(texts_of(table))
     reported: set[Key] = set()
     for text, message in context.mistakes:
         meant = [place for place, value in texts.items() if value == text]
@@ -169,9 +169,8 @@ def try_compile(
         place = next((place for place in meant if place not in reported), ())
         if place or not (reported or meant):
             reported.add(place)
-            document.problem(
-                (*key, *place), where, f"{dotted((*key, *place))}: {message}" if place else message
-            )
+            shown = f"{dotted((*key, *place))}: {message}" if place else message
+            document.problem((*key, *place), where, shown)
 
 
 def texts_of(value: Any, key: Key = ()) -> Iterator[tuple[Key, str]]:

@@ -291,17 +291,12 @@ def test_a_file_may_be_as_large_as_allowed(tmp_path: Path) -> None:
         read_bounded(tmp_path / "a", 4)
 
 
-def test_what_has_no_end_is_not_read_to_its_end() -> None:
+def test_what_is_not_read(tmp_path: Path) -> None:
+    """What has no end, has a name that no file can have, or waits for others."""
     with pytest.raises(TrigemuError, match="/dev/zero is larger than 1000 bytes"):
         read_bounded(Path("/dev/zero"), 1000)
-
-
-def test_a_name_that_no_file_can_have() -> None:
     with pytest.raises(OSError, match="no file can have this name"):
         read_bounded(Path("a\0b"))
-
-
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "p")
     with pytest.raises(TrigemuError, match="p is a pipe, not a file"):
         read_bounded(tmp_path / "p")

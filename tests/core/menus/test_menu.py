@@ -97,10 +97,6 @@ def test_what_a_menu_says(tmp_path: Path) -> None:
     assert menu.trigger("ANY").description == Random(rate_hz=1000.0)
     assert menu.trigger("J100").place == f"{tmp_path / 'menu.toml'}:{line}"
     assert menu.scope.object("jet") == ObjectSelection("jet", None, (("pt", Window(min=20.0)),))
-
-
-def test_each_trigger_comes_after_those_it_reads(tmp_path: Path) -> None:
-    menu = read(tmp_path, FULL)
     assert sorted(menu.order) == sorted(t.name for t in menu.triggers)
     for trigger in menu.triggers:
         for name in trigger.inputs():

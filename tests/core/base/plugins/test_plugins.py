@@ -54,6 +54,10 @@ def test_the_digest_is_that_of_all_its_files(tmp_path: Path) -> None:
 
 
 def test_two_of_one_name(tmp_path: Path) -> None:
+    """Two modules, and a module and a package."""
+    write(tmp_path / "one" / "__init__.py")
+    write(tmp_path / "one.py")
+    assert find("one", [tmp_path]).load().KINDS
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         write(folder / "one.py")
@@ -63,15 +67,6 @@ def test_two_of_one_name(tmp_path: Path) -> None:
         PluginError, match=r"two different plugins are called 'one': .*a/one\.py and .*b/one\.py"
     ):
         find("one", folders)
-
-
-def test_a_package_and_a_module_of_one_name(tmp_path: Path) -> None:
-    write(tmp_path / "one" / "__init__.py")
-    write(tmp_path / "one.py")
-    assert find("one", [tmp_path]).load().KINDS
-    write(tmp_path / "one.py", "KINDS = {}")
-    with pytest.raises(PluginError, match="two different plugins are called 'one'"):
-        find("one", [tmp_path])
 
 
 def test_one_of_another_folder_is_loaded_afresh(tmp_path: Path) -> None:
