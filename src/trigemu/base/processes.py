@@ -85,13 +85,11 @@ class WorkerPool:
     def _start(self) -> subprocess.Popen[bytes]:
         """Start a process. It imports neither the user's script nor modules of the current folder, and no
         signal of the terminal reaches it."""
-        command = [sys.executable, "-P", "-c", f"from {__name__} import work; work()"]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        pipe = subprocess.PIPE
+        path = [str(folder) for folder in sys.path if folder]
+        code = f"import sys; sys.path[:] = {path}; from {__name__} import work; work()"
+        command, pipe = [sys.executable, "-P", "-c", code], subprocess.PIPE
         try:
-            process = subprocess.Popen(
-                command, env=environment, stdin=pipe, stdout=pipe, start_new_session=True
-            )
+            process = subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)
         except OSError as error:
             reason = f"{error.strerror}: try fewer --workers"
             raise TrigemuError(f"cannot start a worker process: {reason}") from None
