@@ -32,7 +32,9 @@ class Node(Generic[T]):
 
     def evaluate(self, work: Workspace) -> T:
         """Return the value of each event of `work`. Each workspace computes it once."""
-        return work.once(self, self._evaluate, work)
+        if self not in work.values:
+            work.values[self] = self._evaluate(work)
+        return cast(T, work.values[self])
 
     def _evaluate(self, work: Workspace) -> T:
         raise NotImplementedError

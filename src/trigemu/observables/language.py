@@ -23,6 +23,7 @@ from trigemu.observables.expressions import (
     Condition,
     Constant,
     Count,
+    Element,
     Junction,
     MissingEt,
     MissingMomentum,
@@ -142,7 +143,8 @@ class _Reader:
                     f"{self._source(node)!r}: objects are written NAME[NUMBER], counted from 0"
                 )
             case ast.Attribute(value=ast.Subscript() as element, attr=column):
-                return cast(ObjectVector, self.read(element)).element(column)
+                vector = cast(ObjectVector, self.read(element))
+                return Element(vector.selection, vector.index, vector.selection.column(column))
             case ast.Attribute(value=ast.Name(id=name), attr=column) if not column.startswith("_"):
                 raise TrigemuError(
                     f"{self._source(node)!r} has a number for each object: write {name}[0].{column} for the "

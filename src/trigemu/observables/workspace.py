@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from trigemu.base.kernels import inlined, kernel
 from trigemu.observables.selections import Column, ObjectSelection, Scaled, Windows, any_of
 from trigemu.samples.events import Events, decision_in, event_starts
 
-P = ParamSpec("P")
 T = TypeVar("T")
 #: Directions that are opposite up to rounding, such as a single object and the missing momentum that it
 #: causes, differ by +π. Otherwise rounding could flip the sign of a network's input.
@@ -34,16 +32,6 @@ class Objects:
     rows: IntArray | None
 
 
-def _once(method: Callable[Concatenate[Workspace, P], T]) -> Callable[Concatenate[Workspace, P], T]:
-    """Let a method of a workspace compute each value once."""
-
-    @wraps(method)
-    def value_of(self: Workspace, /, *key: P.args, **_: P.kwargs) -> T:
-        return self.once((method, *key), method, self, *key)
-
-    return value_of
-
-
 class Workspace:
     """The quantities of one range of events; each is computed once.
 
@@ -55,19 +43,17 @@ class Workspace:
 
     def __init__(self, events: Events) -> None:
         self.events = events
-        self._values: dict[Hashable, Any] = {}
+        self.values: dict[Hashable, Any] = {}  #: What has been computed, by its key
 
     def once(self, key: Hashable, make: Callable[..., T], *arguments: Any) -> T:
         """Return the value of a `key`; the first call computes it: `make` of the `arguments`."""
-        try:
-            return cast(T, self._values[key])
-        except KeyError:
-            value = self._values[key] = make(*arguments)
-            return value
+        if key not in self.values:
+            self.values[key] = make(*arguments)
+        return cast(T, self.values[key])
 
     def has(self, key: Hashable) -> bool:
         """Return whether the value of a `key` has been computed."""
-        return key in self._values
+        return key in self.values
 
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
         """Return a workspace of the `chosen` events, bool[n], made once for each `key` of a choice."""
@@ -91,56 +77,59 @@ class Workspace:
         reason = "; only columns that a kind requests from its context are read"
         return SampleError(f"sample {self.events.sample!r} has no {what}{hint}{reason}")
 
-    @_once
     def objects(self, selection: ObjectSelection) -> Objects:
         """Return the selected objects of a `selection`, as offsets and rows; raise SampleError if the sample
         lacks its collection."""
+        if selection in self.values:
+            return cast(Objects, self.values[selection])
         start, base = selection.source or ObjectSelection(selection.base), selection.base
         if start == selection:
             if base not in self.events.collections:
                 raise self._missing(f"collection {base!r}", nearest(base, self.events.collections))
             offsets = self.events.collections[base].offsets
-            return Objects(offsets - offsets[0] if offsets[0] else offsets, None)
-        if selection.overlap:  # the last step
-            start = replace(selection, overlap=None)
-            other, dr = selection.overlap
-            offsets, eta, phi = self._directions(start)
-            passing = np.empty(len(eta), np.bool_)
-            _set_clear(event_starts(offsets), eta, phi, self._directions(other), dr, passing)
+            objects = Objects(offsets - offsets[0] if offsets[0] else offsets, None)
         else:
-            passing = self.passing(start, selection.windows)
-            if selection.any_of:
-                passing = passing & np.any([self.passing(start, w) for w in selection.any_of], axis=0)
-        before = self.objects(start)
-        if passing.all():
-            return before
-        offsets, rows = _select(passing, before.offsets)
-        return Objects(offsets, rows if before.rows is None else before.rows[rows])
+            if selection.overlap:  # the last step
+                start, (other, dr) = replace(selection, overlap=None), selection.overlap
+                eta, phi = (self.column(start, name) for name in ("eta", "phi"))
+                others = self.objects(other).offsets, self.column(other, "eta"), self.column(other, "phi")
+                passing = np.empty(len(eta), np.bool_)
+                _set_clear(event_starts(self.objects(start).offsets), eta, phi, others, dr, passing)
+            else:
+                passing = self.passing(start, selection.windows)
+                if selection.any_of:
+                    passing = passing & np.any([self.passing(start, w) for w in selection.any_of], axis=0)
+            objects = self.objects(start)
+            if not passing.all():
+                offsets, rows = _select(passing, objects.offsets)
+                objects = Objects(offsets, rows if objects.rows is None else objects.rows[rows])
+        self.values[selection] = objects
+        return objects
 
-    def _directions(self, selection: ObjectSelection) -> tuple[IntArray, Array, Array]:
-        return self.objects(selection).offsets, self.column(selection, "eta"), self.column(selection, "phi")
-
-    @_once
     def column(self, selection: ObjectSelection, name: Column) -> Array:
         """Return the column `name` of the selected objects of a `selection`, aligned with its offsets; raise
         SampleError if the sample lacks it."""
+        key = selection, name
+        if key in self.values:
+            return cast(Array, self.values[key])
         rows, of_all = self.objects(selection).rows, ObjectSelection(selection.base)
+        collection = self.events.collections[selection.base]
         if selection != of_all:
             column = self.column(of_all, name)
-            return column if rows is None else column.take(rows)
-        if isinstance(name, Scaled):
+            column = column if rows is None else column.take(rows)
+        elif isinstance(name, Scaled):
             pt = self.column(of_all, "pt")
-            values = np.zeros_like(pt)
+            column = np.zeros_like(pt)
             for slope, offset, windows in name.pieces:
                 term = np.multiply(pt, slope, dtype=pt.dtype) + pt.dtype.type(offset)
-                values = np.where(self.passing(of_all, windows), values + term, values)
-            return values
-        collection = self.events.collections[selection.base]
-        if name not in collection.columns:
+                column = np.where(self.passing(of_all, windows), column + term, column)
+        elif name in collection.columns:
+            column = collection.columns[name][collection.offsets[0] : collection.offsets[-1]]
+        else:
             raise self._missing(f"column {selection.base}.{name}", nearest(name, collection.columns))
-        return collection.columns[name][collection.offsets[0] : collection.offsets[-1]]
+        self.values[key] = column
+        return column
 
-    @_once
     def rows(self, selection: ObjectSelection) -> IntArray:
         """Return the position int64[m] of each object of a `selection` in the sample's collection."""
         objects = self.objects(selection)
@@ -153,9 +142,11 @@ class Workspace:
         _sum(offsets, values.astype(np.float64, copy=False), sums)
         return sums
 
-    @_once
     def passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
         """Return whether each object of a `selection` is within all `windows`, bool[m]."""
+        key = selection, windows
+        if key in self.values:
+            return cast(BoolArray, self.values[key])
         passing = np.ones(self.objects(selection).offsets[-1], np.bool_)
         for name, allowed in windows:
             column, any_inside = self.column(selection, name), np.zeros(len(passing), np.bool_)
@@ -174,6 +165,7 @@ class Workspace:
                     inside &= np.equal(column.astype(np.int64, copy=False) & window.bits, window.bits)
                 any_inside |= inside
             passing &= any_inside
+        self.values[key] = passing
         return passing
 
 

@@ -49,10 +49,11 @@ from trigemu.triggers.pairs import (
     SIGNS,
     SUM,
     Charge,
+    Cut,
     LegSum,
     Pair,
     all_pass,
-    numbers_of,
+    cut_on,
     passes,
     ranges_of,
 )
@@ -115,19 +116,12 @@ class Combination(Kind, frozen=True):
     def compile(self, context: Context) -> CompiledCombination:
         selections = [context.objects(leg.object) for leg in self.legs]
         bases, integers = tuple(selection.base for selection in selections), context.scope.integers
-        read = [
-            set[str]() for _ in self.legs
-        ]  # The `COLUMNS` that cuts read of each leg, once for equal legs
-        read = [read[self.legs.index(leg)] for leg in self.legs]
+        sets = [set[str]() for _ in self.legs]
+        read = [sets[self.legs.index(leg)] for leg in self.legs]  # The `COLUMNS` that cuts read of equal legs
         cuts, numbers = list[tuple[int, ...]](), list[float]()
 
-        def add(
-            legs: Iterable[int],
-            columns: Iterable[str],
-            quantity: int,
-            limits: tuple[float, ...] = (),
-            mode: int = INSIDE,
-        ) -> None:
+        def add(legs: Iterable[int], columns: Iterable[str], cut: Cut, mode: int = INSIDE) -> None:
+            quantity, limits = cut
             cuts.append((min(legs), max(legs), quantity, mode, len(numbers)))
             numbers.extend(limits)
             for number in legs:
@@ -135,23 +129,24 @@ class Combination(Kind, frozen=True):
 
         for number, pair in enumerate(self.pairs):
             if pair.charge:
-                add(pair.legs, ["charge"], SIGNS[pair.charge])
+                add(pair.legs, ["charge"], (SIGNS[pair.charge], ()))
             for key, name, window in ranges_of(pair):
                 mode = INSIDE if key == name else OUTSIDE_EVERY if pair.every else OUTSIDE
                 of_pair, where = [bases[leg] for leg in sorted(pair.legs)], f"pairs[{number}].{key}"
-                quantity = numbers_of(name, of_pair, integers, window, where)
-                add(pair.legs, QUANTITIES[name][1], *quantity, mode)
+                cut = cut_on(name, of_pair, integers, window, where)
+                add(pair.legs, QUANTITIES[name][1], cut, mode)
         every = range(len(self.legs))
         if self.charge == "opposite" and len(self.legs) > 2:
-            add(every, ["charge"], NOT_ALL_SAME)
+            add(every, ["charge"], (NOT_ALL_SAME, ()))
         elif self.charge:
             for other in every[1:]:
-                add((0, other), ["charge"], SIGNS[self.charge])
+                add((0, other), ["charge"], (SIGNS[self.charge], ()))
         if self.mass3:
-            quantity = numbers_of("mass3", bases, integers, self.mass3, "mass3")
-            add(every, QUANTITIES["mass3"][1], *quantity)
+            cut = cut_on("mass3", bases, integers, self.mass3, "mass3")
+            add(every, QUANTITIES["mass3"][1], cut)
         if self.sum:
-            add(self.sum.legs, ["summed"], SUM, (*self.sum.span(), len(self.sum.legs), *self.sum.legs))
+            limits = *self.sum.span(), len(self.sum.legs), *self.sum.legs
+            add(self.sum.legs, ["summed"], (SUM, limits))
         legs = []
         for number, (leg, selection) in enumerate(zip(self.legs, selections, strict=True)):
             called = leg.columns | ({"summed": self.sum.column} if self.sum else {})

@@ -29,29 +29,19 @@ Function = Callable[..., float]
 class CompiledFunction(Compiled):
     """A trigger whose score is a function of one event. Single events are as fast as those of built-in kinds.
 
-    Attributes
-    ----------
-    function : callable
-        A function of floats, in the part of Python that numba compiles. It returns the score, NaN for none;
-        or whether the trigger fires, if `threshold` is None. It is not called for events that lack one of
-        the numbers: they do not fire.
-    numbers : tuple of Number
-        Its first arguments.
-    threshold : float or None
-        The threshold on the score.
-    parameters : tuple of float
-        Its further arguments, the same for all events.
-
     Raises
     ------
     TrigemuError
         If numba cannot compile the function, or the number of arguments differs.
     """
 
+    #: A function of floats, in the part of Python that numba compiles. It returns the score, NaN for none; or
+    #: whether the trigger fires, if `threshold` is None. It is not called for events that lack one of the
+    #: numbers: they do not fire.
     function: Function
-    numbers: tuple[Number, ...]
-    threshold: float | None
-    parameters: tuple[float, ...] = ()
+    numbers: tuple[Number, ...]  #: Its first arguments
+    threshold: float | None  #: The threshold on the score
+    parameters: tuple[float, ...] = ()  #: Its further arguments, the same for all events
 
     def __post_init__(self) -> None:
         _ = self.address  # reports errors when the menu is read
