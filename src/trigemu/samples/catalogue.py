@@ -251,7 +251,7 @@ def check_files(samples: Sequence[Sample]) -> None:
     problems = []
     for sample in samples:
         among = "" if sample.table.role == "background" else sample.name
-        for file in (file for file in sample.sources if file.entries):
+        for file in (file for file in sample.sources if isinstance(file, File) and file.entries):
             path, of_path = file.path, parts(file.path)
             sizes = tuple(Path(part).stat().st_size for part in of_path if is_there(part))
             known_by = sizes or file.sha256 or located(path)

@@ -93,20 +93,6 @@ class Memory(Source):
         return fingerprint(self.events, without=("core",))
 
 
-def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
-    """Return a catalogue with events in memory as its only background, in the convention `crossing`."""
-    events = events[events.core]
-    if not len(events):
-        raise SampleError(f"sample {events.sample!r} has no events")
-    total = float(events.weight.sum())
-    if not total > 0:
-        wrong = f"its weights add up to {total:g} Hz, expected a rate above 0"
-        raise SampleError(f"sample {events.sample!r}: {wrong}")
-    head = CatalogueTable(name=events.sample, convention="crossing")
-    sample = normalised(head, sample_in_memory(events, None if equal else total))
-    return Catalogue(head, (sample,), Path(events.sample))
-
-
 def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
     """Return events as a sample, in pieces that contain only their own objects and can be sent to workers.
     rate_hz: their total rate; None: the rate of all crossings, with equal weights."""
@@ -161,12 +147,21 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     """
     if isinstance(samples, Catalogue):
         return samples
-    if isinstance(samples, Events):
-        return catalogue_in_memory(samples)
     if samples is None:
         return open_catalogue(executor=executor)
-    if is_awkward(array := cast(Any, samples)):
-        return catalogue_in_memory(events_from_awkward(array), equal="weight" not in array.fields)
+    equal, events = False, cast(Any, samples)
+    if is_awkward(events):  # without weights, in the convention of equal ones
+        equal, events = "weight" not in events.fields, events_from_awkward(events)
+    if isinstance(events, Events):
+        events, name = events[events.core], f"sample {events.sample!r}"
+        total = float(events.weight.sum())
+        if not len(events):
+            raise SampleError(f"{name} has no events")
+        if not total > 0:
+            raise SampleError(f"{name}: its weights add up to {total:g} Hz, expected a rate above 0")
+        head = CatalogueTable(name=events.sample, convention="crossing")
+        sample = normalised(head, sample_in_memory(events, None if equal else total))
+        return Catalogue(head, (sample,), Path(events.sample))
     paths: Any = [samples] if isinstance(samples, str | os.PathLike) else samples
     given: list[Any] = [*paths] if isinstance(paths, list | tuple | Iterator) else []
     if not given or not all(isinstance(file, str | os.PathLike) for file in given):

@@ -292,36 +292,31 @@ def _opened(
         raise (UnreadableError if unreadable else SampleError)(listed(problems))
     samples, lacking = [], {file.sample for file in left_out}
     for number, table in enumerate(tables):
-        sample = Sample(number, table, tuple(files[table.name]), 1.0, 1.0, weighted)
-        if sample.sources:
-            _check_alike(table, files[table.name])
-        if sample.sources and (weighting := weightings.get(table.name)):
-            apart = tuple(replace(file, neighbours="none") for file in files[table.name])  # some do not count
-            with naming(table.name, apart[0].path):
+        kept, where = files[table.name], f"sample {table.name!r}"
+        for one in kept:
+            first, own = kept[0], one.schema
+            # Stored decisions change with the menu.
+            differing = (own.scalars ^ first.schema.scalars) - {*one.stored, *first.stored}
+            if differing or own.collections != first.schema.collections:
+                raise SampleError(f"{where}: {one.path} has different branches from {first.path}")
+            if not (own.collections or own.scalars or one.stored):
+                raise SampleError(f"{where}: {one.path} has no numbers that menus can use")
+            if len(kept) == 1 and not one.entries:
+                raise SampleError(f"{where}: {one.path} has no events")
+        sample = Sample(number, table, tuple(kept), 1.0, 1.0, weighted)
+        if kept and (weighting := weightings.get(table.name)):
+            apart = tuple(replace(file, neighbours="none") for file in kept)  # some of them do not count
+            with naming(table.name, kept[0].path):
                 needs = tuple(weighting.needs(sample.schema, sample.stored))
             sample = replace(sample, sources=apart, weighting=weighting, weighting_needs=needs)
         samples.append(normalised(head, sample, table.name in lacking))
     check_files(samples)
     repeated = tuple(repeated_events(samples))
     for number, sample in enumerate(samples):
-        kept = (replace(file, numbers=None) for file in sample.sources if isinstance(file, File))
-        samples[number] = replace(sample, sources=tuple(kept))
+        sources = (replace(one, numbers=None) for one in sample.sources if isinstance(one, File))
+        samples[number] = replace(sample, sources=tuple(sources))
     catalogue = Catalogue(head, tuple(samples), path, skips_bad_files=skip)
     return replace(catalogue, left_out=tuple(left_out), repeated=repeated)
-
-
-def _check_alike(table: SampleTable, files: Sequence[File]) -> None:
-    """Raise SampleError if files cannot be one sample."""
-    where, first = f"sample {table.name!r}", files[0]
-    for file in files:
-        # Stored decisions change with the menu.
-        differing = (file.schema.scalars ^ first.schema.scalars) - {*file.stored, *first.stored}
-        if differing or file.schema.collections != first.schema.collections:
-            raise SampleError(f"{where}: {file.path} has different branches from {first.path}")
-    if not (first.schema.collections or first.schema.scalars or first.stored):
-        raise SampleError(f"{where}: {first.path} has no numbers that menus can use")
-    if len(files) == 1 and not first.entries:
-        raise SampleError(f"{where}: {first.path} has no events")
 
 
 #: A file to open: its sample, its path, the message if it does not exist, its digest in the catalogue, and
@@ -350,33 +345,29 @@ def _files(requests: Sequence[_Request], engine: Engine) -> Iterator[File | Samp
     reported at once. A worker may be lost, or may not see a file: it is then opened here."""
     hashes = max(LEAST_HASHES, MOST_HASHES // max(len(requests), 1))
     how = secrets.token_hex(8), hashes, engine.checkpoint is not None, engine.retries
-    many = engine.executor is not None and len(requests) > OPEN_FILES
-    elsewhere = [engine.executor.submit(_file, *request, *how) for request in requests] if many else []
+    elsewhere: list[Any] = [None] * len(requests)
+    if engine.executor is not None and len(requests) > OPEN_FILES:
+        elsewhere = [engine.executor.submit(_file, request, *how) for request in requests]
 
-    def file(number: int) -> File | SampleError:
+    def file(request: _Request, future: Any) -> File | SampleError:
         with suppress(Exception):
-            if many and isinstance(found := elsewhere[number].result(), File):
+            if future and isinstance(found := future.result(), File):
                 return found
-        return _file(*requests[number], *how)
+        return _file(request, *how)
 
     with ThreadPoolExecutor(_THREADS) as threads:
-        yield from threads.map(file, range(len(requests)))
+        yield from threads.map(file, requests, elsewhere)
 
 
-def _file(
-    table: SampleTable,
-    path: str,
-    missing: str,
-    sha256: str | None,
-    weighted: bool,
-    opening: str,
-    hashes: int,
-    identified: bool,
-    retries: int,
-) -> File | SampleError:
+#: Members of `Source` that are fields of `File`.
+_KNOWN = ("entries", "boundaries", "schema", "neighbours", "has_parents", "stored")
+
+
+def _file(request: _Request, opening: str, hashes: int, identified: bool, retries: int) -> File | SampleError:
     """Return a file with its properties, or the reason why it cannot be used. A remote file is opened several
-    times: its server may answer later. identified: whether the identity of a remote file is needed, which is
-    one more request. Others as in `_Request`, `File` and `numbers_of`."""
+    times: its server may answer later. opening, hashes: as in `File` and `numbers_of`; identified: whether
+    the identity of a remote file is needed, which is one more request."""
+    table, path, missing, sha256, weighted = request
     if missing:
         return UnreadableError(f"sample {table.name!r}: {missing}")
     for attempt in range(retries + 1):
@@ -386,30 +377,16 @@ def _file(
                     differ = f"has sha256 {digest}, its catalogue says {sha256}"
                     raise UnreadableError(f"{differ}: the file is damaged or a different one")
                 source = opened_source(table.format, path, opening, table.tree or "")
-                name = source.tree_name.rpartition("/")[2]
+                known: dict[str, Any] = {name: getattr(source, name) for name in _KNOWN}
+                name = source.tree.rpartition("/")[2]
                 for other, kind in each_format() if source.trees and name not in source.trees else ():
                     if name in kind.trees:
                         differ = f"its tree {name!r} has the format {other!r}, not {table.format!r}"
                         raise SampleError(f'{differ}: give format = "{other}" in its catalogue entry')
                 total, no_sum = _sum_of_weights(source, table) if weighted else (None, "")
-                return File(
-                    path=path,
-                    format=table.format,
-                    tree=table.tree or "",
-                    sha256=sha256,
-                    identity=sha256 or _tag(path, identified),
-                    opening=opening,
-                    tree_name=source.tree_name,
-                    entries=source.entries,
-                    boundaries=source.boundaries,
-                    schema=source.schema,
-                    neighbours=source.neighbours,
-                    has_parents=source.has_parents,
-                    stored=source.stored,
-                    sum_of_weights=total,
-                    no_sum=no_sum,
-                    numbers=numbers_of(source, hashes),
-                )
+                how = path, table.format, table.tree or "", sha256, sha256 or _tag(path, identified), opening
+                numbers = numbers_of(source, hashes)
+                return File(*how, source.tree, **known, sum_of_weights=total, no_sum=no_sum, numbers=numbers)
         except SampleError as error:
             problem = error
         settled = not isinstance(problem, UnreadableError) or isinstance(problem.__cause__, FileNotFoundError)

@@ -238,24 +238,16 @@ class RootFile(Source):
 
     @cached_property
     def _file(self) -> Any:
-        where = located(self.path)
-        file = open_root(self.path)
+        where, file = located(self.path), open_root(self.path)
         size = where.stat().st_size if isinstance(where, Path) else file.file.fEND
         if size < file.file.fEND:
             raise UnreadableError(f"has {size} of its {file.file.fEND} bytes: it was cut short")
         return file
 
     @cached_property
-    def _named_tree(self) -> tuple[str, Any]:
-        return tree_with_events(self._file, self.tree, self.trees, self.any_tree)
-
-    @cached_property
     def _events(self) -> Any:
-        return self._named_tree[1]
-
-    @property
-    def tree_name(self) -> str:
-        return self._named_tree[0]
+        self.tree, tree = tree_with_events(self._file, self.tree, self.trees, self.any_tree)
+        return tree
 
     @property
     def _is_tree(self) -> bool:
@@ -295,15 +287,19 @@ class RootFile(Source):
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         wanted = set(needs)
         wanted |= {(name, "pt") for name, _ in wanted if name}
+        names = [(need, self._branches[need], False) for need in wanted & self._branches.keys()]
         columns: dict[Need, tuple[IntArray | None, Array]] = {}
-        for need in wanted & self._branches.keys():
-            array = self._array(self._branches[need], start, stop)
-            offsets, values = flat(array) if need[0] else (None, self._single(self._branches[need], array))
-            columns[need] = offsets, _in_own_memory(self._converted(need[1], values))
-        event = {
-            what: _in_own_memory(self._single(name, self._array(name, start, stop)))
-            for what, name in self._own.items()
-        }
+        event: dict[str, Array] = {}
+        for need, name, is_own in [*names, *((("", what), name, True) for what, name in self._own.items())]:
+            array = self._array(name, start, stop)
+            offsets, values = flat(array) if need[0] else (None, self._single(name, array))
+            values = values if is_own else self._converted(need[1], values)
+            if isinstance(values.base, np.ndarray) and values.base.nbytes > 2 * values.nbytes:
+                values = values.copy()  # it would keep a much larger basket in memory
+            if is_own:
+                event[need[1]] = values
+            else:
+                columns[need] = offsets, values
         return events_of(columns, event, start, stop)
 
     def _array(self, name: str, start: int, stop: int) -> ak.Array:
@@ -325,13 +321,6 @@ def flat(array: ak.Array) -> tuple[IntArray, Array]:
     layout = array.layout.to_ListOffsetArray64(True)
     offsets = np.asarray(layout.offsets)
     return offsets, ak.to_numpy(layout.content)[: offsets[-1]]
-
-
-def _in_own_memory(values: Array) -> Array:
-    """Return a copy of values that would keep a much larger basket in memory; other values unchanged."""
-    base = values.base
-    shared = isinstance(base, np.ndarray) and base.nbytes > 2 * values.nbytes
-    return values.copy() if shared else values
 
 
 #: Scalar → the branches it may be in; the first that exists is used.

@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -50,7 +50,7 @@ class Beginning:
 
 @dataclass
 class Source(ABC):
-    """One file of events, opened when first used, so that it can be sent to workers.
+    """One file of events, opened when first used.
 
     A format implements `entries`, `schema` and `read`, and recognises its own files; the other members have
     defaults. The caller adds sample and file to a SampleError, and to any error of the library that reads.
@@ -58,7 +58,7 @@ class Source(ABC):
     """
 
     path: str  #: A path or URL
-    #: The name of the tree with the events in a ROOT file; empty: the format finds it
+    #: The name of the tree with the events in a ROOT file; empty: the format finds it when it opens the file
     tree: str = field(default="", kw_only=True)
 
     #: Names that the TTree or RNTuple with the events usually has in a ROOT file; empty for other files.
@@ -67,10 +67,6 @@ class Source(ABC):
     physical: ClassVar[bool] = True
     #: Its digest in a catalogue, which was verified.
     sha256: ClassVar[str | None] = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, which are sent to workers: these open the file themselves."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
@@ -97,11 +93,6 @@ class Source(ABC):
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Read the columns `needs`, and always weight, id and parent, of the entries from `start` to
         `stop` − 1. Several threads may call this at once."""
-
-    @property
-    def tree_name(self) -> str:
-        """The name of the tree with the events in a ROOT file; empty for other files."""
-        return self.tree
 
     @property
     def types(self) -> Mapping[Need, str]:
