@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from trigemu import __version__
@@ -23,7 +24,7 @@ from trigemu.results.numbers import (
     with_error,
 )
 from trigemu.results.samples import left_out
-from trigemu.results.table import Column, Page, RowStyle, Table, record, values_of
+from trigemu.results.table import Column, Page, RowStyle, Table, records
 from trigemu.results.view import Figures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
@@ -114,7 +115,7 @@ class TriggerRatesView(View[TriggerRates]):
         return Table.of(columns(result.level is not None), [result])
 
     def document(self, result: TriggerRates) -> dict[str, Any]:
-        return record(columns(result.level is not None), result)
+        return records(self.table(result))[0]
 
     def figures(self, result: TriggerRates) -> Figures:
         from trigemu.results.figures.draw import by_name  # which loads Matplotlib
@@ -140,8 +141,7 @@ class MenuRatesView(View[MenuRates]):
             if groups:
                 table.add_gap()
             for group in groups:
-                values = values_of(others, group)
-                table.add_record({**values, "name": f"group {group.name}", "group": None}, "group")
+                table.add_record(replace(group, name=f"group {group.name}", group=None), "group")
             table.add_gap()
             rate = of_levels[level] if level else result.rate
             label = f"level {level}" if level else f"menu {result.menu.name}"
@@ -185,8 +185,8 @@ class MenuRatesView(View[MenuRates]):
         tables = [view_of(table).document(table) for table in result.tables]
         return {
             "menu": of_menu,
-            "triggers": [record(listed, trigger) for trigger in result.triggers],
-            "groups": [record(listed, group) for group in result.groups],
+            "triggers": records(Table.of(listed, result.triggers)),
+            "groups": records(Table.of(listed, result.groups)),
             "overlap": {
                 "names": [trigger.name for trigger in result.triggers],
                 "hz": result.overlap.tolist(),
@@ -304,11 +304,12 @@ class ColumnRatesView(View[ColumnRates]):
         """Each column is as in `run`, without what all share, and with the triggers that are off in it."""
         documents = {c: MenuRatesView().document(rates) for c, rates in result.items()}
         keys = ("menu", "triggers", "groups", "overlap", "tables", "warnings")
-        each = [
-            {"column": c, "point": document["provenance"].pop("point"), "off": _off(result[c].menu, c)}
-            | {key: document[key] for key in keys if key in document}
-            for c, document in documents.items()
-        ]
+        each = []
+        for column, document in documents.items():
+            triggers = result[column].menu.triggers
+            off = [t.name for t in triggers if t.prescales and t.prescale == math.inf]
+            head = {"column": column, "point": document["provenance"].pop("point"), "off": off}
+            each.append(head | {key: document[key] for key in keys if key in document})
         shared = {k: v for k, v in next(iter(documents.values())).items() if k not in keys}
         catalogues = [document["provenance"]["catalogue"] for document in documents.values()]
         for key in ("luminosity_cm2s", "pileup"):  # each column may have its own
@@ -325,12 +326,6 @@ class ColumnRatesView(View[ColumnRates]):
 
         listed = {column: rates.triggers for column, rates in result.items()}
         yield by_name("triggers", "", listed).figure
-
-
-def _off(menu: Menu, column: str) -> list[str]:
-    """List the triggers whose prescale in a column switches them off."""
-    number = menu.columns.names.index(column)
-    return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
 
 
 def _prescaled(value: tuple[Rate, float | None]) -> str:

@@ -361,9 +361,13 @@ def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
-    """Write pictures as PNG into a folder."""
-    files = []
+    """Write pictures as PNG into a folder, in which some file systems take names that differ in case for
+    one."""
+    files: dict[str, Path] = {}
     for picture in pictures:
-        files.append(folder / f"{picture.name}.png")
-        save(picture.figure, files[-1])
-    return files
+        name = picture.name
+        while name.casefold() in files:
+            name += "_"
+        files[name.casefold()] = folder / f"{name}.png"
+        save(picture.figure, files[name.casefold()])
+    return [*files.values()]
