@@ -9,7 +9,7 @@ from typing import Any
 
 from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import MenuRates, Rate
-from trigemu.results.notes import legend, notes, notes_of_several, wholes
+from trigemu.results.notes import legend, notes, notes_of_several
 from trigemu.results.numbers import count, signed
 from trigemu.results.rates import MenuRatesView, columns
 from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table
@@ -81,7 +81,7 @@ class ComparisonView(View[Comparison]):
         shown = [name for name in names if self.every or name in differing]
         tables = changes_table(result), _gains(result), _rates(result, shown), _common(result)
         triggers = [t for variant in result.variants for t in variant.triggers if t.name in shown]
-        marks = [*legend(triggers, [rate for v in result.variants for rate in wholes(v)], COMPARED)]
+        marks = [*legend(triggers, result.variants, COMPARED)]
         listed = {v.menu.name: [n for n in notes(v, marks) if n.about != "events"] for v in result.variants}
         equal = len(names) - len(shown)
         below = [f"{count(equal, 'trigger')} with the same rates not shown: --all."] if equal else []

@@ -11,7 +11,7 @@ from trigemu import __version__
 from trigemu.base.shown import view_of
 from trigemu.counting.quantities import MEANINGS
 from trigemu.menus.menu import Menu
-from trigemu.rates.results import ColumnRates, MenuRates, Rate, TriggerRates
+from trigemu.rates.results import ColumnRates, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.results.notes import legend, notes, notes_of_several, working_point
 from trigemu.results.numbers import (
     EVENTS,
@@ -109,7 +109,7 @@ class TriggerRatesView(View[TriggerRates]):
         table = Table((Column("quantity", "key", result.name), Column("rate", "rate", "rate"), events))
         for quantity, rate in result.rates.items():
             table.add(quantity, rate, rate)
-        return Page([table], [*legend([result], [])])
+        return Page([table], [*legend([result])])
 
     def table(self, result: TriggerRates) -> Table:
         return Table.of(columns(result.level is not None), [result])
@@ -130,22 +130,20 @@ class MenuRatesView(View[MenuRates]):
 
     def page(self, result: MenuRates) -> Page:
         """A table for each level, or one for a menu without levels."""
-        tables, of_levels = [], {level.name: level.rate for level in result.levels}
-        for level in result.menu.levels or (None,):
+        tables = []
+        for part in result.levels or (result,):
+            level = part.name if isinstance(part, LevelRates) else None
             key, *others = columns(bool(level))
-            table = Table([key.headed(f"{level} trigger") if level else key, *others])
+            heads = [key.headed(f"{level} trigger") if level else key, *others]
+            table = Table.of(heads, [trigger for trigger in result.triggers if trigger.level == level])
             groups = [group for group in result.groups if group.level == level]
-            for trigger in result.triggers:
-                if trigger.level == level:
-                    table.add_record(trigger)
             if groups:
                 table.add_gap()
             for group in groups:
                 table.add_record(replace(group, name=f"group {group.name}", group=None), "group")
             table.add_gap()
-            rate = of_levels[level] if level else result.rate
             label = f"level {level}" if level else f"menu {result.menu.name}"
-            table.add_record({"name": label, "total": rate, "events": rate}, "summary")
+            table.add_record({"name": label, "total": part.rate, "events": part.rate}, "summary")
             tables.append(table)
         if result.levels:
             loss = Column("lost", "rate", f"{result.levels[-1].name} would lose")
