@@ -145,7 +145,7 @@ def turnon(result: Turnon) -> Picture:
     return Picture(
         f"turnon_{file_stem(result.profile.observable)}_{file_stem(result.category)}",
         f"{result.profile.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
-        turnon_of(result),
+        turnon_of(result.profile, result.curves, result.heading),
         {"low": edges[:-1], "high": edges[1:], "events": result.events} | dict(_columns(result)),
     )
 

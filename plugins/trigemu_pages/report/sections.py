@@ -167,7 +167,7 @@ def rates(contents: Contents) -> Iterator[Section]:
     listed = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
     sources = (note for v in variants for note in notes.source(v.menu, v.catalogue))
     equal = (note for note in sources if note.about == "weights")
-    marks = notes.legend(listed, [variant.rate for variant in variants])
+    marks = notes.legend(listed, variants)
     text = (errors, *dict.fromkeys(equal), *marks)
     pages = ((variant.menu.name, view_of(variant).page(variant).parts) for variant in variants)
     yield _joined(

@@ -17,7 +17,7 @@ from trigemu.rates.results import Rate
 from trigemu.results.notes import notes
 from trigemu.results.numbers import EVENTS, events_text, in_unit, unsigned, with_unit
 from trigemu.results.rates import MenuRatesView
-from trigemu.results.table import Column, Page, RowStyle, Table, record
+from trigemu.results.table import Column, Page, RowStyle, Table, records
 from trigemu.results.view import Figures, View
 from trigemu.studies.bins import Bin, BinnedRates, Spectrum
 
@@ -37,8 +37,6 @@ COLUMNS = (
     Column("kind", "label", None, "`trigger` or `menu`."),
     *_RATES,
 )
-#: A rate in a bin, and that rescaled to all crossings.
-_Pair = tuple[Rate, Rate]
 
 
 def axis_of(result: BinnedRates) -> tuple[str, FloatArray]:
@@ -47,24 +45,25 @@ def axis_of(result: BinnedRates) -> tuple[str, FloatArray]:
     return with_unit(result.observable, unit), np.array([result.bins[0].low, *(b.high for b in result.bins)])
 
 
-def curves_of(result: BinnedRates, only: Sequence[str] = ()) -> dict[str, list[_Pair | None]]:
-    """Return the rates in each bin by name: of the menu, then of each trigger, or of some `only`. A bin
-    without crossings has None."""
+def curves_of(result: BinnedRates, only: Sequence[str] = ()) -> dict[str, list[tuple[Rate, Rate] | None]]:
+    """Return the rates in each bin, and those rescaled to all crossings, by name: of the menu, then of each
+    trigger, or of some `only`. A bin without crossings has None."""
     names = [trigger.name for trigger in result.whole.triggers]
-    missing: list[tuple[str, _Pair | None]] = [("", None)] * (1 + len(names))
-    bins = [[*_each(part)] or missing for part in result.bins]
-    menu, *triggers = ([pair for _, pair in rates] for rates in zip(*bins, strict=True))
-    listed = dict(zip(names, triggers, strict=True))
-    return {f"menu {result.whole.menu.name}": menu} | {name: listed[name] for name in only or names}
+    bins = [[(row["total"], row["if_all"]) for row in _rows(part)] for part in result.bins]
+    missing: list[tuple[Rate, Rate] | None] = [None] * (1 + len(names))
+    menu, *triggers = zip(*([*pairs] or missing for pairs in bins), strict=True)
+    listed = {name: [*pairs] for name, pairs in zip(names, triggers, strict=True)}
+    return {f"menu {result.whole.menu.name}": [*menu]} | {name: listed[name] for name in only or names}
 
 
-def _each(part: Bin) -> list[tuple[str, _Pair]]:
-    """Return the rates in a bin with their names: of the menu, then of each trigger."""
+def _rows(part: Bin) -> list[dict[str, Any]]:
+    """Return the rates in a bin with its edges: of the menu, then of each trigger."""
     if not (part.rates and part.menu_if_all):
         return []
+    items = [(part.rates.menu.name, "menu", part.rates.rate, part.menu_if_all)]
     triggers = zip(part.rates.triggers, part.if_all, strict=True)
-    menu = part.rates.menu.name, (part.rates.rate, part.menu_if_all)
-    return [menu, *((trigger.name, (trigger.total, if_all)) for trigger, if_all in triggers)]
+    items += ((trigger.name, "trigger", trigger.total, if_all) for trigger, if_all in triggers)
+    return [dict(zip(("name", "kind", "total", "if_all"), item, strict=True)) for item in items]
 
 
 @dataclass(frozen=True)
@@ -95,19 +94,16 @@ class BinnedRatesView(View[BinnedRates]):
         """The rates of the menu and of each trigger in each bin that has crossings."""
         table = Table(COLUMNS)
         for part in result.bins:
-            for number, (item, rates) in enumerate(_each(part)):
-                place = result.observable, part.low, part.high, part.crossings.hz
-                table.add(*place, item, "trigger" if number else "menu", *rates)
+            place = {"low": part.low, "high": part.high, "crossings_hz": part.crossings.hz}
+            for row in _rows(part):
+                table.add_record({"observable": result.observable} | place | row)
         return table
 
     def document(self, result: BinnedRates) -> dict[str, Any]:
         """`whole` is as in `run`; a bin without events has null rates."""
         bins: list[dict[str, Any]] = []
         for part in result.bins:
-            rates = [
-                {"name": name} | record(_RATES, {"total": total, "if_all": if_all})
-                for name, (total, if_all) in _each(part)
-            ]
+            rates = records(Table.of((COLUMNS[4], *_RATES), _rows(part)))
             crossings = {
                 "low": part.low,
                 "high": part.high,

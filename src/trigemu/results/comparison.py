@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, groupby
 from typing import Any
 
 from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import MenuRates, Rate
-from trigemu.results.notes import legend, notes, notes_of_several, wholes
+from trigemu.results.notes import legend, notes, notes_of_several
 from trigemu.results.numbers import count, signed
 from trigemu.results.rates import MenuRatesView, columns
-from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table, values_of
+from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table
 from trigemu.results.view import Figures, View
 from trigemu.studies.comparison import Comparison
 
@@ -80,15 +80,17 @@ class ComparisonView(View[Comparison]):
         differing |= {change.what for change in result.changes}
         shown = [name for name in names if self.every or name in differing]
         tables = changes_table(result), _gains(result), _rates(result, shown), _common(result)
+        triggers = [t for variant in result.variants for t in variant.triggers if t.name in shown]
+        marks = [*legend(triggers, result.variants, COMPARED)]
+        listed = {v.menu.name: [n for n in notes(v, marks) if n.about != "events"] for v in result.variants}
         equal = len(names) - len(shown)
-        left_out = [f"{count(equal, 'trigger')} with the same rates not shown: --all."] if equal else []
-        notes = [
-            *left_out,
+        below = [f"{count(equal, 'trigger')} with the same rates not shown: --all."] if equal else []
+        below += [
             "Differences use the same events; their errors include the correlation. Gained: what the second "
             "accepts beyond the first; a prescaled event counts with the increase of its accepted fraction.",
-            *_notes(result, shown),
+            *filter(None, notes_of_several(listed)),
         ]
-        return Page([table for table in tables if table.rows], notes)
+        return Page([table for table in tables if table.rows], below)
 
     def table(self, result: Comparison) -> Table:
         """The rates of a trigger in a variant, and the differences from the first variant."""
@@ -96,10 +98,11 @@ class ComparisonView(View[Comparison]):
         listed = columns(any(variant.levels for variant in result.variants))
         table = Table((_VARIANT, *listed, *LESS))
         for variant in result.variants:
-            for trigger in variant.triggers:
-                key = first, variant.menu.name, trigger.name
+            name = variant.menu.name
+            for row in Table.of(listed, variant.triggers).rows:
+                key = first, name, row.values["name"]
                 changes = {f"{q}_less_first": differences.get((*key, f"{q}_hz")) for q in COMPARED}
-                table.add_record({"variant": variant.menu.name, **values_of(listed, trigger), **changes})
+                table.add_record({"variant": name, **row.values, **changes})
         return table
 
     def csv_table(self, result: Comparison) -> Table:
@@ -223,15 +226,6 @@ def _rates(result: Comparison, triggers: Sequence[str]) -> Table:
 def _common(result: Comparison) -> Table:
     """Return the overlaps of triggers that changed: those of one name, then the largest of different ones."""
     changed = {(change.a, change.b, change.what) for change in result.changes}
-    both = [c for c in result.common if {(c.a, c.b, c.of_a), (c.a, c.b, c.of_b)} <= changed]
+    both = [c for c in result.common if (c.a, c.b, c.of_a) in changed and (c.a, c.b, c.of_b) in changed]
     different = sorted((c for c in both if c.of_a != c.of_b and c.hz), key=lambda c: -c.hz)
     return Table.of(_COMMON, [*(c for c in both if c.of_a == c.of_b), *different[:_PAIRS_SHOWN]])
-
-
-def _notes(result: Comparison, shown: Sequence[str]) -> Iterator[str]:
-    """Yield the notes below the rates of some triggers: what all variants have in common once, other notes
-    about a menu with its name."""
-    triggers = [trigger for v in result.variants for trigger in v.triggers if trigger.name in shown]
-    marks = [*legend(triggers, [rate for v in result.variants for rate in wholes(v)], COMPARED)]
-    listed = {v.menu.name: [n for n in notes(v, marks) if n.about != "events"] for v in result.variants}
-    return filter(None, notes_of_several(listed))

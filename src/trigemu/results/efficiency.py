@@ -18,7 +18,7 @@ from trigemu.results.samples import left_out
 from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.efficiency import Efficiencies, Turnon
-from trigemu.studies.intervals import Curve
+from trigemu.studies.intervals import Curve, Profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,11 +71,10 @@ def _numbers(source: Any) -> dict[str, Any]:
 def rows_of(curve: Curve) -> Iterator[dict[str, Any]]:
     """Yield the row of each bin of a curve, then that of the whole category, without edges: with what files
     have, and the texts of what is printed."""
-    bins = zip(*(values.tolist() for values in _numbers(curve).values()), strict=True)
-    whole = tuple(_numbers(curve.overall).values())
-    for (low_edge, high_edge), values in zip(
-        [*pairwise(curve.profile.edges), (None, None)], [*bins, whole], strict=True
-    ):
+    whole = _numbers(curve.overall)
+    columns = ([*values.tolist(), whole[key]] for key, values in _numbers(curve).items())
+    edges = [*pairwise(curve.profile.edges), (None, None)]
+    for (low_edge, high_edge), *values in zip(edges, *columns, strict=True):
         row = {"low_edge": low_edge, "high_edge": high_edge} | dict(zip(_NUMBERS, values, strict=True))
         row["bin"] = "all" if low_edge is None else f"{low_edge:g} to {high_edge:g}"
         value, low, high, gain, error, _ = (100 * number for number in values)
@@ -83,6 +82,19 @@ def rows_of(curve: Curve) -> Iterator[dict[str, Any]]:
             row["interval"] = f"{low:.2f} to {high:.2f}"
             row["gain in words"] = f"{gain:+z.2f} ± {error:.2f}" if gain or error else "0"
         yield row
+
+
+def _rows_of_curves(turnon: Turnon) -> list[list[dict[str, Any]]]:
+    """Return the rows of each curve, with the names of what they are of and the numbers of events."""
+    head = {"sample": turnon.sample, "observable": turnon.profile.observable, "category": turnon.category}
+    events = (*turnon.events.tolist(), turnon.selected)
+    return [
+        [
+            head | {"menu": curve.menu, "trigger": curve.trigger or "", "events": number} | row
+            for number, row in zip(events, rows_of(curve), strict=True)
+        ]
+        for curve in turnon.curves
+    ]
 
 
 def of_curve(curve: Curve) -> dict[str, Any]:
@@ -111,10 +123,7 @@ class CurveView(View[Curve]):
         return of_curve(result)
 
     def figures(self, result: Curve) -> Figures:
-        from trigemu.results.figures.draw import draw_efficiency
-
-        profile, curves = result.profile, {result.name: band(result)}
-        yield draw_efficiency(profile.name, profile.unit, np.array(profile.edges), curves, {})
+        yield figure_of(result.profile, [result])
 
 
 class TurnonView(View[Turnon]):
@@ -138,21 +147,13 @@ class TurnonView(View[Turnon]):
         }
 
     def figures(self, result: Turnon) -> Figures:
-        yield figure_of(result)
+        yield figure_of(result.profile, result.curves, result.heading)
 
 
 def table_of(turnons: Sequence[Turnon]) -> Table:
     """Return a row for each bin of each curve, and one without edges for the whole category."""
-    apart = turnons[0].sample is not None
-    table = Table(COLUMNS if apart else COLUMNS[1:])
-    for turnon in turnons:
-        head = {"observable": turnon.profile.observable, "category": turnon.category, "sample": turnon.sample}
-        events = (*turnon.events.tolist(), turnon.selected)
-        for curve in turnon.curves:
-            head |= {"menu": curve.menu, "trigger": curve.trigger or ""}
-            for number, row in zip(events, rows_of(curve), strict=True):
-                table.add_record(head | {"events": number} | row)
-    return table
+    rows = (row for turnon in turnons for rows in _rows_of_curves(turnon) for row in rows)
+    return Table.of(COLUMNS[1:] if turnons[0].sample is None else COLUMNS, rows)
 
 
 def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
@@ -166,24 +167,20 @@ def _printed(
     """Return a line of each curve for each bin and the whole category, of which the first has the bin, or the
     sample if samples are `apart`, and its events; without gains if there is one menu, and without triggers if
     there is none. heading: that of the first column."""
-    curves = turnons[0].curves
-    names = [Column("menu", "key", "menu")]
-    if any(curve.trigger for curve in curves):
-        names.append(Column("trigger", "key", "trigger"))
+    names = [Column("menu", "key", "menu"), Column("trigger", "key", "trigger")]
+    if not any(curve.trigger for curve in turnons[0].curves):
+        del names[1]
     place = Column("bin", "key", heading), Column("events", "count", "events", gives_way=1)
     numbers = _PRINTED if has_gains(turnons[0]) else _PRINTED[:-1]
     table = Table((*place, *names, *numbers), title=title)
     for turnon in turnons:
-        events = (*turnon.events.tolist(), turnon.selected)
-        for number, *rows in zip(events, *map(rows_of, turnon.curves), strict=True):
-            is_whole = rows[0]["low_edge"] is None
+        for first, *others in zip(*_rows_of_curves(turnon), strict=True):
+            is_whole = first["low_edge"] is None
             style: RowStyle = "summary" if is_whole and not apart else "plain"
-            first = {"bin": turnon.sample if apart else rows[0]["bin"], "events": number}
-            for row, curve in zip(rows, turnon.curves, strict=True) if with_bins or is_whole else ():
-                of_curve = {"menu": curve.menu, "trigger": curve.trigger}
-                table.add_record(
-                    row | of_curve | (first if curve is turnon.curves[0] else {"bin": ""}), style
-                )
+            if with_bins or is_whole:
+                table.add_record(first | ({"bin": turnon.sample} if apart else {}), style)
+                for row in others:
+                    table.add_record(row | {"bin": "", "events": None}, style)
     return table
 
 
@@ -192,20 +189,19 @@ def has_gains(turnon: Turnon) -> bool:
     return len({curve.menu for curve in turnon.curves}) > 1
 
 
-def figure_of(turnon: Turnon) -> Figure:
-    """Draw the curves of one observable in one category, and the gains over the first menu."""
+def figure_of(profile: Profile, curves: Sequence[Curve], title: str = "") -> Figure:
+    """Draw the curves of one observable, and the gains over the first menu."""
     from trigemu.results.figures.draw import draw_efficiency
     from trigemu.results.figures.style import shown
 
-    labels = shown(c.name for c in turnon.curves)
-    curves = {labels[c.name]: band(c) for c in turnon.curves}
+    labels = shown(curve.name for curve in curves)
     gains = {
         labels[c.name]: (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
-        for c in turnon.curves
-        if c.menu != turnon.curves[0].menu
+        for c in curves
+        if c.menu != curves[0].menu
     }
-    profile, edges = turnon.profile, np.array(turnon.profile.edges)
-    return draw_efficiency(profile.name, profile.unit, edges, curves, gains, turnon.heading)
+    bands = {labels[curve.name]: band(curve) for curve in curves}
+    return draw_efficiency(profile.name, profile.unit, np.array(profile.edges), bands, gains, title)
 
 
 class EfficienciesView(View[Efficiencies]):
@@ -263,7 +259,7 @@ class EfficienciesView(View[Efficiencies]):
         }
 
     def figures(self, result: Efficiencies) -> Figures:
-        yield from (figure_of(turnon) for turnon in result.turnons if turnon.events.any())
+        yield from (picture.figure for picture in pictures_of(result))
 
 
 def events_of(result: Efficiencies) -> str:
@@ -277,12 +273,7 @@ def pictures_of(result: Efficiencies) -> Iterator[Picture]:
     it."""
     from trigemu.results.section import Picture
 
-    taken: set[str] = set()
-    for turnon in result.turnons:
-        if turnon.events.any():
-            stem = re.sub(r"[^\w.+-]+", "_", f"{turnon.profile.name}_{turnon.full_name}").strip("_.")
-            stem = bounded_stem(stem)
-            while stem.casefold() in taken:
-                stem += "_"
-            taken.add(stem.casefold())
-            yield Picture(stem, "", figure_of(turnon), {})
+    for t in result.turnons:
+        if t.events.any():
+            stem = re.sub(r"[^\w.+-]+", "_", f"{t.profile.name}_{t.full_name}").strip("_.")
+            yield Picture(bounded_stem(stem), "", figure_of(t.profile, t.curves, t.heading), {})

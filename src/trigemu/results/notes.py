@@ -38,9 +38,10 @@ class Note(str):
 
 
 def legend(
-    rates: Sequence[TriggerRates], menus: Sequence[Rate], quantities: Sequence[str] = LISTED
+    rates: Sequence[TriggerRates], results: Iterable[MenuRates] = (), quantities: Sequence[str] = LISTED
 ) -> Iterator[Note]:
-    """Yield a line for each mark that is shown."""
+    """Yield a line for each mark that is shown: of triggers and groups, and of menus with their levels."""
+    menus = [rate for r in results for rate in (r.rate, *(level.rate for level in r.levels))]
     every = [*menus, *(r.rates[quantity] for r in rates for quantity in quantities)]
     if any(rate.upper_limit_hz is not None for rate in every):
         yield Note("<: no event; upper limit at 68 %.")
@@ -91,7 +92,7 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
         yield Note(
             "Unique rates and shares are within a level; the rate of the menu is that of the last one."
         )
-    yield from legend((*result.triggers, *result.groups), wholes(result)) if marks is None else marks
+    yield from legend((*result.triggers, *result.groups), [result]) if marks is None else marks
     if pileup := catalogue.pileup:
         to = f"{pileup.mean:.4g} ({pileup.measured}" if pileup.measured else f"{pileup.mean:g} (Poisson"
         yield Note(
@@ -166,11 +167,6 @@ def source(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
                 f"crossings of equal weight that make up the crossing rate.",
                 "weights",
             )
-
-
-def wholes(result: MenuRates) -> list[Rate]:
-    """Return the rates of a menu and of its levels."""
-    return [result.rate, *(level.rate for level in result.levels)]
 
 
 def working_point(menu: Menu, catalogue: Catalogue) -> dict[str, Any]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from trigemu import __version__
 from trigemu.base.shown import view_of
 from trigemu.counting.quantities import MEANINGS
 from trigemu.menus.menu import Menu
-from trigemu.rates.results import ColumnRates, MenuRates, Rate, TriggerRates
+from trigemu.rates.results import ColumnRates, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.results.notes import legend, notes, notes_of_several, working_point
 from trigemu.results.numbers import (
     EVENTS,
@@ -23,7 +24,7 @@ from trigemu.results.numbers import (
     with_error,
 )
 from trigemu.results.samples import left_out
-from trigemu.results.table import Column, Page, RowStyle, Table, record, values_of
+from trigemu.results.table import Column, Page, RowStyle, Table, records
 from trigemu.results.view import Figures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
@@ -108,13 +109,13 @@ class TriggerRatesView(View[TriggerRates]):
         table = Table((Column("quantity", "key", result.name), Column("rate", "rate", "rate"), events))
         for quantity, rate in result.rates.items():
             table.add(quantity, rate, rate)
-        return Page([table], [*legend([result], [])])
+        return Page([table], [*legend([result])])
 
     def table(self, result: TriggerRates) -> Table:
         return Table.of(columns(result.level is not None), [result])
 
     def document(self, result: TriggerRates) -> dict[str, Any]:
-        return record(columns(result.level is not None), result)
+        return records(self.table(result))[0]
 
     def figures(self, result: TriggerRates) -> Figures:
         from trigemu.results.figures.draw import by_name  # which loads Matplotlib
@@ -129,23 +130,20 @@ class MenuRatesView(View[MenuRates]):
 
     def page(self, result: MenuRates) -> Page:
         """A table for each level, or one for a menu without levels."""
-        tables, of_levels = [], {level.name: level.rate for level in result.levels}
-        for level in result.menu.levels or (None,):
+        tables = []
+        for part in result.levels or (result,):
+            level = part.name if isinstance(part, LevelRates) else None
             key, *others = columns(bool(level))
-            table = Table([key.headed(f"{level} trigger") if level else key, *others])
+            heads = [key.headed(f"{level} trigger") if level else key, *others]
+            table = Table.of(heads, [trigger for trigger in result.triggers if trigger.level == level])
             groups = [group for group in result.groups if group.level == level]
-            for trigger in result.triggers:
-                if trigger.level == level:
-                    table.add_record(trigger)
             if groups:
                 table.add_gap()
             for group in groups:
-                values = values_of(others, group)
-                table.add_record({**values, "name": f"group {group.name}", "group": None}, "group")
+                table.add_record(replace(group, name=f"group {group.name}", group=None), "group")
             table.add_gap()
-            rate = of_levels[level] if level else result.rate
             label = f"level {level}" if level else f"menu {result.menu.name}"
-            table.add_record({"name": label, "total": rate, "events": rate}, "summary")
+            table.add_record({"name": label, "total": part.rate, "events": part.rate}, "summary")
             tables.append(table)
         if result.levels:
             loss = Column("lost", "rate", f"{result.levels[-1].name} would lose")
@@ -185,8 +183,8 @@ class MenuRatesView(View[MenuRates]):
         tables = [view_of(table).document(table) for table in result.tables]
         return {
             "menu": of_menu,
-            "triggers": [record(listed, trigger) for trigger in result.triggers],
-            "groups": [record(listed, group) for group in result.groups],
+            "triggers": records(Table.of(listed, result.triggers)),
+            "groups": records(Table.of(listed, result.groups)),
             "overlap": {
                 "names": [trigger.name for trigger in result.triggers],
                 "hz": result.overlap.tolist(),
@@ -304,11 +302,12 @@ class ColumnRatesView(View[ColumnRates]):
         """Each column is as in `run`, without what all share, and with the triggers that are off in it."""
         documents = {c: MenuRatesView().document(rates) for c, rates in result.items()}
         keys = ("menu", "triggers", "groups", "overlap", "tables", "warnings")
-        each = [
-            {"column": c, "point": document["provenance"].pop("point"), "off": _off(result[c].menu, c)}
-            | {key: document[key] for key in keys if key in document}
-            for c, document in documents.items()
-        ]
+        each = []
+        for column, document in documents.items():
+            triggers = result[column].menu.triggers
+            off = [t.name for t in triggers if t.prescales and t.prescale == math.inf]
+            head = {"column": column, "point": document["provenance"].pop("point"), "off": off}
+            each.append(head | {key: document[key] for key in keys if key in document})
         shared = {k: v for k, v in next(iter(documents.values())).items() if k not in keys}
         catalogues = [document["provenance"]["catalogue"] for document in documents.values()]
         for key in ("luminosity_cm2s", "pileup"):  # each column may have its own
@@ -325,12 +324,6 @@ class ColumnRatesView(View[ColumnRates]):
 
         listed = {column: rates.triggers for column, rates in result.items()}
         yield by_name("triggers", "", listed).figure
-
-
-def _off(menu: Menu, column: str) -> list[str]:
-    """List the triggers whose prescale in a column switches them off."""
-    number = menu.columns.names.index(column)
-    return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
 
 
 def _prescaled(value: tuple[Rate, float | None]) -> str:

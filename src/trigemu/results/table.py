@@ -118,18 +118,13 @@ class Table:
 
     def add_record(self, record: object, style: RowStyle = "plain") -> None:
         """Add a row of a record, as in `of`, in a `style`."""
-        self.rows.append(Row(values_of(self.columns, record), style))
+        if not isinstance(record, Mapping):
+            record = {c.name: c.of(record) if c.of else getattr(record, c.name) for c in self.columns}
+        self.rows.append(Row(record, style))
 
     def add_gap(self) -> None:
         """Add an empty line, which only a terminal shows."""
         self.rows.append(Row({}))
-
-
-def values_of(columns: Iterable[Column], record: object) -> Mapping[str, Any]:
-    """Return the values that columns take of an object; those of a mapping are its own."""
-    if isinstance(record, Mapping):
-        return record
-    return {c.name: c.of(record) if c.of else getattr(record, c.name) for c in columns}
 
 
 @dataclass(frozen=True)
@@ -143,16 +138,10 @@ class Page:
 
 def records(table: Table) -> list[dict[str, Any]]:
     """Return the rows of a table as they are in JSON; columns of which a row says nothing are left out."""
-    return [record(table.columns, row.values) for row in table.rows]
-
-
-def record(columns: Iterable[Column], source: object) -> dict[str, Any]:
-    """Return a mapping or an object, as in `Table.of`, as it is in JSON."""
-    numbers: dict[str, Any] = {}
-    values = values_of(columns, source)
-    for column in columns:
-        if column.in_files and column.name in values:
-            numbers |= column.numbers(values[column.name])
+    columns, numbers = [column for column in table.columns if column.in_files], []
+    for row in table.rows:
+        known = (column.numbers(row.values[column.name]) for column in columns if column.name in row.values)
+        numbers.append({name: value for part in known for name, value in part.items()})
     return numbers
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import awkward as ak
@@ -24,34 +25,35 @@ def trigger(name: str, unique: Rate = RATE, total: Rate = RATE, kind: str = "thr
 
 
 def test_only_signs_that_are_shown_are_explained() -> None:
-    assert list(legend([trigger("A")], [RATE])) == []
-    (line,) = legend([trigger("A", unique=replace(ZERO, upper_limit_hz=3.0, contained_in=()))], [RATE])
+    assert list(legend([trigger("A")])) == []
+    (line,) = legend([trigger("A", unique=replace(ZERO, upper_limit_hz=3.0, contained_in=()))])
     assert line.startswith("<: ")
-    (line,) = legend([trigger("A")], [replace(RATE, unseen=("w", "hard"), unseen_hz=5.0)])
+    level = SimpleNamespace(rate=replace(RATE, unseen=("w", "hard"), unseen_hz=5.0))
+    (line,) = legend([trigger("A")], [SimpleNamespace(rate=RATE, levels=(level,))])  # type: ignore[list-item]
     assert line.startswith("*: a sample may be missing by chance")
     missing = replace(RATE, unseen=("w", "hard"), unseen_hz=5.0)
-    (line,) = legend([trigger("A", unique=missing)], [RATE])
+    (line,) = legend([trigger("A", unique=missing)])
     assert line.endswith(" Marked: A (up to 5 Hz of w or hard).")
-    (line,) = legend([trigger("A", total=replace(RATE, effective_events=4.9))], [RATE])
+    (line,) = legend([trigger("A", total=replace(RATE, effective_events=4.9))])
     assert line.startswith("?: N_eff below 5: ")
-    (line,) = legend([trigger("A", total=replace(RATE, budgeted=True))], [RATE])
+    (line,) = legend([trigger("A", total=replace(RATE, budgeted=True))])
     assert line.startswith("=: a rate budget")
 
 
 def test_what_triggers_are_contained_in_is_named_once() -> None:
     both = [trigger("J20", ZERO), trigger("J20", ZERO), trigger("jets", ZERO, kind="group")]
-    (line,) = legend(both, [RATE])
+    (line,) = legend(both)
     assert line.endswith(": J20 (J10), group jets (J10).")
 
 
 def test_of_many_contained_triggers_some_are_named() -> None:
-    (line,) = legend([trigger(f"T{i}", ZERO) for i in range(30)], [RATE])
+    (line,) = legend([trigger(f"T{i}", ZERO) for i in range(30)])
     assert line.endswith("T7 (J10) and 22 more.")
 
 
 def test_a_trigger_of_two_menus_is_marked_once_by_the_larger() -> None:
     both = [trigger("A", unique=replace(RATE, unseen=("w",), unseen_hz=hz)) for hz in (5.0, 7.0)]
-    (line,) = legend(both, [RATE])
+    (line,) = legend(both)
     assert line.endswith(" Marked: A (up to 7 Hz of w).")
 
 

@@ -322,12 +322,9 @@ def draw_plane(
             bar.ax.yaxis.set_major_locator(LogLocator(subs=_STEPS))
             bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: in_hz(value)))
             bar.ax.minorticks_off()
-            powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-            steps = _STEPS if powers[-1] - powers[0] < 4 else (1.0,)
-            levels = sorted(set(contours)) or [step * 10.0**power for power in powers for step in steps]
+            steps = _STEPS if high < 1e4 * low else (1.0,)
+            levels = sorted(set(contours)) or LogLocator(subs=steps, numticks=99).tick_values(low, high)
             inside = [level for level in levels if low < level < high]
-            if not (inside or contours):
-                inside = np.linspace(low, high, 7)[1:-1].tolist()
             if inside and len(first) > 1 and len(second) > 1:
                 lines = axes.contour(first, second, hz.T, levels=inside, colors="white", linewidths=1.5)
                 for text in lines.clabel(fmt=in_hz, fontsize=10):
@@ -361,9 +358,13 @@ def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
-    """Write pictures as PNG into a folder."""
-    files = []
+    """Write pictures as PNG into a folder, in which some file systems take names that differ in case for
+    one."""
+    files: dict[str, Path] = {}
     for picture in pictures:
-        files.append(folder / f"{picture.name}.png")
-        save(picture.figure, files[-1])
-    return files
+        name = picture.name
+        while name.casefold() in files:
+            name += "_"
+        files[name.casefold()] = folder / f"{name}.png"
+        save(picture.figure, files[name.casefold()])
+    return [*files.values()]
