@@ -18,7 +18,7 @@ from trigemu.emulation.scores import Scores
 from trigemu.emulation.table_files import check_event_file, write_events, write_scores
 from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
-from trigemu.results.notes import points, solutions, texts
+from trigemu.results.notes import points, solutions
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table
 from trigemu.samples.catalogue import Catalogue
@@ -67,13 +67,13 @@ def scores(
 
     result, events = session.run(read, written, read_samples)
     for menu in result.menus:
-        for line in texts(solutions(menu)):
+        for line in solutions(menu):
             console().print(line)
     console().print(Page([_thresholds(result)]))
     scored = sum(column.above is not None for column in result.columns)
     say(f"{output}: {events} events, {count(scored, 'score')}")
-    for line in points(result.menus, result.catalogue):
-        say(line)
+    for point in points(result.menus, result.catalogue):
+        say(point)
 
 
 def _thresholds(scores: Scores) -> Table:

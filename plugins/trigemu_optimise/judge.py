@@ -20,7 +20,7 @@ from trigemu.counting.quantities import members_by_level
 from trigemu.emulation.plan import make_plan
 from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
-from trigemu.results.rates import working_point
+from trigemu.results.notes import working_point
 from trigemu.triggers.base import ScoreKind
 
 from .problem import INFEASIBLE, Evaluation, Problem

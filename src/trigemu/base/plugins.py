@@ -69,7 +69,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     commands: Places = {}
     sections: Places = {}  #: Sections of reports: functions of their `Contents` that return `Section`s
     #: Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
-    #: `Arithmetic` in `triggers/combination/pairs.py`
+    #: `Arithmetic` in `triggers/pairs.py`
     arithmetic: Places = {}
     #: Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
     #: that make a `Weighting` (`samples/sample.py`)

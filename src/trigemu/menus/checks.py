@@ -26,7 +26,7 @@ from trigemu.observables.expressions import (
 from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import Scope
 from trigemu.triggers.base import BitKind, Compiled, Context, Kind
-from trigemu.triggers.combination.leg_threshold import LegThreshold
+from trigemu.triggers.combination import LegThreshold
 
 #: The number of triggers that a warning names.
 _NAMED = 4

@@ -43,7 +43,7 @@ from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_presc
 from trigemu.menus.prescales import condition_mistake, name_mistakes, prescale_mistake
 from trigemu.observables.hardware_scales import read_integers
 from trigemu.observables.selections import Scope, read_scope
-from trigemu.samples.normalisation import rate_mistakes
+from trigemu.samples.sample import rate_mistakes
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
 from trigemu.triggers.kinds import Kinds
 from trigemu.triggers.logic import parse_expression

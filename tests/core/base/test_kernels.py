@@ -123,7 +123,7 @@ def successor(x):
 THAT_ALLOCATES = """
 import sys
 import numpy as np
-from trigemu.samples.formats.source import _falling
+from trigemu.samples.source import _falling
 print(_falling(np.array([0, 2, 3]), np.array([1.0, 2.0, 3.0])), "numba.np.arraymath" in sys.modules)
 """
 

@@ -12,9 +12,8 @@ from trigemu import Menu, TrigemuError, read_menu
 from trigemu.base.errors import MAX_PROBLEMS
 from trigemu.base.toml import TableError
 from trigemu.menus.menu import Budget, Solution
-from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Window
-from trigemu.triggers.combination.kind import Combination
+from trigemu.observables.selections import ObjectSelection, Window
+from trigemu.triggers.combination import Combination
 from trigemu.triggers.logic import Logic, Random, parse_expression
 from trigemu.triggers.threshold import Threshold
 

@@ -244,7 +244,7 @@ def test_broken_menus(both: Both, old: str, new: str) -> None:
 
 def test_a_kind_that_began_as_a_copy(tmp_path: Path) -> None:
     """A plugin may well call its class Threshold, and its tables Leg."""
-    source = (ROOT / "src" / "trigemu" / "triggers" / "combination" / "kind.py").read_text()
+    source = (ROOT / "src" / "trigemu" / "triggers" / "combination.py").read_text()
     (tmp_path / "copied.py").write_text(source + '\n\nKINDS = {"copied": Combination}\n')
     schema = menu_schema(["copied"], [tmp_path])
     jsonschema.Draft202012Validator.check_schema(schema)
