@@ -105,18 +105,6 @@ def quoted(value: object) -> str:
         return f"a value of type {_name(value)}, too long to show"
 
 
-def described(value: object) -> str:
-    """Describe a value: a short one by its notation, any other by its type."""
-    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
-        return quoted(value)
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    text = _name(value)
-    inner = next(iter(value), None) if isinstance(value, list | tuple | set | frozenset) else None
-    text = text if inner is None else f"{text} of {_name(inner)}"
-    return f"{'an' if text[:1] in 'aeiouAEIOU' else 'a'} {text}"
-
-
 def _name(value: object) -> str:
     """Return the name of a type as users write it: with its package, unless that is Python or trigemu."""
     kind = type(value)
@@ -200,7 +188,15 @@ def bounded_stem(stem: str) -> str:
 
 def wrong_type(what: str, value: object, expected: str, advice: str = "") -> WrongTypeError:
     """Return the error for an argument of a type that a call does not accept."""
-    return WrongTypeError(f"{what}: got {described(value)}; expected {expected}{advice and f'; {advice}'}")
+    if value is None or isinstance(value, bool | int | float | complex | str | bytes):
+        shown = quoted(value)
+    elif isinstance(value, type):
+        shown = f"the class {value.__name__}"
+    else:
+        inner = next(iter(value), None) if isinstance(value, list | tuple | set | frozenset) else None
+        kind = _name(value) if inner is None else f"{_name(value)} of {_name(inner)}"
+        shown = f"{'an' if kind[:1] in 'aeiouAEIOU' else 'a'} {kind}"
+    return WrongTypeError(f"{what}: got {shown}; expected {expected}{advice and f'; {advice}'}")
 
 
 def number_of(what: str, value: object) -> float:

@@ -55,18 +55,31 @@ def lines_of(text: str) -> dict[Key, int]:
                 yield match[0]
             line += match[0].count("\n")
 
-    def parts_until(end: str, token: str) -> Iterator[str]:
-        """Yield the parts of a key."""
-        while token != end:
+    def read_entry(outer: Key, token: str) -> str:
+        """Read the header of a table, or a key with its value; return the token after it."""
+        nonlocal table
+        start, brackets, parts = line, 0, list[str]()
+        while token == "[":
+            brackets, token = brackets + 1, next(tokens)
+        while token not in ("=", "]"):
             # Parsing a document takes long; only quotes and escapes need it.
-            yield from tomllib.loads(f"{token} = 0") if token[0] in "\"'" else filter(None, token.split("."))
+            parts += tomllib.loads(f"{token} = 0") if token[0] in "\"'" else filter(None, token.split("."))
             token = next(tokens)
-
-    def read_pair(outer: Key, token: str) -> str:
-        start, key = line, (*outer, *parts_until("=", token))
-        for length in range(len(outer) + 1, len(key) + 1):
-            found.setdefault(key[:length], start)
-        return read_value(key, next(tokens))
+        if not brackets:
+            key = (*outer, *parts)
+            for length in range(len(outer) + 1, len(key) + 1):
+                found.setdefault(key[:length], start)
+            return read_value(key, next(tokens))
+        table = ()
+        for number, part in enumerate(parts, 1):
+            table = (*table, part)
+            found.setdefault(table, line)
+            if brackets == 2 and number == len(parts):
+                arrays[table] = arrays.get(table, -1) + 1
+            if table in arrays:
+                table = (*table, arrays[table])
+                found.setdefault(table, line)
+        return token
 
     def read_value(key: Key, token: str) -> str:
         """Read a value; return the token after it."""
@@ -83,25 +96,13 @@ def lines_of(text: str) -> dict[Key, int]:
                 token = read_value((*key, number), token)
                 number += 1
             else:
-                token = read_pair(key, token)
+                token = read_entry(key, token)
         return next(tokens)
 
     tokens = all_tokens()
     for token in tokens:
-        if token == "[":
-            is_array = (token := next(tokens)) == "["
-            parts = [*parts_until("]", next(tokens) if is_array else token)]
-            table = ()
-            for number, part in enumerate(parts, 1):
-                table = (*table, part)
-                found.setdefault(table, line)
-                if is_array and number == len(parts):
-                    arrays[table] = arrays.get(table, -1) + 1
-                if table in arrays:
-                    table = (*table, arrays[table])
-                    found.setdefault(table, line)
-        elif token not in ("]", "\n"):
-            read_pair(table, token)
+        if token not in ("]", "\n"):
+            read_entry(table, token)
     return found
 
 

@@ -242,10 +242,7 @@ def named_apart(menus: Sequence[Menu]) -> tuple[Menu, ...]:
     """Return menus with different names: a variant is often a copy of a menu, with its name."""
     times = Counter(menu.name for menu in menus)
     names = [printable(menu.path.stem) if times[menu.name] > 1 else menu.name for menu in menus]
-    repeated, taken = Counter(names), set(names)
-    for position, name in enumerate(names):
-        if repeated[name] > 1:
-            free = (f"{name} ({number})" for number in count(1))
-            names[position] = next(numbered for numbered in free if numbered not in taken)
-            taken.add(names[position])
+    for name in [name for name, times in Counter(names).items() if times > 1]:
+        free = (f"{name} ({number})" for number in count(1) if f"{name} ({number})" not in names)
+        names = [next(free) if other == name else other for other in names]
     return tuple(replace(menu, name=name) for menu, name in zip(menus, names, strict=True))

@@ -17,7 +17,6 @@ from trigemu.base.errors import (
     LONGEST,
     MAX_EXCERPT,
     WrongTypeError,
-    described,
     excerpt,
     file_stem,
     listed,
@@ -163,7 +162,8 @@ def test_stems_of_files_are_safe(text: str, stem: str) -> None:
     ],
 )
 def test_values_are_described(value: Any, words: str) -> None:
-    assert described(value).replace("pathlib._local.", "pathlib.") == words
+    message = str(wrong_type("the menu", value, "a path")).replace("pathlib._local.", "pathlib.")
+    assert message == f"the menu: got {words}; expected a path"
 
 
 def test_the_error_is_of_both_kinds_and_short() -> None:
