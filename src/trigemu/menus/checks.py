@@ -244,14 +244,14 @@ def lost_prescales(menu: Menu) -> Iterator[str]:
 
 def unit_of_threshold(menu: Menu, trigger: Trigger) -> str:
     """Return the unit of the threshold of a trigger."""
-    observable = _observable(trigger)
+    observable = _observable(trigger.description)
     return unit_of_observable(menu, observable) if trigger.unit is None and observable else trigger.unit or ""
 
 
 def unit_of_observable(menu: Menu, text: str) -> str:
     """Return the unit of an observable."""
     for trigger in menu.triggers:
-        if trigger.unit is not None and _observable(trigger) == text:
+        if trigger.unit is not None and _observable(trigger.description) == text:
             return trigger.unit
     try:
         return unit_of(parse_observable(text, menu.scope))
@@ -261,14 +261,12 @@ def unit_of_observable(menu: Menu, text: str) -> str:
 
 def unit_mistake(description: Kind | BitKind, unit: str, scope: Scope) -> str:
     """Return the mistake in the unit of a trigger: that its score has another one."""
-    text = getattr(description, "observable", None)
+    text = _observable(description) or ""
     if isinstance(description, LegThreshold) and description.leg < len(description.legs):
         text = f"{description.legs[description.leg].object}[0].{description.column}"
-    if not isinstance(text, str):
-        return ""
     try:
         number = parse_observable(text, scope)
-    except TrigemuError:  # a mistake of its own
+    except TrigemuError:  # there is none, or it has a mistake of its own
         return ""
     known = unit_of(number)
     if not known or unit == known or _is_scaled(number):
@@ -287,6 +285,6 @@ def _is_scaled(number: Number) -> bool:
     return factor or any(_is_scaled(part) for part in number.operands)
 
 
-def _observable(trigger: Trigger) -> str | None:
-    text = getattr(trigger.description, "observable", None)
+def _observable(description: Kind | BitKind) -> str | None:
+    text = getattr(description, "observable", None)
     return text if isinstance(text, str) else None
