@@ -9,7 +9,7 @@ import inspect
 import re
 import typing
 from collections.abc import Iterable
-from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -109,11 +109,20 @@ def descriptions(struct: type[TomlTable]) -> dict[str, str]:
     """Return the description of each key of a table, by its name in TOML, if it has one."""
     texts: dict[str, str] = {}
     for base in reversed(struct.__mro__):
-        with suppress(OSError, TypeError):  # its source is not in a file
-            for above, name, beside in _FIELD.findall(inspect.getsource(base)):
-                if text := beside or " ".join(above.replace("#: ", "").split()):
-                    texts[name] = text
+        texts |= _comments(base)
     return {field.encode_name: texts[field.name] for field in fields_of(struct) if field.name in texts}
+
+
+@cache
+def _comments(struct: type) -> dict[str, str]:
+    """Return the comments #: of the fields of a class, without those of its bases. To find the source takes
+    10 ms."""
+    try:
+        found = _FIELD.findall(inspect.getsource(struct))
+    except (OSError, TypeError):  # it is not in a file
+        return {}
+    texts = ((name, beside or " ".join(above.replace("#: ", "").split())) for above, name, beside in found)
+    return {name: text for name, text in texts if text}
 
 
 def schemas(
