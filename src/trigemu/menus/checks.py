@@ -142,7 +142,7 @@ def try_compile(
     document: Document, description: Kind, scope: Scope, table: dict[str, Any], key: Key, where: str
 ) -> None:
     """Compile a description, and report its mistakes at the keys that cause them."""
-    folder, texts = document.path.parent, dict(texts_of(table))
+    folder = document.path.parent
     context = _Checking(scope, folder)
     try:
         compiled = description.compile(context)
@@ -153,7 +153,7 @@ def try_compile(
             hash(compiled)
     except TableError as error:  # of a file that the trigger names
         file = error.problems[0].file
-        place = next((place for place, text in texts.items() if str(folder / text) == file), ())
+        place = next((place for place, text in texts_of(table) if str(folder / text) == file), ())
         document.problem((*key, *place), where, str(error))
     except TrigemuError as error:
         context.mistakes.append(("", str(error)))
@@ -162,6 +162,7 @@ def try_compile(
             raise cause from error
         if not context.mistakes:
             failed(document, "compile", error, key, where)
+    texts = dict(texts_of(table)) if context.mistakes else {}
     reported: set[Key] = set()
     for text, message in context.mistakes:
         meant = [place for place, value in texts.items() if value == text]
