@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -18,22 +17,6 @@ from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError
 from trigemu.base.toml import KINDS, Key, TableError, TomlTable, kind_of, load_toml, read_table
 from trigemu.studies.efficiency_profiles import read_profiles
-
-
-@dataclass
-class Writer:
-    """Writes TOML and notes at which line each key begins."""
-
-    text: str = ""
-    lines: dict[Key, int] = field(default_factory=dict)
-
-    @property
-    def line(self) -> int:
-        return self.text.count("\n") + 1
-
-    def note(self, key: Key) -> None:
-        self.lines.setdefault(key, self.line)
-
 
 PLAIN = st.text("abcxyz01_-", min_size=1, max_size=4)
 #: (as written, as read)
@@ -70,10 +53,13 @@ BLANKS = st.sampled_from(["", " ", "\t "])
 
 
 class Documents:
-    """Draws the parts of a document and writes them."""
+    """Draws the parts of a document, writes them and notes at which line each key begins."""
 
     def __init__(self, data: st.DataObject) -> None:
-        self.data, self.out = data, Writer()
+        self.data, self.text, self.lines = data, "", dict[Key, int]()
+
+    def note(self, key: Key) -> None:
+        self.lines.setdefault(key, self.text.count("\n") + 1)
 
     def pick(self, strategy: st.SearchStrategy[Any]) -> Any:
         return self.data.draw(strategy)
@@ -86,7 +72,7 @@ class Documents:
     def value(self, key: Key, depth: int, one_line: bool) -> None:
         kind = self.pick(st.integers(0, 3 if depth < 3 else 1))
         if kind <= 1:
-            self.out.text += self.pick(SCALARS.filter(lambda text: not (one_line and "\n" in text)))
+            self.text += self.pick(SCALARS.filter(lambda text: not (one_line and "\n" in text)))
         elif kind == 2:
             self.array(key, depth, one_line)
         else:
@@ -94,68 +80,66 @@ class Documents:
 
     def array(self, key: Key, depth: int, one_line: bool) -> None:
         breaks = BLANKS if one_line else BREAKS
-        self.out.text += "["
+        self.text += "["
         count = self.pick(st.integers(0, 3))
         for index in range(count):
-            self.out.text += self.pick(breaks)
-            self.out.note((*key, index))
+            self.text += self.pick(breaks)
+            self.note((*key, index))
             self.value((*key, index), depth + 1, one_line)
-            self.out.text += self.pick(breaks) + (
-                "," if index < count - 1 or self.pick(st.booleans()) else ""
-            )
-        self.out.text += self.pick(breaks) + "]"
+            self.text += self.pick(breaks) + ("," if index < count - 1 or self.pick(st.booleans()) else "")
+        self.text += self.pick(breaks) + "]"
 
     def inline(self, key: Key, depth: int) -> None:
-        self.out.text += "{" + self.pick(BLANKS)
+        self.text += "{" + self.pick(BLANKS)
         taken: set[str] = set()
         for index in range(self.pick(st.integers(0, 3))):
-            self.out.text += ", " if index else ""
+            self.text += ", " if index else ""
             self.pair(key, taken, depth + 1, one_line=False)
-        self.out.text += " }"
+        self.text += " }"
 
     def pair(self, table: Key, taken: set[str], depth: int, *, one_line: bool) -> None:
         written, name = self.new_name(taken)
         key = (*table, name)
-        self.out.note(key)
-        self.out.text += self.pick(BLANKS) + written
+        self.note(key)
+        self.text += self.pick(BLANKS) + written
         if self.pick(st.integers(0, 3)) == 0:
             inner, inner_name = self.new_name(set())
-            self.out.text += self.pick(BLANKS) + "." + self.pick(BLANKS) + inner
+            self.text += self.pick(BLANKS) + "." + self.pick(BLANKS) + inner
             key = (*key, inner_name)
-            self.out.note(key)
-        self.out.text += self.pick(BLANKS) + "=" + self.pick(BLANKS)
+            self.note(key)
+        self.text += self.pick(BLANKS) + "=" + self.pick(BLANKS)
         self.value(key, depth, one_line)
 
     def pairs(self, table: Key, taken: set[str]) -> None:
         for _ in range(self.pick(st.integers(0, 3))):
-            self.out.text += self.pick(st.sampled_from(["", "\n", "# remark = [\n", "  \n"]))
+            self.text += self.pick(st.sampled_from(["", "\n", "# remark = [\n", "  \n"]))
             self.pair(table, taken, 0, one_line=False)
-            self.out.text += self.pick(st.sampled_from(["\n", " # remark\n", "\t\n\n"]))
+            self.text += self.pick(st.sampled_from(["\n", " # remark\n", "\t\n\n"]))
 
-    def document(self) -> Writer:
+    def document(self) -> Documents:
         taken: set[str] = set()
         self.pairs((), taken)
         for _ in range(self.pick(st.integers(0, 3))):
             written, name = self.new_name(taken)
             if self.pick(st.booleans()):
-                self.out.note((name,))
-                self.out.text += f" [ {written} ] # remark\n"
+                self.note((name,))
+                self.text += f" [ {written} ] # remark\n"
                 self.pairs((name,), inner := set())
                 sub, sub_name = self.new_name(inner)
-                self.out.note((name, sub_name))
-                self.out.text += f"[{written}.{sub}]\n"
+                self.note((name, sub_name))
+                self.text += f"[{written}.{sub}]\n"
                 self.pairs((name, sub_name), set())
                 continue
             for index in range(self.pick(st.integers(1, 3))):
-                self.out.note((name, index))
-                self.out.text += f"[[{written}]]\n"
+                self.note((name, index))
+                self.text += f"[[{written}]]\n"
                 self.pairs((name, index), inner := set())
                 sub, sub_name = self.new_name(inner)
                 for part in range(self.pick(st.integers(0, 2))):
-                    self.out.note((name, index, sub_name, part))
-                    self.out.text += f"[[{written} . {sub}]]\n"
+                    self.note((name, index, sub_name, part))
+                    self.text += f"[[{written} . {sub}]]\n"
                     self.pairs((name, index, sub_name, part), set())
-        return self.out
+        return self
 
 
 def keys(value: Any, key: Key = ()) -> Iterator[Key]:
