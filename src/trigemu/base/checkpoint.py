@@ -115,7 +115,7 @@ class Checkpoint:
         check_writable(self.file("of a task"))
 
     def file(self, key: str) -> Path:
-        """Return the file of the result with a fingerprint."""
+        """Return the file of the result with the fingerprint `key`."""
         return self.folder / f"{key}.task"
 
 

@@ -69,7 +69,7 @@ class Column:
         return replace(self, heading=heading)
 
     def numbers(self, value: Any) -> dict[str, Any]:
-        """Return a value by the names of its columns in files; without a rate, its numbers are None."""
+        """Return a `value` by the names of its columns in files; without a rate, its numbers are None."""
         if self.role == "difference":
             hz, error_hz = (None, None) if value is None else value
             return {f"{self.name}_hz": hz, f"{self.name}_error_hz": error_hz}
@@ -117,7 +117,7 @@ class Table:
         self.rows.append(Row(dict(zip(names, values, strict=False)), style))
 
     def add_record(self, record: object, style: RowStyle = "plain") -> None:
-        """Add a row of a record, as in `of`, in a `style`."""
+        """Add a row of a `record`, as in `of`, in a `style`."""
         if not isinstance(record, Mapping):
             record = {c.name: c.of(record) if c.of else getattr(record, c.name) for c in self.columns}
         self.rows.append(Row(record, style))
