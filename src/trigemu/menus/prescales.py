@@ -126,8 +126,7 @@ def read_prescales(menu: Menu, path: Path, skip_missing: bool = False) -> Menu:
 
 
 def _xml_rows(path: Path, content: bytes) -> list[Cells]:
-    """Return the columns and the rows of the prescales in the run settings of the CMS global trigger. expat
-    reads no other files."""
+    """Return the columns and the rows of the prescales in the run settings of the CMS global trigger."""
     parser, inside = expat.ParserCreate(), False
     texts: list[tuple[int, list[str]]] = []
 
@@ -141,7 +140,13 @@ def _xml_rows(path: Path, content: bytes) -> list[Cells]:
     def end(tag: str) -> None:
         parser.CharacterDataHandler = None
 
+    def refuse(*_: object) -> None:  # its entities could grow without limit
+        raise TrigemuError(
+            f"{path}:{parser.CurrentLineNumber}: a DOCTYPE, which no prescales need: remove it"
+        )
+
     parser.StartElementHandler, parser.EndElementHandler = begin, end
+    parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:

@@ -362,6 +362,7 @@ def test_run_settings_of_the_cms_global_trigger(tmp_path: Path) -> None:
         ("<row>B,1,1</row>", "", r"no row for trigger 'B'"),
         ('id="prescales"', 'id="other"', r'p.xml: no <param id="prescales"> with <columns> and <row>'),
         ("</context>", "", r"p.xml:16: not valid XML: mismatched tag"),
+        ("<run-", '<!DOCTYPE a [<!ENTITY b "c">]><run-', r"p.xml:2: a DOCTYPE, which no prescales need"),
         ("UTF-8", "latin-99", r"p.xml: unknown encoding: latin-99; save it as UTF-8"),
     ],
 )
