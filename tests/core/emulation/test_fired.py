@@ -169,7 +169,7 @@ def test_no_events_have_no_decisions() -> None:
 def test_long_arrays_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     array = ak.Array(toy_events(8, 60))
     whole = decisions(MENUS / "primary.toml", array)
-    monkeypatch.setattr("trigemu.emulation.event_table.CHUNK_EVENTS", 7)
+    monkeypatch.setattr("trigemu.emulation.loop.CHUNK_EVENTS", 7)
     for name, fired in decisions(MENUS / "primary.toml", array).items():
         np.testing.assert_array_equal(fired, whole[name])
 
