@@ -197,17 +197,14 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
             pyarrow.parquet.ParquetFile(stream, page_checksum_verification=True) as file,
         ):
             about, sums = _read_about(path, file.metadata.metadata or {}, catalogue)
-            columns = tuple(about.columns.values())
-            arrays = {column.name: np.empty(file.metadata.num_rows, column.dtype) for column in columns}
-            start = 0
-            for group in range(file.num_row_groups):
-                read = file.read_row_group(group, [*arrays])
-                rows = slice(start, start := start + len(read))
-                for name in arrays.keys() - {"sample"}:
-                    arrays[name][rows] = read[name]
-                named = read["sample"].combine_chunks().dictionary_encode()
-                numbers = [catalogue.sample(name).number for name in named.dictionary.to_pylist()]
-                arrays["sample"][rows] = np.array(numbers, np.int32)[named.indices.to_numpy()]
+            columns, arrays = tuple(about.columns.values()), Columns()
+            for column in columns:
+                values = file.read([column.name]).column(0)
+                if column.name == "sample":
+                    named = values.unify_dictionaries().combine_chunks().dictionary_encode()
+                    numbers = [catalogue.sample(name).number for name in named.dictionary.to_pylist()]
+                    values = np.array(numbers, np.int32)[named.indices]
+                arrays[column.name] = np.asarray(values, column.dtype)
     except (OSError, pyarrow.ArrowException) as error:
         raise TrigemuError(f"{path}: cannot be read as a score table: {error}") from error
     samples = tuple(map(catalogue.sample, about.contents))
