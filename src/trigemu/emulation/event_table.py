@@ -211,18 +211,16 @@ class EventTable:
                 raise TrigemuError(
                     f"{menu.path}: the score table was made with another {other[0]}: make the table again"
                 )
-            triggers = []
-            for trigger in menu.triggers:
-                if trigger.name in bits:
-                    threshold = getattr(trigger.description, "threshold", 0.5)  # a decision is 0 or 1
-                    column = self.column_of(menu, trigger).name
-                    trigger = replace(trigger, description=_Stored(column=column, threshold=threshold))
-                triggers.append(trigger)
-            stored.append(replace(menu, triggers=tuple(triggers)))
+            stored.append(menu.with_triggers(self._as_column(menu, menu.trigger(name)) for name in bits))
         read = make_plan(stored)
         plan = replace(plan, slots=read.slots, bits=read.bits, needs=read.needs)
         further = frozenset([INTERACTIONS] if strata else [])
         return Job(tuple(stored), plan, self._events, further, self._whole.sums)
+
+    def _as_column(self, menu: Menu, trigger: Trigger) -> Trigger:
+        """Return a trigger on the column of its score, or of its decision, which is 0 or 1."""
+        column, threshold = self.column_of(menu, trigger), getattr(trigger.description, "threshold", 0.5)
+        return replace(trigger, description=_Stored(column=column.name, threshold=threshold))
 
     @cached_property
     def _events(self) -> Catalogue:

@@ -211,7 +211,14 @@ def score_table(
     for sample in of_signals:
         plan.check(sample)
     ranges = _threshold_ranges(Job(solved, plan, catalogue), requested, engine, progress)
-    loosest = tuple(_loosest(menu, ranges) for menu in solved)
+    loosest = tuple(
+        menu.with_triggers(
+            replace(t, description=k.at(min(k.threshold, ranges[t.name].low)), budget=None, solution=None)
+            for t in menu.triggers
+            if isinstance(k := t.description, ScoreKind) and t.name in ranges
+        )
+        for menu in solved
+    )
     plan = make_plan(loosest)
     columns, slots = _score_columns(loosest, plan)
     firing = () if catalogue.pileup else _firing(loosest, plan)
@@ -451,18 +458,6 @@ def _range(spectrum: PatternTable, threshold: float) -> ThresholdRange:
     digits = 2 - math.floor(math.log10(max(abs(low), abs(high), 1e-300)))
     low, high = math.floor(low * 10.0**digits), math.ceil(high * 10.0**digits)
     return ThresholdRange(*(round(value / 10.0**digits, digits) for value in (low, high)))
-
-
-def _loosest(menu: Menu, threshold_ranges: Mapping[str, ThresholdRange]) -> Menu:
-    """Return a menu with its lowest thresholds: that of the range, or the present one if it is lower."""
-    triggers = []
-    for trigger in menu.triggers:
-        kind = trigger.description
-        if isinstance(kind, ScoreKind) and trigger.name in threshold_ranges:
-            kind = kind.at(min(kind.threshold, threshold_ranges[trigger.name].low))
-            trigger = replace(trigger, description=kind, budget=None, solution=None)
-        triggers.append(trigger)
-    return replace(menu, triggers=tuple(triggers))
 
 
 def passes_before(menus: Sequence[Menu], catalogue: Catalogue, vary: Mapping[str, Any] | None = None) -> int:
