@@ -176,11 +176,17 @@ def test_what_is_read_back_is_the_same(
 
 
 def test_tables_with_acceptances_are_read_as_samples(
-    menu: Menu, catalogue: Catalogue, events: EventTable, tmp_path: Path
+    menu: Menu, catalogue: Catalogue, events: EventTable, scores: EventTable, tmp_path: Path
 ) -> None:
     file, expected = tmp_path / "events.parquet", rates_of(emulate(menu, catalogue))
     write_scores(file, events, "1.0")
     assert alike(rates_of(emulate(menu, read_scores(file, menu, catalogue))).to_dict(), expected.to_dict())
+    menu = menu_from(tmp_path, f"[menu]\ncrossing_rate_hz = 80e6\n{MENU}".replace("30.0", "12.0"))
+    higher = read_scores(file, menu, catalogue)  # at another crossing rate and threshold
+    write_scores(file, event_table(menu, catalogue), "1.0")
+    for table in (higher, read_scores(file, menu, catalogue)):
+        assert alike(rates_of(emulate(menu, table)).to_dict(), rates_of(emulate(menu, catalogue)).to_dict())
+        assert alike(table.by_half().weight, scores.by_half().weight)
     write_scores(file, event_table(menu, catalogue, fired="J or MU"), "1.0")
     with pytest.raises(TrigemuError, match="the table has only events that pass J or MU"):
         emulate(menu, read_scores(file, menu, catalogue))
