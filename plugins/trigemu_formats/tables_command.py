@@ -15,9 +15,9 @@ from trigemu.cli.session import Session, session
 from trigemu.emulation.event_table import EventTable
 from trigemu.emulation.table_files import check_event_file, write_scores
 from trigemu.emulation.tabulate import event_table, passes_before, score_table
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
-from trigemu.menus.warnings import unit_of_threshold
-from trigemu.results.notes import points, solutions, texts
+from trigemu.results.notes import points, solutions
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table
 from trigemu.samples.catalogue import Catalogue
@@ -69,7 +69,7 @@ def scores(
     result, events = session.run(read, written, read_samples)
     table = Table(_COLUMNS)
     for menu in result.menus:
-        for line in texts(solutions(menu)):
+        for line in solutions(menu):
             console().print(line)
         for trigger in menu.enabled:
             if isinstance(kind := trigger.description, ScoreKind):
@@ -78,8 +78,8 @@ def scores(
     console().print(Page([table]))
     scored = sum(column.above is not None for column in result.columns)
     say(f"{output}: {events} events, {count(scored, 'score')}")
-    for line in points(result.menus, result.catalogue):
-        say(line)
+    for point in points(result.menus, result.catalogue):
+        say(point)
 
 
 @click.command()

@@ -16,7 +16,8 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest
 from trigemu.base.mapping import Engine, engine_of
-from trigemu.counting.acceptance import Decisions, acceptances, raw_decisions
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.decisions import Decisions, raw_decisions
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, distinct_entries, merge_tables
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
@@ -35,10 +36,10 @@ from trigemu.emulation.event_table import (
 )
 from trigemu.emulation.plan import Plan, bit_of_words, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
-from trigemu.menus.warnings import unit_of_threshold
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
