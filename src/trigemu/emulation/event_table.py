@@ -180,10 +180,10 @@ class EventTable:
         column = self.stored.get(definition(menu, trigger))
         where = f"{trigger.place}: trigger {trigger.name!r}"
         if column is None:
-            raise TrigemuError(
-                f"{where}: the score table was made without this trigger, or with another definition of it: "
-                f"make the table again"
-            )
+            why = "the score table was made without this trigger, or with another definition of it: make the"
+            if trigger.seed and f"fired_{trigger.name}" in (column.name for column in self.columns):
+                why = "the table has only decisions that include its seed: use trigemu scores to make the"
+            raise TrigemuError(f"{where}: {why} table again")
         kind = trigger.description
         if isinstance(kind, ScoreKind) and column.above is not None and kind.threshold < column.above:
             raise TrigemuError(

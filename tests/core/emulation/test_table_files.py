@@ -190,6 +190,11 @@ def test_tables_with_acceptances_are_read_as_samples(
     write_scores(file, event_table(menu, catalogue, fired="J or MU"), "1.0")
     with pytest.raises(TrigemuError, match="the table has only events that pass J or MU"):
         emulate(menu, read_scores(file, menu, catalogue))
+    seeded = menu_from(tmp_path, f'{MENU}seed = "J"\n')
+    with pytest.raises(
+        TrigemuError, match="trigger 'MU': the table has only decisions that include its seed"
+    ):
+        emulate(seeded, event_table(seeded, catalogue))
     with pytest.raises(TrigemuError, match="the table has no events of 'a'"):
         emulate(menu, event_table(menu, catalogue, samples=["b", "s"]))
 
