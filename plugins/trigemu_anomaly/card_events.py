@@ -17,15 +17,18 @@ from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import temporary_folder
 from trigemu.base.toml import load_toml
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, joined, over_samples
-from trigemu.emulation.event_table import FIRED, EventTable, event_table
-from trigemu.emulation.plan import Plan, make_plan
-from trigemu.emulation.scores import (
+from trigemu.counting.patterns import empty_table
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
+from trigemu.emulation.event_table import (
     EVENT_COLUMNS,
     Columns,
     EventColumn,
+    EventTable,
+    Selection,
     event_columns,
 )
+from trigemu.emulation.plan import Plan, make_plan
+from trigemu.emulation.tabulate import FIRED, event_table
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.observables.workspace import Workspace
@@ -53,11 +56,15 @@ def menu_of_card(card: Path, **keys: Any) -> Menu:
 
 
 def input_table(
-    card: Path, catalogue: Catalogue, samples: Sequence[str] = (), executor: Any = None
+    card: Path,
+    catalogue: Catalogue,
+    samples: Sequence[str] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
 ) -> EventTable:
     """Return a table of events with the inputs of a card, named as it writes them, and the score.
 
-    samples, executor: as in `event_table`.
+    samples, executor, progress: as in `event_table`.
     """
     menu = menu_of_card(card, above=0.0)
     plan = make_plan([menu])
@@ -72,8 +79,8 @@ def input_table(
     )
     score = EventColumn(SCORE, "float64", "the score; −inf if an input without padding is missing")
     columns = (*EVENT_COLUMNS, *inputs, score)
-    inputs_of = partial(over_samples, selection, Job((menu,), plan, catalogue), _Read(), executor)
-    return EventTable(menu, catalogue, selection, None, columns, inputs_of)
+    inputs_of = partial(over_samples, selection, Job((menu,), plan, catalogue), _Read(), executor, progress)
+    return EventTable((menu,), catalogue, selection, columns, inputs_of)
 
 
 def _scorer(plan: Plan) -> Scorer:
@@ -83,21 +90,21 @@ def _scorer(plan: Plan) -> Scorer:
 
 
 @dataclass(frozen=True)
-class _Read(Task[Columns]):
+class _Read(Task[Selection]):
     """The task that reads the inputs and the score of a chunk."""
 
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Selection:
         scorer, core = _scorer(plan), events.core
         features, complete = scorer.inputs.evaluate(Workspace(events))
         inputs = dict(zip(scorer.inputs.texts, features[core].T, strict=True))
-        return event_columns(chunk, events) | inputs | {SCORE: scorer.scores_of(features, complete)[core]}
+        columns = event_columns(chunk, events) | inputs | {SCORE: scorer.scores_of(features, complete)[core]}
+        return Selection(columns, empty_table(1))
 
 
-def compare_scores(table: EventTable, file: Path, progress: Progress | None = None) -> tuple[Table, str, int]:
+def compare_scores(table: EventTable, file: Path) -> tuple[Table, str, int]:
     """Compare the columns of a Parquet file with those of a table of inputs, by event. Returns a table with a
     row for the score, and for each input that differs; a sentence; the number of scores that differ."""
-    theirs, parts = _read_parquet(file), [*table.parts(progress)]
-    ours = joined(parts) if parts else {column.name: np.empty(0) for column in table.columns}
+    theirs, ours = _read_parquet(file), table.arrays()
     rows = _rows_of(theirs, ours, table, file)
     result, wrong, inputs = Table(_DIFFERENCES), 0, 0
     for name in (SCORE, *(column.name for column in table.columns[len(EVENT_COLUMNS) : -1])):

@@ -15,8 +15,7 @@ from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.cli.outputs import present
 from trigemu.cli.session import Session, session
-from trigemu.emulation.engine import Progress
-from trigemu.emulation.table_files import check_event_file, write_events
+from trigemu.emulation.table_files import check_event_file, write_scores
 from trigemu.menus.menu import Menu
 from trigemu.results.table import Table
 from trigemu.samples.catalogue import Catalogue
@@ -154,9 +153,8 @@ def inputs(card: Path, output: Path, names: tuple[str, ...], session: Session) -
     """
     check_event_file(output)
 
-    def written(_: list[Menu], good: Catalogue, executor: Any, progress: Progress) -> int:
-        table = input_table(card, good, names, executor)
-        return write_events(output, table, __version__, progress)
+    def written(_: list[Menu], good: Catalogue, **how: Any) -> int:
+        return write_scores(output, input_table(card, good, names, **how), __version__)
 
     number = session.run([], written, lambda good: _read(good, names))
     say(f"{output}: {number} events")
@@ -178,8 +176,8 @@ def verify(
     writes such a file. The exit status is 1 if a score differs by more than 1e-4, or this part of it.
     """
 
-    def compared(_: list[Menu], good: Catalogue, executor: Any, progress: Progress) -> tuple[Table, str, int]:
-        return compare_scores(input_table(card, good, names, executor), scores, progress)
+    def compared(_: list[Menu], good: Catalogue, **how: Any) -> tuple[Table, str, int]:
+        return compare_scores(input_table(card, good, names, **how), scores)
 
     table, counts, wrong = session.run([], compared, lambda good: _read(good, names))
     present([table, counts], [])

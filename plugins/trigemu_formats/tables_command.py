@@ -12,10 +12,9 @@ from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.session import Session, session
-from trigemu.emulation.event_table import EventTable, event_table, passes
-from trigemu.emulation.score_table import passes_to_score, score_table
-from trigemu.emulation.scores import Scores
-from trigemu.emulation.table_files import check_event_file, write_events, write_scores
+from trigemu.emulation.event_table import EventTable
+from trigemu.emulation.table_files import check_event_file, write_scores
+from trigemu.emulation.tabulate import event_table, passes_before, score_table
 from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
 from trigemu.results.notes import points, solutions
@@ -32,6 +31,8 @@ _COLUMNS = (
     Column("high", "number", "to"),
     Column("unit", "label", "unit"),
 )
+#: Largest number of samples in the message of `events`.
+FEW = 3
 
 
 @click.command()
@@ -57,39 +58,28 @@ def scores(
         raise TrigemuError(f"{output} should end in .parquet")
     read = session.menus(*menus)
 
-    def written(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[Scores, int]:
-        collected = score_table(menus, good, vary=vary, signals=signals, **how)
-        return collected, write_scores(output, collected, __version__)
+    def written(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[EventTable, int]:
+        made = score_table(menus, good, vary=vary, signals=signals, **how)
+        return made, write_scores(output, made, __version__)
 
     def read_samples(good: Catalogue) -> list[Sample]:
         of_signals = [good.sample(name) for name in signals]
-        return [*good.background * passes_to_score(read, vary), *of_signals]
+        return [*good.background * (1 + passes_before(read, good, vary)), *of_signals]
 
     result, events = session.run(read, written, read_samples)
+    table = Table(_COLUMNS)
     for menu in result.menus:
         for line in solutions(menu):
             console().print(line)
-    console().print(Page([_thresholds(result)]))
+        for trigger in menu.enabled:
+            if isinstance(kind := trigger.description, ScoreKind):
+                low, high = result.threshold_ranges[trigger.name]
+                table.add(trigger.name, low, kind.threshold, high, unit_of_threshold(menu, trigger))
+    console().print(Page([table]))
     scored = sum(column.above is not None for column in result.columns)
     say(f"{output}: {events} events, {count(scored, 'score')}")
     for point in points(result.menus, result.catalogue):
         say(point)
-
-
-def _thresholds(scores: Scores) -> Table:
-    """Return the loosest, the present and the tightest threshold of each trigger that has one."""
-    table = Table(_COLUMNS)
-    for menu in scores.menus:
-        for trigger in menu.enabled:
-            kind = trigger.description
-            if isinstance(kind, ScoreKind):
-                low, high = scores.threshold_ranges[trigger.name]
-                table.add(trigger.name, low, kind.threshold, high, unit_of_threshold(menu, trigger))
-    return table
-
-
-#: Largest number of samples in the message of the command.
-FEW = 3
 
 
 @click.command()
@@ -111,14 +101,14 @@ def events(menu: Path, output: Path, fired: str | None, names: tuple[str, ...], 
     (read,) = session.menus(menu)
 
     def written(menus: list[Menu], good: Catalogue, **how: Any) -> tuple[EventTable, int]:
-        table = event_table(menus[0], good, samples=names, fired=fired, **how)
-        return table, write_events(output, table, __version__, how["progress"])
+        made = event_table(menus[0], good, samples=names, fired=fired, **how)
+        return made, write_scores(output, made, __version__)
 
-    def read_events(good: Catalogue) -> list[Sample]:
+    def read_samples(good: Catalogue) -> list[Sample]:
         samples = [good.sample(name) for name in names] or good.background
-        return [*good.background * passes(read, good), *samples]
+        return [*good.background * passes_before([read], good), *samples]
 
-    table, number = session.run([read], written, read_events)
+    table, number = session.run([read], written, read_samples)
     condition = f" that pass {table.fired.text}" if table.fired else ""
     named = ", ".join(sample.name for sample in table.samples)
     from_ = named if len(table.samples) <= FEW else f"{len(table.samples)} samples"

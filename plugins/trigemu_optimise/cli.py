@@ -14,7 +14,7 @@ from trigemu.base.files import check_outputs
 from trigemu.cli import options
 from trigemu.cli.progress import steps_bar
 from trigemu.cli.session import Session, session
-from trigemu.emulation.scores import Scores
+from trigemu.emulation.event_table import EventTable
 from trigemu.emulation.table_files import read_scores
 from trigemu.samples.catalogue import Catalogue
 
@@ -71,7 +71,7 @@ def optimise(
     from .optimise import optimised
     from .setup import make_setup, samples_read
 
-    def source(good: Catalogue) -> Catalogue | Scores:
+    def source(good: Catalogue) -> Catalogue | EventTable:
         return read_scores(scores, read[0], good) if scores else good
 
     setup = session.run(

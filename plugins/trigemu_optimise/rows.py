@@ -22,7 +22,7 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.acceptance import acceptances
-from trigemu.emulation.scores import Columns, Scores
+from trigemu.emulation.event_table import Columns, EventTable
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.base import BitKind, ScoreKind
 
@@ -237,7 +237,7 @@ def prepare(
 class Decisions:
     """The scores and decisions of the triggers of a menu in the events of some tables."""
 
-    def __init__(self, menu: Menu, scores: Scores, tables: Sequence[Columns]) -> None:
+    def __init__(self, menu: Menu, scores: EventTable, tables: Sequence[Columns]) -> None:
         self._menu, self._tables, self._scores = menu, tables, scores
         self.events = sum(len(table["id"]) for table in tables)
         self.score, self.fired = cache(self._score), cache(self._fired)

@@ -18,9 +18,9 @@ from trigemu.counting.patterns import Keys, PatternTable, count_patterns
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background, over_samples
+from trigemu.emulation.event_table import Columns, EventTable
 from trigemu.emulation.plan import Plan, make_plan
-from trigemu.emulation.score_table import score_table
-from trigemu.emulation.scores import Columns, Scores, catalogue_behind
+from trigemu.emulation.tabulate import score_table
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.observables.expressions import Condition
@@ -42,7 +42,7 @@ OfChannel = tuple[str, int, BoolArray]
 
 def halves_of(
     menu: Menu,
-    scores: Scores,
+    scores: EventTable,
     prepared: Prepared,
     tables: Sequence[Columns],
     channels: Sequence[OfChannel],
@@ -167,7 +167,7 @@ class Setup:
     # The same menu with all triggers enabled that may be, and with what has a single allowed value at it.
     menu: Menu
     goals: Goals  # The goals
-    scores: Scores  # The scores of the events
+    scores: EventTable  # The scores of the events
     decisions: Decisions  # Their decisions, of the background and then of each signal
     variables: tuple[Variable, ...]  # What varies
     fixed: tuple[Variable, ...]  # What has a single allowed value
@@ -180,13 +180,13 @@ class Setup:
 def make_setup(
     menu: Menu,
     goals: Goals,
-    samples: Catalogue | Scores,
+    samples: Catalogue | EventTable,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Setup:
     """Read the events, in the passes that `samples_read` lists; or take them from a score table."""
-    menu, given = at_own_column(menu), samples if isinstance(samples, Scores) else None
-    catalogue = catalogue_behind(samples)
+    menu, given = at_own_column(menu), samples if isinstance(samples, EventTable) else None
+    catalogue = samples.catalogue if isinstance(samples, EventTable) else samples
     check_goals(menu, goals, catalogue)
     bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)
     how: dict[str, Any] = {"executor": executor, "progress": progress}
@@ -237,11 +237,11 @@ def make_setup(
 
 
 def _check_table(
-    table: Scores, menu: Menu, ranges: Mapping[str, tuple[float, float]], signals: Sequence[str]
+    table: EventTable, menu: Menu, ranges: Mapping[str, tuple[float, float]], signals: Sequence[str]
 ) -> None:
     """Raise TrigemuError if a score table lacks a signal, or scores at the lowest thresholds."""
     for signal in signals:
-        if signal not in table.signal_names:
+        if signal not in table.signals:
             raise TrigemuError(f"the score table was made without --signal {signal}: make it again")
     for trigger in menu.used:
         kind = trigger.description
@@ -251,14 +251,14 @@ def _check_table(
             table.column_of(menu, trigger)
 
 
-def samples_read(menu: Menu, goals: Goals, samples: Catalogue | Scores) -> list[Sample]:
+def samples_read(menu: Menu, goals: Goals, samples: Catalogue | EventTable) -> list[Sample]:
     """Return the samples that `make_setup` reads, each repeated for every pass."""
-    catalogue = catalogue_behind(samples)
+    catalogue = samples.catalogue if isinstance(samples, EventTable) else samples
     free = any(vary.above == "free" for vary in goals.vary)
     trained = unseen_half(_all_switched_on(menu, goals), catalogue) is not None
     names = dict.fromkeys(channel.sample for channel in goals.channels)
     passes = trained + 1 + free + bool(menu.budgeted)
-    if isinstance(samples, Scores):
+    if isinstance(samples, EventTable):
         names, passes = {}, int(trained)
     names_of_conditions = [channel.sample for channel in goals.channels if channel.require]
     signals = [catalogue.sample(name) for name in (*names, *names_of_conditions)]

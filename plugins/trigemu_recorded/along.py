@@ -20,9 +20,9 @@ from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.sums import RateSums
 from trigemu.emulation.engine import Chunk, Job, Progress, Task, joined, over_background
+from trigemu.emulation.event_table import Columns
 from trigemu.emulation.loop import emulate
 from trigemu.emulation.plan import Plan
-from trigemu.emulation.scores import Columns
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.workspace import Workspace

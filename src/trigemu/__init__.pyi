@@ -4,12 +4,11 @@ from .base.errors import TrigemuError as TrigemuError
 from .base.mapping import Engine as Engine
 from .base.processes import worker_pool as worker_pool
 from .emulation.budgets import solve_budgets as solve_budgets
-from .emulation.event_table import decisions as decisions, event_table as event_table
-from .emulation.loop import emulate as emulate
+from .emulation.loop import decisions as decisions, emulate as emulate
 from .emulation.plan import decide as decide, fed_menu as fed_menu, make_plan as make_plan
 from .emulation.reweight import at_luminosity as at_luminosity, at_pileup as at_pileup
-from .emulation.score_table import score_table as score_table
 from .emulation.table_files import read_scores as read_scores, write_scores as write_scores
+from .emulation.tabulate import event_table as event_table, score_table as score_table
 from .menus.menu import Menu as Menu
 from .menus.read import read_menu as read_menu
 from .menus.schema import menu_schema as menu_schema

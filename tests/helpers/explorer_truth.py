@@ -14,7 +14,7 @@ import numpy as np
 
 from trigemu import Menu, Profile, compare, efficiencies, emulate, rates_of
 from trigemu.api import Rate
-from trigemu.emulation.scores import Scores
+from trigemu.emulation.event_table import EventTable
 
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
 
@@ -81,7 +81,7 @@ def of_rate(rate: Rate) -> tuple[float, ...]:
 
 
 def truth(
-    scores: Scores, slots: Sequence[Menu], signals: Mapping[str, Sequence[Profile]]
+    scores: EventTable, slots: Sequence[Menu], signals: Mapping[str, Sequence[Profile]]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     """What `run`, `compare` and `efficiency` say of the menus of both slots."""
     for place, menu in zip("AB", slots, strict=True):
@@ -115,7 +115,7 @@ def truth(
 
 
 def _efficiencies(
-    place: str, menu: Menu, other: Menu, scores: Scores, signal: str, profiles: Sequence[Profile]
+    place: str, menu: Menu, other: Menu, scores: EventTable, signal: str, profiles: Sequence[Profile]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     """Of a menu, with its gains over another one."""
     names = [trigger.name for trigger in menu.enabled]

@@ -12,8 +12,8 @@ import numpy as np
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
+from trigemu.emulation.event_table import EventColumn, EventTable, ThresholdRange, definition
 from trigemu.emulation.plan import make_plan
-from trigemu.emulation.scores import EventColumn, Scores, ThresholdRange, definition
 from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.rates.results import MenuRates
@@ -36,7 +36,7 @@ class Unseen:
         return np.where(half == self.half, self.scales[sample], 1.0 if self.half is None else 0.0)
 
 
-def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
+def unseen_of(scores: EventTable, menus: Sequence[Menu]) -> Unseen:
     """Return the half for the triggers of menus, disabled ones too. TrigemuError if they were fitted to
     different halves."""
     catalogue = scores.catalogue
@@ -53,7 +53,7 @@ def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
 class Contents:
     """The input of a page, except for the ranges of its thresholds."""
 
-    scores: Scores
+    scores: EventTable
     menus: tuple[Menu, ...]  # As written, with their budgets solved
     texts: tuple[str, ...]  # The files of the menus
     rates: tuple[MenuRates, ...]  # Of each menu
@@ -103,7 +103,7 @@ class Columns:
 
 
 def columns_of(
-    scores: Scores, menus: Sequence[Menu], threshold_ranges: Mapping[str, ThresholdRange]
+    scores: EventTable, menus: Sequence[Menu], threshold_ranges: Mapping[str, ThresholdRange]
 ) -> Columns:
     """Return the scores and decisions of menus that a score table was made for. The threshold of a menu is
     added to the range of its trigger."""
@@ -123,7 +123,7 @@ def columns_of(
                 used.setdefault(stored.name, []).append((menu, trigger, limits))
                 ranges[-1][name] = stored.name, limits
             else:
-                bit = (next(iter(stored.definitions.values()))[0], stored.name) if stored else (name, "")
+                bit = (stored.name.removeprefix("fired_"), stored.name) if stored else (name, "")
                 ranges[-1][name] = bits.setdefault(bit, len(bits)), None
     number = {name: n for n, name in enumerate(c.name for c in scores.columns if c.name in used)}
     return Columns(
@@ -139,7 +139,7 @@ def columns_of(
     )
 
 
-def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> EventColumn | None:
+def _stored(scores: EventTable, menu: Menu, trigger: Trigger) -> EventColumn | None:
     """Return the position of a trigger in the table; None if it accepts no event, because it is disabled and
     its threshold or its decisions are unknown."""
     if not trigger.enabled and getattr(trigger.description, "threshold", None) == math.inf:
@@ -150,7 +150,9 @@ def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> EventColumn | None:
     return stored
 
 
-def _column(scores: Scores, stored: str, triggers: Sequence[tuple[Menu, Trigger, ThresholdRange]]) -> Column:
+def _column(
+    scores: EventTable, stored: str, triggers: Sequence[tuple[Menu, Trigger, ThresholdRange]]
+) -> Column:
     menu, trigger, _ = triggers[0]
     observable = getattr(trigger.description, "observable", None)
     written = sorted(t.description.threshold for _, t, _ in triggers if isinstance(t.description, ScoreKind))
@@ -199,7 +201,7 @@ def _multiples(low: float, high: float) -> FloatArray:
 _BINS, _REACH = 40, 3.0
 
 
-def turnon_profiles(scores: Scores, menus: Sequence[Menu]) -> tuple[Profile, ...]:
+def turnon_profiles(scores: EventTable, menus: Sequence[Menu]) -> tuple[Profile, ...]:
     """Return the observables of triggers with a range of thresholds, in bins of round edges, from menus with
     the objects and sums of the first menu."""
     same_scope = [menu for menu in menus if menu.scope == menus[0].scope]

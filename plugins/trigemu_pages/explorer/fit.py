@@ -13,8 +13,8 @@ import numpy as np
 
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import read_bounded
+from trigemu.emulation.event_table import EventTable, ThresholdRange
 from trigemu.emulation.loop import emulate
-from trigemu.emulation.scores import Scores, ThresholdRange
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.rates.menu_rates import rates_of
@@ -51,7 +51,11 @@ def all_enabled(menus: Sequence[Menu]) -> tuple[Menu, ...]:
 
 
 def page_data(
-    menus: MenusLike, scores: Scores, signals: Mapping[str, SignalBins], version: str, most: int = MAX_BYTES
+    menus: MenusLike,
+    scores: EventTable,
+    signals: Mapping[str, SignalBins],
+    version: str,
+    most: int = MAX_BYTES,
 ) -> PageData:
     """Return the data of a page, at most `most` compressed bytes, with the events of all signals of `scores`,
     a score table for the menus (`all_enabled`)."""

@@ -9,8 +9,8 @@ from typing import Any
 from trigemu.base.errors import MissingExtraError
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
-from trigemu.emulation.score_table import passes_to_score, score_table
-from trigemu.emulation.scores import Scores
+from trigemu.emulation.event_table import EventTable
+from trigemu.emulation.tabulate import passes_before, score_table
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
@@ -46,7 +46,7 @@ class Explorer:
 
 def make_explorer(
     menus: Sequence[Menu],
-    samples: Catalogue | Scores,
+    samples: Catalogue | EventTable,
     version: str,
     *,
     vary: Mapping[str, tuple[float, float]] | None = None,
@@ -58,7 +58,7 @@ def make_explorer(
     and signals. vary, signals, executor, progress: as in `score_table`. version: of trigemu."""
     how: dict[str, Any] = {"executor": executor, "progress": progress}
     solved, scores = solve_budgets(menus, samples, **how), samples
-    if not isinstance(scores, Scores):
+    if not isinstance(scores, EventTable):
         scores = score_table(all_enabled(solved), samples, vary=vary, signals=signals, **how)
     profiles = turnon_profiles(scores, solved) if scores.signals else ()
     bins = {
@@ -77,5 +77,5 @@ def samples_passed(
     signals: Sequence[str],
 ) -> list[Sample]:
     """Return the samples that `make_explorer` reads, each repeated for every pass."""
-    passes = any(menu.budgeted for menu in menus) + passes_to_score(all_enabled(menus), vary)
+    passes = 1 + any(menu.budgeted for menu in menus) + passes_before(all_enabled(menus), catalogue, vary)
     return [*catalogue.background] * passes + [catalogue.sample(name) for name in signals] * 2

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.patterns import distinct_entries
-from trigemu.emulation.scores import Columns as EventColumns, ThresholdRange, take_rows
+from trigemu.emulation.event_table import Columns as EventColumns, ThresholdRange, take_rows
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples import split
 from trigemu.triggers.base import BitKind

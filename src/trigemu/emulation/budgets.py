@@ -21,17 +21,16 @@ from trigemu.counting.patterns import Parents, distinct_entries, merge_tables
 from trigemu.counting.quantities import Label, fractions
 from trigemu.emulation import scaling
 from trigemu.emulation.engine import Chunk, Progress, Task, over_background
-from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
-from trigemu.emulation.scores import (
+from trigemu.emulation.event_table import (
     Columns,
-    Scores,
+    EventTable,
     Selection,
     at_conditions_of,
-    catalogue_behind,
     event_columns,
     job_of,
     take_rows,
 )
+from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
 from trigemu.menus.menu import Menu, Solution, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenusLike, menus_of
@@ -53,7 +52,7 @@ _DIGITS = 1e-5
 
 def solve_budgets(
     menus: MenusLike,
-    catalogue: SamplesLike | Scores = None,
+    catalogue: SamplesLike | EventTable = None,
     *,
     executor: Any = None,
     progress: Progress | None = None,
@@ -100,11 +99,11 @@ def solve_budgets(
     if not any(menu.budgeted for menu in menus):
         return menus
     samples = at_conditions_of(menus, catalogue, executor, progress)
-    catalogue, job = catalogue_behind(samples), job_of(menus, samples)
+    job, catalogue = job_of(menus, samples)
     known_above = {}
     for menu, bits in zip(menus, job.plan.bits, strict=True):
         for trigger in menu.budgeted:
-            above = samples.column_of(menu, trigger).above if isinstance(samples, Scores) else None
+            above = samples.column_of(menu, trigger).above if isinstance(samples, EventTable) else None
             known_above[bits[trigger.name]] = -math.inf if above is None else above
     slots = sorted(known_above)
     unseen = scaling.unseen_half(menus, job.plan, catalogue)

@@ -1,159 +1,138 @@
-"""Decisions, scores and acceptances of the triggers of a menu, event by event."""
+"""Tables of events: the decisions, scores and acceptances of triggers.
+
+A pattern table is valid for one set of thresholds; a table with scores for all thresholds from the lowest
+ones. It is a sample of the event loop: `EventTable.job` replaces the triggers of menus by thresholds on its
+columns. So `emulate`, `solve_budgets` and `scan` take it in place of samples, for menus of these triggers
+with the same or higher thresholds, and with any prescales, seeds, groups and `logic`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
+import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray
-from trigemu.base.errors import SampleError, TrigemuError, nearest
-from trigemu.base.mapping import CHUNK_EVENTS, engine_of
-from trigemu.counting.acceptance import acceptances
-from trigemu.counting.decisions import raw_decisions
-from trigemu.counting.patterns import distinct_entries, merge_tables
-from trigemu.emulation import scaling
-from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, joined, over_background, over_samples
-from trigemu.emulation.plan import Plan, decide, make_plan
-from trigemu.emulation.reweight import at_conditions
-from trigemu.emulation.scores import (
-    EVENT_COLUMNS,
-    Columns,
-    EventColumn,
-    Halves,
-    event_columns,
-    for_rows,
-    take_rows,
+from trigemu.base.arrays import BoolArray, IntArray
+from trigemu.base.checkpoint import fingerprint
+from trigemu.base.errors import TrigemuError, in_brackets, quoted
+from trigemu.counting.patterns import (
+    PatternTable,
+    empty_table,
+    merge_tables,
 )
-from trigemu.menus.menu import Menu
-from trigemu.menus.prescales import at_own_column
-from trigemu.menus.read import MenuLike, menu_of
-from trigemu.observables.workspace import Workspace
+from trigemu.emulation.engine import Chunk, Job, Progress, joined
+from trigemu.emulation.plan import make_plan
+from trigemu.emulation.reweight import at_conditions
+from trigemu.emulation.scaling import weights_by_half
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.observables.expressions import Scalar
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.memory import SamplesLike, events_from_awkward, is_awkward, sample_in_memory, samples_of
-from trigemu.samples.sample import Sample
-from trigemu.samples.split import HALF_NAMES
-from trigemu.triggers.base import Compiled
-from trigemu.triggers.logic import Expression, parse_expression
+from trigemu.samples.memory import SamplesLike, sample_in_memory
+from trigemu.samples.sample import INTERACTIONS, Sample
+from trigemu.samples.split import half_of
+from trigemu.triggers.base import Context, Kind, ScoreKind
+from trigemu.triggers.logic import Expression
+from trigemu.triggers.threshold import CompiledThreshold
 
-#: Prefixes of the names of columns of a trigger.
-FIRED, SCORE, ACCEPTANCE = "fired_", "score_", "acceptance_"
-
-
-def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:
-    """Return the decisions of the triggers of a menu, event by event.
-
-    Decisions are before prescales: whether the trigger would accept the event if no trigger of the menu had a
-    prescale. They include the seed, and through it earlier levels. A `random` trigger fires in every event,
-    because its rate is a prescale.
-
-    Parameters
-    ----------
-    menu : path or Menu
-        The menu. Thresholds from rate budgets must be known, as in `run(menu).menu` and `solve_budgets`.
-    events : Events, ak.Array, path, list of paths, or Catalogue
-        The events, as samples in `emulate`; their weights do not matter.
-    sample : str, optional
-        The name of a sample, if there are several.
-
-    Returns
-    -------
-    dict of str to ndarray
-        bool[n] for each enabled trigger, in the order of the menu, over the n events in their order.
-
-    Raises
-    ------
-    TrigemuError
-        If a threshold is unknown, or if there are several samples and none is named.
-    SampleError
-        If the events lack a column that a trigger needs.
-
-    Examples
-    --------
-    >>> import awkward as ak
-    >>> import trigemu
-    >>> jets = [[{"pt": pt, "eta": 0.0, "phi": 0.0}] for pt in (120.0, 80.0)]
-    >>> events = ak.Array({"jet": jets, "photon": ak.Array([[{"pt": 40.0, "eta": 1.0, "phi": 2.0}], []])})
-    >>> trigemu.decisions("menus/primary.toml", events)
-    {'J100': array([ True, False]), 'G30': array([ True, False])}
-    """
-    input_menu = menu_of(menu)
-    task = _Decide(input_menu.part([trigger.name for trigger in input_menu.enabled]))
-    for trigger in task.menu.triggers:
-        if trigger.budget and not trigger.solution:
-            raise TrigemuError(
-                f"{trigger.place}: trigger {trigger.name!r}: its threshold follows from "
-                f"{trigger.budget.key} = {trigger.budget.hz:g}, which needs the full background: give the "
-                f"menu of a run, run(menu, samples).menu, or that of solve_budgets(menu, samples)"
-            )
-    if is_awkward(events):
-        events = events_from_awkward(events)
-    if not isinstance(events, Events):
-        return task.of_sample(samples_of(events), sample)
-    plan, parts = make_plan(task.menu), [events]
-    if events.core == slice(None):  # otherwise they include their neighbouring crossings
-        if len(events):
-            plan.check(sample_in_memory(events))
-        starts = range(0, max(len(events), 1), CHUNK_EVENTS)
-        parts = [events[start : start + CHUNK_EVENTS] for start in starts]
-    return task.merge([task(plan, None, part) for part in parts])
+#: The columns of some events, by name.
+Columns = dict[str, npt.NDArray[Any]]
 
 
-def fired_in(menu: Menu, catalogue: Catalogue, trigger: str, sample: str | None) -> BoolArray:
-    """Return the decisions of one trigger of a solved menu on a sample of a catalogue; see `decisions`."""
-    part = menu.part([trigger])
-    on = (replace(other, enabled=other.enabled or other.name == trigger) for other in part.triggers)
-    part = replace(part, triggers=tuple(on))  # a disabled trigger would not be compiled
-    return _Decide(part).of_sample(catalogue, sample)[trigger]
+class EventColumn(msgspec.Struct, frozen=True):
+    """A column of a table of events."""
+
+    name: str
+    dtype: str
+    description: str
+    unit: str = ""  # Empty for a number without one
+    definitions: tuple[str, ...] = ()  # Fingerprints of the triggers whose score or decision it is
+    above: float | None = None  # The value above which the scores are known; None: all of them
+
+
+#: The columns that every table begins with.
+EVENT_COLUMNS = (
+    EventColumn("sample", "int32", "the sample: its position in the catalogue"),
+    EventColumn("id", "uint64", "the number of the event"),
+    EventColumn("parent", "uint64", "the generated interaction that the event was made from"),
+    EventColumn("half", "int8", "the half of the sample: 0 training, 1 evaluation"),
+    EventColumn("weight", "float64", "the rate that the event stands for", "Hz"),
+)
+
+
+def event_columns(chunk: Chunk, events: Events) -> Columns:
+    """Return the `EVENT_COLUMNS` of a chunk."""
+    core = events.core
+    parent, weight = events.parent[core], events.weight[core]
+    sample = np.full(len(weight), chunk.sample, np.int32)
+    half = half_of(parent).astype(np.int8)
+    return {"sample": sample, "id": events.id[core], "parent": parent, "half": half, "weight": weight}
+
+
+def take_rows(columns: Columns, rows: slice | BoolArray | IntArray) -> Columns:
+    """Return the columns of some events."""
+    return {name: values[rows] for name, values in columns.items()}
 
 
 @dataclass(frozen=True)
-class _Decide(Task[Columns]):
-    """The task that returns the raw decisions of the enabled triggers of a menu."""
+class Selection:
+    """The columns of selected events among consecutive ones, and what is summed over events."""
 
-    menu: Menu
-
-    def __call__(self, plan: Plan, chunk: Chunk | None, events: Events) -> dict[str, BoolArray]:
-        raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
-        return {trigger.name: raw[trigger.name] for trigger in self.menu.enabled}
-
-    def of_sample(self, catalogue: Catalogue, name: str | None) -> dict[str, BoolArray]:
-        """Return the decisions on a sample, which need not be named if there is only one."""
-        if name is None and len(catalogue.samples) > 1:
-            known = ", ".join(repr(sample.name) for sample in catalogue.samples)
-            raise SampleError(f"{catalogue.path} has several samples: name one as sample=… ({known})")
-        sample = catalogue.samples[0] if name is None else catalogue.sample(name)
-        plan = make_plan(self.menu)
-        plan.check(sample)
-        return self.merge([*over_samples([sample], Job((self.menu,), plan, catalogue), self)])
+    columns: Columns
+    sums: PatternTable  # By sample, half and stratum; the patterns are 0
 
 
-@dataclass(frozen=True)
+class ThresholdRange(NamedTuple):
+    """The lowest and the highest threshold at which a table can be evaluated."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, repr=False)
 class EventTable:
-    """The events of some samples with the results of a menu, in parts of consecutive events."""
+    """The events of some samples with scores, decisions or acceptances of menus, read on first use."""
 
-    menu: Menu  #: The menu, with its budgets solved
+    menus: tuple[Menu, ...]  #: The menus that the table was made for, with their budgets solved
     catalogue: Catalogue  #: The samples
     samples: tuple[Sample, ...]  #: The samples of the events
-    fired: Expression | None  #: The selection of events by raw decisions; None: all
     columns: tuple[EventColumn, ...]  #: The columns, in their order
-    _pass: Callable[[Progress | None], Iterator[Columns]]
+    #: Gives the events, and the sums of those left out, in parts of consecutive events
+    _pass: Callable[[], Iterable[Selection]] = field(repr=False)
+    fired: Expression | None = (
+        None  #: The selection of events by raw decisions; None: all that a menu may accept
+    )
+    #: The range of each trigger that has a threshold, by name; empty for a table at the thresholds of a menu
+    threshold_ranges: Mapping[str, ThresholdRange] = field(default_factory=dict)
+    made_with: frozenset[str] = frozenset()  #: The SHA-256 of the models and plugins of the menus
+    scale: float = 1.0  #: The factor on the weights of the background, to the crossing rate of the menu
 
-    def parts(self, progress: Progress | None = None) -> Iterator[Columns]:
-        """Yield the columns of consecutive events; memory does not grow with their number. `progress` is
-        called with the number of events done since the last call."""
-        return self._pass(progress)
+    def __repr__(self) -> str:
+        scores = sum(column.name.startswith("score_") for column in self.columns)
+        menus = ", ".join(quoted(menu.name) for menu in self.menus)
+        return in_brackets(self, f"of {menus}: {scores} scores")
+
+    @property
+    def menu(self) -> Menu:
+        """The first menu."""
+        return self.menus[0]
+
+    def selections(self) -> Iterable[Selection]:
+        """Return the columns of consecutive events, and the sums of those left out, as in `parts`."""
+        return [self._whole] if "_whole" in vars(self) else self._pass()
+
+    def parts(self) -> Iterator[Columns]:
+        """Yield the columns of consecutive events; memory does not grow with their number."""
+        return (part.columns for part in self.selections())
 
     def arrays(self) -> Columns:
         """Return complete columns by name; all events stay in memory."""
-        none: Columns = {column.name: np.empty(0, column.dtype) for column in self.columns}
-        whole: Columns = joined([none, *self.parts()])
-        return whole
+        return dict(self._whole.columns)
 
     def to_awkward(self) -> Any:
         """Return an awkward array with a record for each event."""
@@ -161,145 +140,146 @@ class EventTable:
 
         return ak.zip(self.arrays(), depth_limit=1)
 
+    @cached_property
+    def _whole(self) -> Selection:
+        none: Columns = {column.name: np.empty(0, column.dtype) for column in self.columns}
+        whole: Selection = joined([Selection(none, empty_table(1)), *self._pass()])
+        return whole
 
-def event_table(
-    menu: MenuLike,
-    catalogue: SamplesLike = None,
-    *,
-    samples: Sequence[str] = (),
-    fired: str | None = None,
-    executor: Any = None,
-    progress: Progress | None = None,
-) -> EventTable:
-    """Prepare a table of events with decisions, scores and acceptances of a menu.
+    def rows_of(self, *samples: Sample) -> Columns:
+        """Return the events of some samples; where they follow each other, they are not copied."""
+        numbers = [sample.number for sample in samples]
+        rows = np.flatnonzero(np.isin(self._whole.columns["sample"], numbers))
+        together = len(rows) and rows[-1] - rows[0] == len(rows) - 1
+        return take_rows(self._whole.columns, slice(rows[0], rows[-1] + 1) if together else rows)
 
-    The sum of weight · acceptance_NAME over the background is the total rate of a trigger in `rates_of`,
-    that of weight · acceptance the rate of the menu. If a trigger was fitted to these samples, its rate is
-    the sum of weight_unseen · acceptance_NAME, and the rate of the menu that of weight · unfitted_acceptance
-    + weight_unseen · (acceptance − unfitted_acceptance).
+    @property
+    def table(self) -> Columns:
+        """The events of the background."""
+        return self.rows_of(*self.catalogue.background)
 
-    Parameters
-    ----------
-    menu : path or Menu
-        The menu. Rate budgets are solved first.
-    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
-        The samples, as in `emulate`.
-    samples : sequence of str
-        Names of the samples; by default the background.
-    fired : str, optional
-        Names of triggers joined by and, or, not: only events for which this is true, before prescales.
-    executor, progress
-        As in `emulate`.
+    @property
+    def signals(self) -> Mapping[str, Columns]:
+        """The events of the signals, by the name of the sample."""
+        background = self.catalogue.background
+        return {sample.name: self.rows_of(sample) for sample in self.samples if sample not in background}
 
-    Returns
-    -------
-    EventTable
-        Columns are computed on request: in parts, as arrays by name, or as an awkward array.
+    def by_half(self) -> PatternTable:
+        """Return the pattern table of all events of the background by sample and half only."""
+        halves = (weights_by_half(s.number, self._events_of(s)) for s in self.catalogue.background)
+        return merge_tables([self._whole.sums.onto((), ("half",)), *halves])
 
-    Raises
-    ------
-    TrigemuError
-        If a sample or a trigger is unknown, or a budget cannot be met.
-    SampleError
-        If a sample lacks a column that a trigger needs.
+    @cached_property
+    def stored(self) -> Mapping[str, EventColumn]:
+        """The column of the score or decision of a trigger, by the fingerprint of its definition."""
+        return {key: column for column in self.columns for key in column.definitions}
 
-    Examples
-    --------
-    >>> import trigemu
-    >>> table = trigemu.event_table("menus/primary.toml", samples=["yy"], fired="J100 and G30")
-    >>> arrays = table.arrays()
-    >>> bool(arrays["score_G30"].min() > 30.0)
-    True
-    """
-    engine = engine_of(executor)
-    input_menu = at_own_column(menu_of(menu))
-    expression = None if fired is None else parse_expression(fired)
-    names = [trigger.name for trigger in input_menu.enabled]
-    for name in expression.names() if expression else ():
-        if name not in names:
-            what = f"{input_menu.path} has no enabled trigger {name!r}{nearest(name, names)}"
-            raise TrigemuError(f"fired = {fired!r}: {what}")
-    catalogue = at_conditions([input_menu], catalogue, engine, progress)
-    selection = tuple(catalogue.sample(name) for name in samples) or catalogue.background
-    (solved,) = solve_budgets(input_menu, catalogue, executor=engine, progress=progress)
-    plan = make_plan([solved])
-    for sample in selection:
-        plan.check(sample)
-    half = scaling.unseen_half([solved], plan, catalogue)
-    (fitted,) = scaling.fitted_in([solved], plan, catalogue)
-    job, scales = Job((solved,), plan, catalogue), np.ones(len(catalogue.samples))
-    crossing = scales.copy()
-    crossing[[sample.number for sample in catalogue.background]] = scaling.crossing_scale(solved, catalogue)
-    if half is not None and catalogue.background:
-        sums = merge_tables(over_background(job, Halves(), engine, progress))
-        scales = scaling.half_scales(sums, half, catalogue)
-    task = _Record(solved, expression, half, fitted, tuple(scales.tolist()), tuple(crossing.tolist()))
-    rows = partial(over_samples, selection, job, task, for_rows(engine))
-    return EventTable(solved, catalogue, selection, expression, _columns(solved, plan, half), rows)
+    def column_of(self, menu: Menu, trigger: Trigger) -> EventColumn:
+        """Return the score or decision of a `trigger` of a `menu`. TrigemuError if the table lacks it, or
+        scores just above its threshold."""
+        column = self.stored.get(definition(menu, trigger))
+        where = f"{trigger.place}: trigger {trigger.name!r}"
+        if column is None:
+            why = "the score table was made without this trigger, or with another definition of it: make the"
+            if trigger.seed and f"fired_{trigger.name}" in (column.name for column in self.columns):
+                why = "the table has only decisions that include its seed: use trigemu scores to make the"
+            raise TrigemuError(f"{where}: {why} table again")
+        kind = trigger.description
+        if isinstance(kind, ScoreKind) and column.above is not None and kind.threshold < column.above:
+            raise TrigemuError(
+                f"{where}: its threshold {kind.threshold:g} is below {column.above:g}, the lowest one of the "
+                f"score table: make the table with --vary {trigger.name}={kind.threshold:g}:…"
+            )
+        return column
 
+    def job(self, menus: Sequence[Menu]) -> Job:
+        """Return the job of some `menus` of triggers in the table: its plan has their models and training
+        events, and reads the columns of the table."""
+        if missing := [s.name for s in self.catalogue.background if s not in self.samples]:
+            raise TrigemuError(f"the table has no events of {missing[0]!r}: make it again, of all background")
+        if self.fired:
+            raise TrigemuError(
+                f"the table has only events that pass {self.fired.text}: make it without --fired"
+            )
+        if (strata := self.catalogue.strata > 1) and "stratum" not in (c.name for c in self.columns):
+            raise TrigemuError(
+                "the table has no numbers of interactions to reweight: make it with trigemu scores"
+            )
+        plan, stored = make_plan(menus), []
+        for menu, bits, models in zip(menus, plan.bits, plan.models, strict=True):
+            if other := [what for what, sha256 in made_with(menu, models) if sha256 not in self.made_with]:
+                raise TrigemuError(
+                    f"{menu.path}: the score table was made with another {other[0]}: make the table again"
+                )
+            stored.append(menu.with_triggers(self._as_column(menu, menu.trigger(name)) for name in bits))
+        read = make_plan(stored)
+        plan = replace(plan, slots=read.slots, bits=read.bits, needs=read.needs)
+        further = frozenset([INTERACTIONS] if strata else [])
+        return Job(tuple(stored), plan, self._events, further, self._whole.sums)
 
-def passes(menu: Menu, catalogue: Catalogue) -> int:
-    """Return the number of passes over the background before the pass over the events."""
-    return 2 if menu.budgeted else scaling.unseen_half([menu], make_plan([menu]), catalogue) is not None
+    def _as_column(self, menu: Menu, trigger: Trigger) -> Trigger:
+        """Return a trigger on the column of its score, or of its decision, which is 0 or 1."""
+        column, threshold = self.column_of(menu, trigger), getattr(trigger.description, "threshold", 0.5)
+        return replace(trigger, description=_Stored(column=column.name, threshold=threshold))
 
+    @cached_property
+    def _events(self) -> Catalogue:
+        """The samples, whose background is the events of the table."""
+        samples = list(self.catalogue.samples)
+        plain: dict[str, Any] = {"per_interactions": (), "weighting": None, "weighting_needs": ()}
+        plain |= {"hz_per_weight": 1.0, "weighted": True, "counted": None}
+        for sample in self.catalogue.background:
+            sources = sample_in_memory(self._events_of(sample)).sources
+            samples[sample.number] = replace(sample, sources=sources, **plain)
+        strata = tuple(range(self.catalogue.strata))
+        return replace(self.catalogue, samples=tuple(samples), stratum_of=strata)
 
-def _columns(menu: Menu, plan: Plan, half: int | None) -> tuple[EventColumn, ...]:
-    """Return the columns of a table. half: the half that fitted triggers are judged on, if there is any."""
-    what = "the probability that the menu accepts the event"
-    columns = [*EVENT_COLUMNS, EventColumn("acceptance", "float64", what)]
-    if half is not None:
-        unseen = f"the same for fitted triggers: 0 outside of the {HALF_NAMES[half]} half, and scaled"
-        columns.append(EventColumn("weight_unseen", "float64", unseen, "Hz"))
-        columns.append(EventColumn("unfitted_acceptance", "float64", f"{what} without its fitted triggers"))
-    for trigger in menu.enabled:
-        name = trigger.name
-        columns.append(EventColumn(f"{FIRED}{name}", "bool", f"decision of {name} before its prescale"))
-        if _scored(plan, name):
-            what = f"score of {name}, which fires above its threshold; −inf where it is not evaluated"
-            columns.append(EventColumn(f"{SCORE}{name}", "float64", what, trigger.unit or ""))
-        what = f"the probability that {name} accepts the event, with its prescale and seed"
-        columns.append(EventColumn(f"{ACCEPTANCE}{name}", "float64", what))
-    return tuple(columns)
-
-
-def _scored(plan: Plan, name: str) -> Compiled | None:
-    """Return a compiled trigger that has a score, or None."""
-    compiled = plan.slots[plan.bits[0][name]].compiled if name in plan.bits[0] else None
-    return compiled if compiled and compiled.threshold is not None else None
+    def _events_of(self, sample: Sample) -> Events:
+        """Return the events of a sample of the background, with scores and decisions as numbers per event."""
+        rows = self.rows_of(sample)
+        numbers = {column.name: rows[column.name] for column in self.columns if column.definitions}
+        if "stratum" in rows:
+            numbers[INTERACTIONS[1]] = rows["stratum"]
+        return Events(sample.name, rows["weight"] / self.scale, rows["id"], rows["parent"], {}, numbers)
 
 
-@dataclass(frozen=True)
-class _Record(Task[Columns]):
-    """The task that computes the `_columns` of a chunk, in their order."""
+class _Stored(Kind, frozen=True):
+    """A trigger that fires above a threshold on a column of a table."""
 
-    menu: Menu
-    fired: Expression | None  # The selection
-    half: int | None  # The half that fitted triggers are judged on
-    fitted: frozenset[str]  # The triggers that were fitted, or read such a trigger
-    # For each sample, the factors from the half to the full sample, and to the crossing rate of the menu
-    scales: tuple[float, ...]
-    crossing: tuple[float, ...]
+    column: str
+    threshold: float
 
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
-        work, core, bits = Workspace(events), events.core, plan.bits[0]
-        words = decide(events, plan, work)[core]
-        raw = raw_decisions(words, self.menu, bits)
-        keep: BoolArray = np.ones(len(words), np.bool_) if self.fired is None else self.fired.evaluate(raw)
-        entry, first = distinct_entries(words)
-        accepted = acceptances(words[first], self.menu, bits)
-        everything = np.ones(len(self.menu.enabled), np.bool_)
-        columns = event_columns(chunk, events)
-        columns["weight"] = columns["weight"] * self.crossing[chunk.sample]
-        columns["acceptance"] = accepted.either(everything)[entry]
-        if self.half is not None:
-            without = acceptances(words[first], scaling.switched_off(self.menu, self.fitted), bits)
-            scaled = columns["weight"] * self.scales[chunk.sample]
-            columns["weight_unseen"] = np.where(columns["half"] == self.half, scaled, 0.0)
-            columns["unfitted_acceptance"] = without.either(everything)[entry]
-        for number, trigger in enumerate(self.menu.enabled):
-            name = trigger.name
-            columns[f"{FIRED}{name}"] = raw[name]
-            if compiled := _scored(plan, name):
-                columns[f"{SCORE}{name}"] = np.asarray(compiled.evaluate(work), np.float64)[core]
-            columns[f"{ACCEPTANCE}{name}"] = accepted.total[entry, number]
-        return take_rows(columns, keep)
+    def compile(self, context: Context) -> CompiledThreshold:
+        return CompiledThreshold(Scalar(context.scalar(self.column)), None, self.threshold)
+
+
+_digest_of_scope = lru_cache(maxsize=64)(fingerprint)
+
+
+def definition(menu: Menu, trigger: Trigger) -> str:
+    """Return a fingerprint of the definition of a trigger of a menu, without its threshold."""
+    kind = trigger.description
+    return fingerprint(_digest_of_scope(menu.scope), kind.at(0.0) if isinstance(kind, ScoreKind) else kind)
+
+
+def made_with(menu: Menu, models: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the models and plugins of a menu, each with its SHA-256."""
+    yield from sorted(models.items())
+    yield from ((f"version of the plugin {plugin.name!r}", plugin.sha256) for plugin in menu.plugins)
+
+
+def at_conditions_of(
+    menus: Sequence[Menu], samples: SamplesLike | EventTable, executor: Any, progress: Progress | None
+) -> Catalogue | EventTable:
+    """Return samples as a catalogue at the pile-up and luminosity of menus; a table as it is."""
+    return samples if isinstance(samples, EventTable) else at_conditions(menus, samples, executor, progress)
+
+
+def job_of(menus: Sequence[Menu], samples: Catalogue | EventTable) -> tuple[Job, Catalogue]:
+    """Return the job of menus on samples, or on a table, and the samples. SampleError if the background lacks
+    a column."""
+    if isinstance(samples, EventTable):
+        return samples.job(menus), samples.catalogue
+    plan = make_plan(menus)
+    plan.check_background(samples)
+    return Job(tuple(menus), plan, samples), samples

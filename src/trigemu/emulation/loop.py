@@ -19,24 +19,25 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.errors import TrigemuError, in_brackets, quoted
-from trigemu.base.mapping import engine_of
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.errors import SampleError, TrigemuError, in_brackets, quoted
+from trigemu.base.mapping import CHUNK_EVENTS, engine_of
 from trigemu.counting.acceptance import acceptances
+from trigemu.counting.decisions import Decisions
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.counting.sums import Scales
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Progress, Task, over_background
-from trigemu.emulation.plan import Plan, decide
-from trigemu.emulation.scores import Scores, at_conditions_of, catalogue_behind, job_of
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background, over_samples
+from trigemu.emulation.event_table import EventTable, at_conditions_of, job_of
+from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need
-from trigemu.samples.memory import SamplesLike
+from trigemu.samples.memory import SamplesLike, events_from_awkward, is_awkward, sample_in_memory, samples_of
 from trigemu.samples.sample import INTERACTIONS
 from trigemu.samples.split import half_of
 
@@ -142,7 +143,7 @@ class Emulation:
 
 def emulate(
     menus: MenusLike,
-    catalogue: SamplesLike | Scores = None,
+    catalogue: SamplesLike | EventTable = None,
     *,
     axis: Axis | None = None,
     numbers: tuple[Number, ...] | None = None,
@@ -159,10 +160,10 @@ def emulate(
     ----------
     menus : path, Menu, or list of these
         The menus.
-    catalogue : path, Catalogue, Events, ak.Array, list of paths, Scores, or None
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, EventTable, or None
         The samples: a catalogue, or a folder with a catalogue.toml; event files, as crossings of equal weight
         that add up to 40 MHz; events in memory, with their weights in Hz (`Events`, or an awkward array, see
-        `events_from_awkward`); the scores of their events (`score_table`), in which case no files are read.
+        `events_from_awkward`); a table of their scores (`score_table`), in which case no files are read.
         By default the embedded samples.
     axis : Axis, optional
         Bins in which patterns are counted separately.
@@ -201,7 +202,7 @@ def emulate(
         raise TrigemuError("there is no menu to emulate: give at least one")
     samples = at_conditions_of(input_menus, catalogue, engine, progress)
     solved = solve_budgets(input_menus, samples, executor=engine, progress=progress)
-    catalogue, job = catalogue_behind(samples), job_of(solved, samples)
+    job, catalogue = job_of(solved, samples)
     plan, columns = job.plan, numbers or ()
     half = scaling.unseen_half(solved, plan, catalogue)
     # Events in which no trigger fires can contribute to a rate, because `random` or `not` accept them, or to
@@ -256,3 +257,80 @@ class _CountPatterns(Task[PatternTable]):
             made_from=made_from,
             count_rejected=self.count_rejected,
         )
+
+
+def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:
+    """Return the decisions of the triggers of a menu, event by event.
+
+    Decisions are before prescales: whether the trigger would accept the event if no trigger of the menu had a
+    prescale. They include the seed, and through it earlier levels. A `random` trigger fires in every event,
+    because its rate is a prescale.
+
+    Parameters
+    ----------
+    menu : path or Menu
+        The menu. Thresholds from rate budgets must be known, as in `run(menu).menu` and `solve_budgets`.
+    events : Events, ak.Array, path, list of paths, or Catalogue
+        The events, as samples in `emulate`; their weights do not matter.
+    sample : str, optional
+        The name of a sample, if there are several.
+
+    Returns
+    -------
+    dict of str to ndarray
+        bool[n] for each enabled trigger, in the order of the menu, over the n events in their order.
+
+    Raises
+    ------
+    TrigemuError
+        If a threshold is unknown, or if there are several samples and none is named.
+    SampleError
+        If the events lack a column that a trigger needs.
+
+    Examples
+    --------
+    >>> import awkward as ak
+    >>> import trigemu
+    >>> jets = [[{"pt": pt, "eta": 0.0, "phi": 0.0}] for pt in (120.0, 80.0)]
+    >>> events = ak.Array({"jet": jets, "photon": ak.Array([[{"pt": 40.0, "eta": 1.0, "phi": 2.0}], []])})
+    >>> trigemu.decisions("menus/primary.toml", events)
+    {'J100': array([ True, False]), 'G30': array([ True, False])}
+    """
+    menu = menu_of(menu)
+    menu = menu.part([trigger.name for trigger in menu.enabled])
+    for trigger in menu.triggers:
+        if trigger.budget and not trigger.solution:
+            raise TrigemuError(
+                f"{trigger.place}: trigger {trigger.name!r}: its threshold follows from "
+                f"{trigger.budget.key} = {trigger.budget.hz:g}, which needs the full background: give the "
+                f"menu of a run, run(menu, samples).menu, or that of solve_budgets(menu, samples)"
+            )
+    plan, task = make_plan(menu), _Decide(menu)
+    if is_awkward(events):
+        events = events_from_awkward(events)
+    if isinstance(events, Events):
+        parts = [events]
+        if events.core == slice(None):  # otherwise they include their neighbouring crossings
+            if len(events):
+                plan.check(sample_in_memory(events))
+            starts = range(0, max(len(events), 1), CHUNK_EVENTS)
+            parts = [events[start : start + CHUNK_EVENTS] for start in starts]
+        return task.merge([task(plan, None, part) for part in parts])
+    catalogue = samples_of(events)
+    if sample is None and len(catalogue.samples) > 1:
+        known = ", ".join(repr(sample.name) for sample in catalogue.samples)
+        raise SampleError(f"{catalogue.path} has several samples: name one as sample=… ({known})")
+    chosen = catalogue.samples[0] if sample is None else catalogue.sample(sample)
+    plan.check(chosen)
+    return task.merge([*over_samples([chosen], Job((menu,), plan, catalogue), task)])
+
+
+@dataclass(frozen=True)
+class _Decide(Task[dict[str, BoolArray]]):
+    """The task that returns the raw decisions of the enabled triggers of a menu."""
+
+    menu: Menu
+
+    def __call__(self, plan: Plan, chunk: Chunk | None, events: Events) -> dict[str, BoolArray]:
+        raw = Decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
+        return {trigger.name: raw[trigger.name] for trigger in self.menu.enabled}

@@ -1,8 +1,6 @@
-"""Tables of events as files: Parquet, or a TTree `events` in a ROOT file.
+"""Tables of events as files: Parquet, or a TTree `events` in a ROOT file, both with `About` as JSON.
 
-Both have the metadata `about`, JSON with the version, the menus, the samples, and the unit and meaning of
-each column. A score table is a Parquet file that also has, as `trigemu_scores`, the sums of the other events
-and the definitions of its triggers.
+Parquet can be read again: it also has the sums of the events that were left out, and a digest of both.
 """
 
 from __future__ import annotations
@@ -10,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,56 +16,53 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.base.arrays import IntArray
 from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import check_no_pipe, new_file, without_clock
 from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_tables
-from trigemu.emulation.engine import Progress, joined
-from trigemu.emulation.event_table import EventTable
+from trigemu.emulation.engine import joined
+from trigemu.emulation.event_table import Columns, EventColumn, EventTable, Selection, ThresholdRange
 from trigemu.emulation.reweight import at_conditions
-from trigemu.emulation.score_table import PLAIN_COLUMNS
-from trigemu.emulation.scores import (
-    Columns,
-    EventColumn,
-    Scores,
-    Selection,
-    ThresholdRange,
-)
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import Sample
+from trigemu.triggers.logic import parse_expression
 
-#: The names of the tree in a ROOT file, and of its metadata there and in Parquet.
-TREE, ABOUT, PARQUET_ABOUT = "events", "about", "trigemu"
-#: The names of the further metadata of a score table, and of their SHA-256.
-KEY, DIGEST = b"trigemu_scores", b"trigemu_scores_sha256"
-#: The version of the format of score tables.
-FORMAT = 4
+#: The names of the tree in a ROOT file, and of `About` there and in Parquet.
+TREE, ABOUT, PARQUET_ABOUT = "events", "about", b"trigemu"
+#: The names in Parquet of the sums of the events that were left out, and of the SHA-256 of `About` and sums.
+SUMS, DIGEST = b"trigemu_sums", b"trigemu_sha256"
+#: The version of the format.
+FORMAT = 5
 #: The smallest number of events of a row group.
 _ROWS = 2**18
-#: The columns of a pattern table that are not integers.
-_FLOATS = ("largest", "weight", "square")
 
 
-def write_events(path: Path, table: EventTable, version: str, progress: Progress) -> int:
-    """Write a table into a file, whose suffix determines the format; return the number of its events."""
-    fired = table.fired.text if table.fired else None
-    samples = {str(sample.number): sample.name for sample in table.samples}
-    about = {"version": version, "menu": table.menu.name, "fired": fired, "samples": samples}
-    check_event_file(path)
-    return _write(path, _WRITERS[path.suffix], table, table.parts(progress), about)
+class About(msgspec.Struct, forbid_unknown_fields=True):
+    """The metadata of a file."""
+
+    format: int
+    version: str  # Of trigemu
+    menu: str  # The name of the first menu
+    menus: list[str]  # The names of all
+    fired: str | None  # fired, threshold_ranges, made_with, scale: As in the table
+    samples: dict[str, str]  # The names of the samples of the events, by their numbers
+    contents: dict[str, str]  # Fingerprints of these samples, by name
+    columns: dict[str, EventColumn]
+    threshold_ranges: dict[str, ThresholdRange]
+    made_with: list[str]
+    scale: float
 
 
-def write_scores(path: Path, scores: Scores, version: str) -> int:
-    """Write a score table as Parquet.
+def write_scores(path: Path, scores: EventTable, version: str) -> int:
+    """Write a table of events as Parquet or ROOT.
 
     Parameters
     ----------
     path : Path
-        The file.
-    scores : Scores
+        The file, whose suffix determines the format: .parquet, which `read_scores` reads, or .root.
+    scores : EventTable
         The table. If its events were not yet read, no more than some chunks are in memory.
     version : str
         The version of trigemu, written to the file.
@@ -82,29 +77,35 @@ def write_scores(path: Path, scores: Scores, version: str) -> int:
     TrigemuError
         If the file cannot be written; no incomplete file remains.
     """
-    rest = empty_table(1)
-
-    def parts() -> Iterator[Columns]:
-        nonlocal rest
-        for part in scores.parts():
-            rest = merge_tables([rest, part.sums])
-            yield part.columns
-
-    def metadata() -> dict[bytes, bytes]:
-        about = _About(
-            FORMAT,
-            {sample.name: _content(sample) for sample in scores.catalogue.background},
-            {name: _content(scores.catalogue.sample(name)) for name in scores.signal_names},
-            dict(scores.threshold_ranges),
-            [*scores.columns[len(PLAIN_COLUMNS) :]],
-            sorted(scores.made_with),
-            {name: getattr(rest, name).tolist() for name in COLUMNS if name != "words"},
-        )
-        text = msgspec.json.encode(about)
-        return {KEY: text, DIGEST: hashlib.sha256(text).hexdigest().encode()}
-
-    about = {"version": version, "menus": [menu.name for menu in scores.menus]}
-    return _write(path, _parquet, scores, parts(), about, metadata)
+    check_event_file(path)
+    about = About(
+        FORMAT,
+        version,
+        scores.menu.name,
+        [menu.name for menu in scores.menus],
+        scores.fired.text if scores.fired else None,
+        {str(sample.number): sample.name for sample in scores.samples},
+        {sample.name: _content(sample) for sample in scores.samples},
+        {column.name: column for column in scores.columns},
+        dict(scores.threshold_ranges),
+        sorted(scores.made_with),
+        scores.scale,
+    )
+    sums, events, waiting = empty_table(1), 0, list[Columns]()
+    with (
+        new_file(path) as temporary,
+        _WRITERS[path.suffix](temporary, scores, msgspec.json.encode(about), lambda: sums) as extend,
+    ):
+        for part in scores.selections():
+            sums = merge_tables([sums, part.sums])
+            events += (n := len(part.columns["id"]))
+            waiting += [part.columns] if n else []
+            if sum(len(columns["id"]) for columns in waiting) >= _ROWS:
+                extend(joined(waiting))
+                waiting = []
+        if waiting:
+            extend(joined(waiting))
+    return events
 
 
 def check_event_file(path: Path) -> None:
@@ -116,33 +117,9 @@ def check_event_file(path: Path) -> None:
         _pyarrow_for("writing")
 
 
-def _write(
-    path: Path,
-    write: Callable[..., AbstractContextManager[Callable[[Columns], object]]],
-    table: EventTable | Scores,
-    parts: Iterable[Columns],
-    about: dict[str, Any],
-    metadata: Callable[[], dict[bytes, bytes]] = dict,
-) -> int:
-    """Write events in row groups; return their number. metadata: what Parquet has besides `about`, known
-    after the events."""
-    about["columns"] = {c.name: {"unit": c.unit, "description": c.description} for c in table.columns}
-    events, waiting = 0, list[Columns]()
-    with new_file(path) as temporary, write(temporary, table, about, metadata) as extend:
-        for part in parts:
-            events += len(part["id"])
-            waiting += [part] if len(part["id"]) else []
-            if sum(len(part["id"]) for part in waiting) >= _ROWS:
-                extend(joined(waiting))
-                waiting = []
-        if waiting:
-            extend(joined(waiting))
-    return events
-
-
 @contextmanager
 def _parquet(
-    path: Path, table: EventTable | Scores, about: object, metadata: Callable[[], dict[bytes, bytes]]
+    path: Path, table: EventTable, about: bytes, sums: Callable[[], PatternTable]
 ) -> Iterator[Callable[[Columns], object]]:
     """Write Parquet; samples are written by name."""
     pyarrow = _pyarrow_for("writing")
@@ -153,7 +130,7 @@ def _parquet(
             kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
         described = {"description": column.description, **({"unit": column.unit} if column.unit else {})}
         fields.append(pyarrow.field(column.name, kind, nullable=False, metadata=described))
-    schema = pyarrow.schema(fields, metadata={PARQUET_ABOUT: json.dumps(about)})
+    schema = pyarrow.schema(fields, metadata={PARQUET_ABOUT: about})
 
     def extend(part: Columns) -> None:
         arrays = [pyarrow.DictionaryArray.from_arrays(part["sample"], samples)]
@@ -164,32 +141,38 @@ def _parquet(
     # pyarrow cannot open a path that is not UTF-8.
     with path.open("wb") as file, pyarrow.parquet.ParquetWriter(file, schema, **options) as writer:
         yield extend
-        writer.add_key_value_metadata(metadata())
+        left_out = sums()
+        text = msgspec.json.encode(
+            {name: getattr(left_out, name).tolist() for name in COLUMNS if name != "words"}
+        )
+        digest = hashlib.sha256(about + text).hexdigest()
+        writer.add_key_value_metadata({SUMS: text, DIGEST: digest})
 
 
 @contextmanager
-def _root(
-    path: Path, table: EventTable, about: object, _metadata: object
-) -> Iterator[Callable[[Columns], object]]:
+def _root(path: Path, table: EventTable, about: bytes, _: object) -> Iterator[Callable[[Columns], object]]:
     """Write the tree `events`, and the names of samples and the meaning of columns as JSON."""
     import uproot
 
     identity = uuid.uuid5(uuid.NAMESPACE_URL, f"trigemu/{table.menu.name}")
     with without_clock(), uproot.recreate(path, uuid_function=lambda: identity) as file:
-        file[ABOUT] = json.dumps(about)
+        file[ABOUT] = about.decode()
         yield file.mktree(TREE, {c.name: np.dtype(c.dtype) for c in table.columns}).extend
 
 
-_WRITERS = {".parquet": _parquet, ".root": _root}
+_WRITERS: Mapping[str, Callable[..., AbstractContextManager[Callable[[Columns], object]]]] = {
+    ".parquet": _parquet,
+    ".root": _root,
+}
 
 
-def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> Scores:
-    """Read a score table.
+def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> EventTable:
+    """Read a table of events from Parquet.
 
     Parameters
     ----------
     path : Path
-        The file.
+        The file, of `trigemu scores` or `trigemu events`.
     menus : path, Menu, or list of these
         The menus to emulate: those that the table was made for, or others with the same triggers.
     catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
@@ -197,12 +180,12 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
 
     Returns
     -------
-    Scores
+    EventTable
 
     Raises
     ------
     TrigemuError
-        If the file is not a score table, is damaged, or was made from other samples.
+        If the file is not such a table, is damaged, or was made from other samples.
     """
     pyarrow = _pyarrow_for("reading")
     menus = menus_of(menus)
@@ -213,72 +196,55 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
             Path(path).open("rb") as stream,
             pyarrow.parquet.ParquetFile(stream, page_checksum_verification=True) as file,
         ):
-            about = _read_about(path, file.metadata.metadata or {}, catalogue)
-            columns = (*PLAIN_COLUMNS, *about.columns)
-            arrays = {column.name: np.empty(file.metadata.num_rows, column.dtype) for column in columns}
-            start = 0
-            for group in range(file.num_row_groups):
-                read = file.read_row_group(group, [*arrays])
-                rows = slice(start, start := start + len(read))
-                for name, values in arrays.items():
-                    values[rows] = _numbers(read[name], catalogue) if name == "sample" else read[name]
+            about, sums = _read_about(path, file.metadata.metadata or {}, catalogue)
+            columns, arrays = tuple(about.columns.values()), Columns()
+            for column in columns:
+                values = file.read([column.name]).column(0)
+                if column.name == "sample":
+                    named = values.unify_dictionaries().combine_chunks().dictionary_encode()
+                    numbers = [catalogue.sample(name).number for name in named.dictionary.to_pylist()]
+                    values = np.array(numbers, np.int32)[named.indices]
+                arrays[column.name] = np.asarray(values, column.dtype)
     except (OSError, pyarrow.ArrowException) as error:
         raise TrigemuError(f"{path}: cannot be read as a score table: {error}") from error
-    kinds = {name: np.float64 if name in _FLOATS else np.int64 for name in about.rest}
-    sums: dict[str, Any] = {name: np.array(values, kinds[name]) for name, values in about.rest.items()}
-    rest = PatternTable(words=np.zeros((len(sums["n"]), 1), np.uint64), **sums)
-    held = len(arrays["id"]) + int(rest.n.sum())
-    expected = sum(catalogue.sample(name).events for name in about.background | about.signals)
+    samples = tuple(map(catalogue.sample, about.contents))
+    held, expected = len(arrays["id"]) + int(sums.n.sum()), sum(sample.events for sample in samples)
     if held != expected:
         raise TrigemuError(
             f"{path}: it includes {held} events of samples with {expected}: make the table again"
         )
-    known = tuple(about.signals), about.threshold_ranges, frozenset(about.made_with)
-    return Scores(menus, catalogue, columns, *known, lambda: [Selection(arrays, rest)])
+    fired = parse_expression(about.fired) if about.fired else None
+    whole, known = Selection(arrays, sums), (about.threshold_ranges, frozenset(about.made_with), about.scale)
+    return EventTable(menus, catalogue, samples, columns, lambda: [whole], fired, *known)
 
 
-def _numbers(names: Any, catalogue: Catalogue) -> IntArray:
-    """Return the number of each sample of a column of their names, int64[n]."""
-    named = names.combine_chunks()
-    numbers = [catalogue.sample(name).number for name in named.dictionary.to_pylist()]
-    of_events: IntArray = np.array(numbers, np.int64)[named.indices.to_numpy()]
-    return of_events
-
-
-class _About(msgspec.Struct, forbid_unknown_fields=True):
-    """The metadata of a score table."""
-
-    format: int
-    background: dict[str, str]  # background, signals: Fingerprints of the samples, by name
-    signals: dict[str, str]
-    threshold_ranges: dict[str, ThresholdRange]
-    columns: list[EventColumn]  # Of scores and decisions
-    made_with: list[str]
-    rest: dict[str, list[float]]  # The columns of the pattern table of the other events, but their patterns
-
-
-def _read_about(path: Path, metadata: Mapping[bytes, bytes], catalogue: Catalogue) -> _About:
-    """Return the metadata of a score table. Raises TrigemuError if it is damaged, or made from other samples
-    than those of a catalogue."""
-    if KEY not in metadata:
+def _read_about(
+    path: Path, metadata: Mapping[bytes, bytes], catalogue: Catalogue
+) -> tuple[About, PatternTable]:
+    """Return the metadata of a table, and the sums of the events that were left out. TrigemuError if they are
+    damaged, or made from other samples than those of a catalogue."""
+    text, sums = (metadata.get(name, b"") for name in (PARQUET_ABOUT, SUMS))
+    if not metadata.keys() & {PARQUET_ABOUT, b"trigemu_scores"}:
         raise TrigemuError(f"{path}: it is not a score table; trigemu scores makes one")
-    text = metadata[KEY]
-    if DIGEST not in metadata:  # as before version 4 of the format
+    if DIGEST not in metadata:
         raise TrigemuError(f"{path}: it has the format of an earlier version: make the table again")
-    if hashlib.sha256(text).hexdigest().encode() != metadata[DIGEST]:
+    if hashlib.sha256(text + sums).hexdigest().encode() != metadata[DIGEST]:
         raise TrigemuError(f"{path}: its metadata are damaged: make the table again")
     if (version := json.loads(text)["format"]) != FORMAT:
         raise TrigemuError(f"{path}: format = {version}, expected {FORMAT}: make the table again")
-    read = msgspec.json.decode(text, type=_About)
-    samples = {sample.name: sample for sample in catalogue.samples}
-    for name, content in (read.background | read.signals).items():
+    about, samples = msgspec.json.decode(text, type=About), {s.name: s for s in catalogue.samples}
+    for name, content in about.contents.items():
         if name not in samples or _content(samples[name]) != content:
             raise TrigemuError(
                 f"{path}: it was made from a sample {name!r} that differs from that of {catalogue.path}"
             )
-    if missing := {sample.name for sample in catalogue.background} - read.background.keys():
+    if missing := {sample.name for sample in catalogue.background} - about.contents.keys():
         raise TrigemuError(f"{path}: it was made without the sample {min(missing)!r}")
-    return read
+    kinds = dict.fromkeys(("largest", "weight", "square"), np.float64)
+    rest: dict[str, Any] = {
+        name: np.array(values, kinds.get(name, np.int64)) for name, values in json.loads(sums).items()
+    }
+    return about, PatternTable(words=np.zeros((len(rest["n"]), 1), np.uint64), **rest)
 
 
 def _content(sample: Sample) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError, wrong_type
 from trigemu.base.shown import Named, Shown, part_of
-from trigemu.emulation.event_table import fired_in
+from trigemu.emulation.loop import decisions
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples.catalogue import Catalogue
 from trigemu.triggers.base import Kind, ScoreKind
@@ -210,7 +210,9 @@ class MenuRates(Shown, Named[TriggerRates]):
         members = [rates.name for rates in self.triggers if rates.group == trigger]
         if members and trigger not in [rates.name for rates in self.menu.triggers]:
             raise TrigemuError(f"{trigger!r} is a group: name one of its triggers, {', '.join(members)}")
-        return fired_in(self.menu, self.catalogue, trigger, sample)
+        part = self.menu.part([trigger])
+        on = (replace(t, enabled=t.enabled or t.name == trigger) for t in part.triggers)  # else not compiled
+        return decisions(replace(part, triggers=tuple(on)), self.catalogue, sample)[trigger]
 
 
 class ColumnRates(Shown, Mapping[str, MenuRates]):

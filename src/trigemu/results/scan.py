@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,20 +35,36 @@ class ScanView(View[Scan]):
         return f"of {name(result.points[0].menu.name)}: {steps}"
 
     def page(self, result: Scan) -> Page:
-        """Over a plane, only the rates of the levels and of the menu are printed."""
-        scanned = [t for p in result.points for t in p.triggers if t.name in _scanned(result)]
-        marks = [*legend(scanned if len(result.steps) == 1 else (), result.points, COMPARED)]
+        """Over a plane, only the rates of the levels and of the menu are printed; rejections beside those of
+        levels."""
+        levels, one = result.points[0].menu.levels, len(result.steps) == 1
+        shown = {f"{result.steps[0].trigger} {quantity}": quantity for quantity in COMPARED} if one else {}
+        shown |= {f"{level} rate": level for level in levels} or {"menu rate": "menu"}
+        rejections = [f"{before} / {level}" for before, level in pairwise(levels)]
+        steps = {step.name: step.name if step.vary else f"{step.trigger} above" for step in result.steps}
+        columns = [
+            *(Column(key, heading=heading, leads=True, text=_short) for key, heading in steps.items()),
+            *(Column(key, "rate", heading) for key, heading in shown.items()),
+            *(Column(heading, "number", heading) for heading in rejections),
+        ]
+        table = Table(columns)
+        for values, point in zip(result.values, result.points, strict=True):
+            texts = map(rejection_text, point.levels[1:])
+            row = dict(zip([*steps, *rejections], [*values, *texts], strict=True))
+            table.add_record(row | _rates(result, point))
+        scanned = [t for p in result.points for t in p.triggers if one and t.name == result.steps[0].trigger]
+        marks = [*legend(scanned, result.points, COMPARED)]
         every = (note for point in result.points for note in notes(point, marks))
         below = dict.fromkeys(note for note in every if note.about not in ("events", "rejection"))
-        return Page([_printed(result)], [*_lines(self._brackets(result)), *below])
+        return Page([table], [*map(_sentence, self._brackets(result)), *below])
 
     def table(self, result: Scan) -> Table:
         keys = [step.name if step.vary else f"{step.trigger} threshold" for step in result.steps]
-        names = [*_rates(result, result.points[0])]
         settings = (Column(key, meaning="The value of what is scanned.", leads=True) for key in keys)
+        names = _rates(result, result.points[0])
         rates = (Column(key, "rate", None, "A rate at these thresholds.") for key in names)
         table = Table((*settings, *rates))
-        for values, point in _points(result):
+        for values, point in zip(result.values, result.points, strict=True):
             table.add(*values, *_rates(result, point).values())
         return table
 
@@ -56,13 +72,10 @@ class ScanView(View[Scan]):
         """Each point is as in `run`, without what all share."""
         documents = [MenuRatesView().document(point) for point in result.points]
         keys = ("menu", "triggers", "groups", "warnings")
-        points = [
-            {"values": values} | {key: document[key] for key in keys}
-            for (values, _), document in zip(_points(result), documents, strict=True)
-        ]
+        points = zip(result.values, documents, strict=True)
         return {
             "scanned": [asdict(step) for step in result.steps],
-            "points": points,
+            "points": [{"values": at} | {key: document[key] for key in keys} for at, document in points],
             "met": [asdict(entry) | {"at": dict(entry.at)} for entry in self._brackets(result)],
         } | {key: documents[0][key] for key in ("samples", "left_out", "half", "provenance")}
 
@@ -95,57 +108,27 @@ class ScanView(View[Scan]):
         return (entry for budget in self.budgets for entry in budget_brackets(result, budget))
 
 
-def _points(scan: Scan) -> Iterator[tuple[tuple[float, ...], MenuRates]]:
-    """Yield the values and the rates of each point."""
-    return zip(product(*(step.values for step in scan.steps)), scan.points, strict=True)
-
-
-def _scanned(scan: Scan) -> list[str]:
-    """Return the names of the scanned triggers, each once."""
-    return list(dict.fromkeys(step.trigger for step in scan.steps))
-
-
 def _rates(scan: Scan, point: MenuRates) -> dict[str, Rate]:
     """Return the rates at a point by the names of their columns: of the scanned triggers, of the levels, and
     of the menu."""
-    triggers = {trigger.name: trigger for trigger in point.triggers}
-    rates = {f"{name} {q}": triggers[name].rates[q] for name in _scanned(scan) for q in COMPARED}
+    names = dict.fromkeys(step.trigger for step in scan.steps)
+    triggers = {trigger.name: trigger.rates for trigger in point.triggers}
+    rates = {f"{name} {quantity}": triggers[name][quantity] for name in names for quantity in COMPARED}
     return rates | {f"{level.name} rate": level.rate for level in point.levels} | {"menu rate": point.rate}
-
-
-def _printed(scan: Scan) -> Table:
-    """Return the rates, and rejections beside those of levels."""
-    levels = scan.points[0].menu.levels
-    rates = [f"{scan.steps[0].trigger} {quantity}" for quantity in COMPARED] if len(scan.steps) == 1 else []
-    headings = dict(zip(rates, COMPARED, strict=False)) | {f"{level} rate": level for level in levels}
-    rejections = [f"{before} / {level}" for before, level in pairwise(levels)]
-    steps = {step.name: step.name if step.vary else f"{step.trigger} above" for step in scan.steps}
-    table = Table(
-        [
-            *(Column(key, heading=heading, leads=True, text=_short) for key, heading in steps.items()),
-            *(Column(key, "rate", heading) for key, heading in headings.items()),
-            *(Column(heading, "number", heading) for heading in rejections),
-            *([] if levels else [Column("menu rate", "rate", "menu")]),  # that of the last level
-        ]
-    )
-    for values, point in _points(scan):
-        shown = dict(zip(rejections, map(rejection_text, point.levels[1:]), strict=True))
-        settings = dict(zip(steps, values, strict=True))
-        table.add_record(settings | _rates(scan, point) | shown)
-    return table
 
 
 def _short(value: float) -> str:
     return f"{value:.10g}"
 
 
-def _lines(brackets: Iterable[BudgetBracket]) -> Iterator[str]:
-    for entry in brackets:
-        low = f"{entry.vary} = {_short(entry.low)}" if entry.vary else _short(entry.low)
+def _sentence(entry: BudgetBracket) -> str:
+    """Return where a rate meets a budget."""
+    low = f"{entry.vary} = {_short(entry.low)}" if entry.vary else _short(entry.low)
+    if entry.low != entry.high:
+        rates = f"{in_unit(entry.low_hz, 0.0)} and {in_unit(entry.high_hz, 0.0)}"
+        where = f"between {low} and {_short(entry.high)}, where it is {rates}"
+    else:
         where = f"at {low}"
-        if entry.low != entry.high:
-            rates = f"{in_unit(entry.low_hz, 0.0)} and {in_unit(entry.high_hz, 0.0)}"
-            where = f"between {low} and {_short(entry.high)}, where it is {rates}"
-        others = "".join(f" with {name} at {_short(value)}" for name, value in entry.at)
-        what = _NAMES[entry.quantity]
-        yield f"{entry.trigger}: {what} is {in_unit(entry.budget_hz, 0.0)} {where}{others}."
+    others = "".join(f" with {name} at {_short(value)}" for name, value in entry.at)
+    what = _NAMES[entry.quantity]
+    return f"{entry.trigger}: {what} is {in_unit(entry.budget_hz, 0.0)} {where}{others}."

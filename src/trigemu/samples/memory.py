@@ -122,7 +122,7 @@ _ADVICE = {
     "Menu": "the menu comes first, then the samples",
     "Sample": "give the Catalogue that it is in",
     "Emulation": "its samples are .catalogue",
-    "Scores": "emulate, solve_budgets and scan take it in place of samples",
+    "EventTable": "emulate, solve_budgets and scan take it in place of samples",
     "MenuRates": "its samples are .catalogue",
 }
 

@@ -3,8 +3,8 @@ events."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise, product
@@ -16,8 +16,8 @@ from trigemu.base.errors import TrigemuError, number_of, numbers_of, quoted, wro
 from trigemu.base.shown import Named, Shown
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
-from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.scores import Scores, at_conditions_of
+from trigemu.emulation.event_table import EventTable, at_conditions_of
+from trigemu.emulation.loop import emulate
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
@@ -49,35 +49,31 @@ class Steps:
 
 def steps_of(menu: Menu, steps: Steps | Sequence[Steps]) -> tuple[Steps, ...]:
     """Return one or several steps as a tuple, with values that are tuples of numbers and with full paths."""
-    listed = [steps] if isinstance(steps, Steps) else steps
+    listed, checked = [steps] if isinstance(steps, Steps) else steps, dict[tuple[str, str | None], Steps]()
     if not isinstance(listed, list | tuple) or not all(isinstance(step, Steps) for step in listed):
         raise wrong_type("the steps", steps, "Steps(trigger, values), or a list of these")
-    checked = tuple(_checked(menu, step) for step in listed)
-    for (name, vary), times in Counter((step.trigger, step.vary) for step in checked).items():
-        if times > 1:
-            once = f"give {vary or 'each trigger'} its values once"
-            raise TrigemuError(f"{menu.trigger(name).place}: trigger {name!r} is scanned twice: {once}")
-    points = int(np.prod([len(step.values) for step in checked]))
+    for step in listed:
+        trigger = menu.trigger(step.trigger)
+        where = f"{trigger.place}: trigger {trigger.name!r}"
+        has_score = isinstance(trigger.description, ScoreKind)
+        values = numbers_of(f"the values of {step.trigger!r}", step.values)
+        vary = None if step.vary is None else number_path(menu, step.trigger, step.vary)
+        if vary is None and not has_score:
+            instead = "; vary a number of its table, such as legs[0].pt of a combination"
+            instead = instead if isinstance(trigger.description, Kind) else ""
+            raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan{instead}")
+        if not trigger.enabled:
+            raise TrigemuError(f"{where} is disabled: it has no rates to scan")
+        if not values or any(high <= low for low, high in pairwise(values)):
+            raise TrigemuError(f"{where}: expected at least one value to scan, in ascending order")
+        vary = None if has_score and vary == "above" else vary
+        if (step.trigger, vary) in checked:
+            raise TrigemuError(f"{where} is scanned twice: give {vary or 'each trigger'} its values once")
+        checked[step.trigger, vary] = Steps(step.trigger, values, vary)
+    points = math.prod(len(step.values) for step in checked.values())
     if points > MAX_POINTS:
         raise TrigemuError(f"{points} combinations of values: at most {MAX_POINTS} can be scanned")
-    return checked
-
-
-def _checked(menu: Menu, step: Steps) -> Steps:
-    trigger = menu.trigger(step.trigger)
-    where = f"{trigger.place}: trigger {trigger.name!r}"
-    has_score = isinstance(trigger.description, ScoreKind)
-    values = numbers_of(f"the values of {step.trigger!r}", step.values)
-    vary = None if step.vary is None else number_path(menu, step.trigger, step.vary)
-    if vary is None and not has_score:
-        instead = "; vary a number of its table, such as legs[0].pt of a combination"
-        instead = instead if isinstance(trigger.description, Kind) else ""
-        raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan{instead}")
-    if not trigger.enabled:
-        raise TrigemuError(f"{where} is disabled: it has no rates to scan")
-    if not values or any(high <= low for low, high in pairwise(values)):
-        raise TrigemuError(f"{where}: expected at least one value to scan, in ascending order")
-    return Steps(step.trigger, values, None if has_score and vary == "above" else vary)
+    return tuple(checked.values())
 
 
 def parse_values(text: str) -> tuple[float, ...]:
@@ -87,9 +83,7 @@ def parse_values(text: str) -> tuple[float, ...]:
             first, last, step = (Decimal(part) for part in text.split(":"))  # 0:1:0.1 contains 0.3
             if not step > 0 or last < first:
                 raise ValueError
-            steps = int(
-                min((last - first) / step, Decimal(MAX_POINTS))
-            )  # int() of millions of digits takes long
+            steps = int(min((last - first) / step, Decimal(MAX_POINTS)))  # never of millions of digits
             values = [float(first + step * i) for i in range(steps + 1)]
         else:
             values = [float(part) for part in text.split(",")[: MAX_POINTS + 1]]
@@ -116,6 +110,11 @@ class Scan(Shown, Named[tuple[TriggerRates, ...]]):
     #: The rates at each combination of values; the values of the last step vary fastest
     points: tuple[MenuRates, ...]
 
+    @property
+    def values(self) -> tuple[tuple[float, ...], ...]:
+        """The values of the steps at each point."""
+        return tuple(product(*(step.values for step in self.steps)))
+
     def _named(self) -> tuple[str, Mapping[str, tuple[TriggerRates, ...]]]:
         return "trigger or group", {name: tuple(p[name] for p in self.points) for name in self.points[0]}
 
@@ -138,7 +137,7 @@ class BudgetBracket:
 def scan(
     menu: MenuLike,
     steps: Steps | Sequence[Steps],
-    catalogue: SamplesLike | Scores = None,
+    catalogue: SamplesLike | EventTable = None,
     *,
     executor: Any = None,
     progress: Progress | None = None,
@@ -154,8 +153,8 @@ def scan(
         The menu.
     steps : Steps or sequence of Steps
         The triggers to scan and their values. Each of several numbers of one trigger needs its own Steps.
-    catalogue : path, Catalogue, Events, ak.Array, list of paths, Scores, or None
-        The samples, as in `emulate`; or the scores of their events (`score_table`), in which case no events
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, EventTable, or None
+        The samples, as in `emulate`; or a table of their scores (`score_table`), in which case no events
         are read.
     executor, progress
         As in `emulate`.
@@ -182,8 +181,8 @@ def scan(
     """
     menu = at_own_column(menu_of(menu))
     steps = steps_of(menu, steps)
-    variants = dict(_variants(menu, steps))  # before a pass over the events: some values may not be allowed
-    if isinstance(catalogue, Scores) and (step := next((step for step in steps if step.vary), None)):
+    points, variants = _points(menu, steps)  # before a pass over the events: some values may not be allowed
+    if isinstance(catalogue, EventTable) and (step := next((step for step in steps if step.vary), None)):
         raise TrigemuError(
             f"{step.name}: scores of events do not contain its other values: scan it on samples"
         )
@@ -191,47 +190,43 @@ def scan(
     thresholds = {step.trigger for step in steps if step.vary is None}
     if any(trigger.name not in thresholds for trigger in menu.budgeted):
         (menu,) = solve_budgets([menu], samples, executor=executor, progress=progress)
-        variants = dict(_variants(menu, steps))
-    points = [[*_variants_at(steps, values)] for values in product(*(step.values for step in steps))]
-    first = menu.with_triggers(variants[variant] for variant in points[0])
+        points, variants = _points(menu, steps)
+    menus = [menu.with_triggers(variants[variant] for variant in point) for point in points]
     alone = (menu.with_triggers([trigger]).part([trigger.name]) for trigger in variants.values())
-    emulation = emulate([first, *alone], samples, executor=executor, progress=progress)
-    plan = emulation.plan
-    bits = {variant: of_menu[variant[0]] for variant, of_menu in zip(variants, plan.bits[1:], strict=True)}
-
-    def at(point: Sequence[_Variant]) -> Emulation:
-        menu = first.with_triggers(variants[variant] for variant in point)
+    emulation = emulate([menus[0], *alone], samples, executor=executor, progress=progress)
+    plan, fitted = emulation.plan, emulation.fitted[:1]
+    bits = {variant: of[variant[0]] for variant, of in zip(variants, plan.bits[1:], strict=True)}
+    rates = []
+    for menu, point in zip(menus, points, strict=True):
         of_menu = {**plan.bits[0], **{variant[0]: bits[variant] for variant in point}}
-        fitted = emulation.fitted[:1]
-        return replace(emulation, menus=(menu,), plan=replace(plan, bits=(of_menu,)), fitted=fitted)
-
-    return Scan(steps, tuple(rates_of(at(point)) for point in points))
+        at = replace(emulation, menus=(menu,), plan=replace(plan, bits=(of_menu,)), fitted=fitted)
+        rates.append(rates_of(at))
+    return Scan(steps, tuple(rates))
 
 
 #: The name of a trigger and the values of its numbers.
 _Variant = tuple[str, tuple[float, ...]]
 
 
-def _variants(menu: Menu, steps: Sequence[Steps]) -> Iterator[tuple[_Variant, Trigger]]:
-    """Yield each scanned trigger at all combinations of its values; one with a scanned threshold has no
-    budget."""
-    for name in dict.fromkeys(step.trigger for step in steps):
-        own_steps = [step for step in steps if step.trigger == name]
-        for values in product(*(step.values for step in own_steps)):
-            pairs = list(zip(own_steps, values, strict=True))
-            numbers = {step.vary: value for step, value in pairs if step.vary}
-            trigger = (with_values(menu, name, numbers) if numbers else menu).trigger(name)
-            for threshold in (value for step, value in pairs if not step.vary):
-                assert isinstance(trigger.description, ScoreKind)
-                changed = trigger.description.at(threshold)
-                trigger = replace(trigger, description=changed, budget=None, solution=None)
-            yield (name, values), trigger
-
-
-def _variants_at(steps: Sequence[Steps], values: Sequence[float]) -> Iterator[_Variant]:
-    for name in dict.fromkeys(step.trigger for step in steps):
-        pairs = zip(steps, values, strict=True)
-        yield name, tuple(value for step, value in pairs if step.trigger == name)
+def _points(menu: Menu, steps: Sequence[Steps]) -> tuple[list[list[_Variant]], dict[_Variant, Trigger]]:
+    """Return the variants of the scanned triggers at each combination of values, and each as a trigger; one
+    with a scanned threshold has no budget."""
+    points, variants = list[list[_Variant]](), dict[_Variant, Trigger]()
+    for values in product(*(step.values for step in steps)):
+        numbers: dict[str, dict[str | None, float]] = {step.trigger: {} for step in steps}
+        for step, value in zip(steps, values, strict=True):
+            numbers[step.trigger][step.vary] = value
+        points.append([(name, tuple(of_trigger.values())) for name, of_trigger in numbers.items()])
+        for variant, (name, of_trigger) in zip(points[-1], numbers.items(), strict=True):
+            if variant not in variants:
+                others = {path: value for path, value in of_trigger.items() if path}
+                trigger = (with_values(menu, name, others) if others else menu).trigger(name)
+                if None in of_trigger:
+                    assert isinstance(trigger.description, ScoreKind)
+                    changed = trigger.description.at(of_trigger[None])
+                    trigger = replace(trigger, description=changed, budget=None, solution=None)
+                variants[variant] = trigger
+    return points, variants
 
 
 def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
@@ -261,16 +256,16 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
         raise wrong_type("the scan", scan, "a Scan, which the function scan returns")
     budget_hz = number_of("the budget in Hz", budget_hz)
     *others, last = scan.steps
-    n = len(last.values)
     brackets = []
-    for number, others_at in enumerate(product(*(step.values for step in others))):
-        place = tuple((step.name, value) for step, value in zip(others, others_at, strict=True))
+    n = len(last.values)
+    for number, first in enumerate(scan.values[::n]):
+        place = tuple((step.name, value) for step, value in zip(others, first, strict=False))
         points = scan.points[number * n : (number + 1) * n]
-        rates: dict[str, list[float]] = {}
+        rates = {"rate_hz": [point.rate.hz for point in points]}
         if not others:
             scanned = [next(t for t in point.triggers if t.name == last.trigger) for point in points]
-            rates = {f"{name}_hz": [t.rates[name].hz for t in scanned] for name in ("total", "unique")}
-        rates["rate_hz"] = [point.rate.hz for point in points]
+            own = {f"{name}_hz": [t.rates[name].hz for t in scanned] for name in ("total", "unique")}
+            rates = own | rates
         for quantity, hz in rates.items():
             values = [*zip(last.values, hz, strict=True), (np.nan, np.nan)]
             for (low, low_hz), (high, high_hz) in pairwise(values):
@@ -280,7 +275,6 @@ def budget_brackets(scan: Scan, budget_hz: float) -> tuple[BudgetBracket, ...]:
                     ends = low, high, low_hz, high_hz
                 else:
                     continue
-                brackets.append(
-                    BudgetBracket(budget_hz, quantity, last.trigger, *ends, at=place, vary=last.vary)
-                )
+                bracket = BudgetBracket(budget_hz, quantity, last.trigger, *ends, at=place, vary=last.vary)
+                brackets.append(bracket)
     return tuple(brackets)

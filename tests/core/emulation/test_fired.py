@@ -1,4 +1,4 @@
-"""Decisions by name, against plain Python event by event, and against the counts behind rates."""
+"""Decisions by name, against plain Python event by event."""
 
 from __future__ import annotations
 
@@ -24,15 +24,12 @@ from toys import (
 from trigemu import (
     TrigemuError,
     decisions,
-    emulate,
     events_from_awkward,
     make_plan,
-    rates_of,
     run,
     solve_budgets,
 )
 from trigemu.api import SampleError
-from trigemu.counting.acceptance import acceptances
 
 MENUS = ROOT / "menus"
 BUDGET = """
@@ -78,34 +75,6 @@ def test_decisions_are_those_of_plain_python(triggers: list[dict[str, Any]], see
     for t in triggers:  # also disabled ones
         for sample, part in (("a", truth[:10]), ("b", truth[10:]), ("s", truth[5:20])):
             assert result.fired(t["name"], sample=sample).tolist() == [raw[t["name"]] for raw in part]
-
-
-@given(menus(), st.integers(0, 2**32 - 1))
-@settings(max_examples=25)
-def test_they_are_what_prescales_of_one_accept(triggers: list[dict[str, Any]], seed: int) -> None:
-    """From the pattern table: each pattern has as many events as there are decisions like it, and the events
-    of a trigger's rate are those in which it fires."""
-    for t in triggers:
-        t["prescale"] = 1.0
-    triggers = [t for t in triggers if t["kind"] != "random"]
-    names = {t["name"] for t in triggers}
-    read = [*(t.get("expression") or "" for t in triggers), *(t["seed"] or "" for t in triggers)]
-    words = {w for text in read for w in text.replace("(", " ").replace(")", " ").split()}
-    if not any(t["enabled"] for t in triggers) or words - names - {"and", "or", "not"}:
-        return
-    events = toy_events(seed, 40)
-    with tempfile.TemporaryDirectory() as folder:
-        menu = menu_from(Path(folder), as_toml(triggers, 40e6))
-    emulation = emulate(menu, ak.Array(events))
-    fired = decisions(menu, ak.Array(events))
-    accepted = acceptances(emulation.table.words, menu, emulation.plan.bits[0]).total
-    together = np.column_stack(list(fired.values()))
-    assert set(np.unique(accepted)) <= {0.0, 1.0}
-    for row in np.unique(together[together.any(axis=1)], axis=0):
-        n = emulation.table.n[(accepted == row).all(axis=1)].sum()
-        assert n == np.count_nonzero((together == row).all(axis=1))
-    for rates in rates_of(emulation).triggers:
-        assert rates.total.events == fired[rates.name].sum()
 
 
 def test_budgets_are_those_of_the_run(tmp_path: Path) -> None:
@@ -169,7 +138,7 @@ def test_no_events_have_no_decisions() -> None:
 def test_long_arrays_are_decided_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     array = ak.Array(toy_events(8, 60))
     whole = decisions(MENUS / "primary.toml", array)
-    monkeypatch.setattr("trigemu.emulation.event_table.CHUNK_EVENTS", 7)
+    monkeypatch.setattr("trigemu.emulation.loop.CHUNK_EVENTS", 7)
     for name, fired in decisions(MENUS / "primary.toml", array).items():
         np.testing.assert_array_equal(fired, whole[name])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import score_table
-from trigemu.emulation.score_table import FACTOR, _below, _bin_of
+from trigemu.emulation.tabulate import FACTOR, rounded_down
 
 MENU = """
 [[trigger]]
@@ -63,11 +62,19 @@ def test_rates_at_the_ends_are_some_times_the_present_one(seed: int, above: floa
     assert all(rate(events, threshold, seeded) <= present / FACTOR + rounding for threshold in tighter)
 
 
+def test_ranges_are_those_of_the_own_seed(tmp_path: Path) -> None:
+    """Also where another trigger has the same score, threshold and decision."""
+    catalogue, text = memory_catalogue({"a": toy_events(4, 300)}), MENU.format(above=40, keys="")
+    seeded = MENU.format(above=40, keys='seed = "G"').split("[[trigger]]")[1].replace('"J"', '"S"')
+    both = score_table(menu_from(tmp_path, f"{text}[[trigger]]{seeded}"), catalogue).threshold_ranges
+    alone = score_table(menu_from(tmp_path, text), catalogue).threshold_ranges
+    assert both["J"] == alone["J"] != both["S"]
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=20))
-def test_bins_keep_the_order_of_scores(scores: list[float]) -> None:
+def test_rounding_keeps_the_order_of_scores(scores: list[float]) -> None:
     ordered = np.unique(scores)
-    bins = _bin_of(ordered)
-    assert (np.diff(bins) >= 0).all()
-    for score, number in zip(ordered.tolist(), bins.tolist(), strict=True):
-        assert _below(number) < score or score <= -sys.float_info.max * 0.99
-        assert abs(score - _below(number)) <= 0.005 * abs(score) + 1e-300
+    rounded = rounded_down(ordered)
+    assert (np.diff(rounded) >= 0).all()
+    assert (rounded <= ordered).all()
+    assert (ordered - rounded <= 0.005 * np.abs(ordered) + 1e-300).all()

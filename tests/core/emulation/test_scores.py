@@ -29,12 +29,12 @@ from trigemu import (
     score_table,
     solve_budgets,
 )
-from trigemu.emulation.scores import Scores
+from trigemu.emulation.event_table import EventTable
 from trigemu.studies.scan import Steps
 from trigemu.triggers.base import ScoreKind
 
 
-def same(found: Menu | Sequence[Menu], scores: Scores, catalogue: Catalogue) -> None:
+def same(found: Menu | Sequence[Menu], scores: EventTable, catalogue: Catalogue) -> None:
     """All numbers of all menus are equal but for the order of sums."""
     for menu in [found] if isinstance(found, Menu) else found:
         direct, stored = rates_of(emulate([menu], catalogue)), rates_of(emulate([menu], scores))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
 from likeness import alike
 from plugin_toys import write_card
 from toys import memory_catalogue, menu_from, toy_events
@@ -206,24 +205,6 @@ def test_planes(tmp_path: Path, catalogue: Catalogue, names: tuple[str, ...]) ->
     check(
         tmp_path, values, catalogue, 'prescale = 2\nfitted_on = "toy"' if "spread" in names else "", twin=31.0
     )
-
-
-@settings(max_examples=12)
-@given(
-    st.integers(0, 2**32),
-    st.dictionaries(
-        st.sampled_from(sorted(PATHS)),
-        st.lists(st.floats(10, 150), min_size=1, max_size=4, unique=True).map(lambda of: tuple(sorted(of))),
-        min_size=1,
-        max_size=2,
-    ),
-    st.sampled_from(["", "prescale = 7", 'fitted_on = "toy"']),
-)
-def test_any_scan_equals_separate_runs(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, values: dict[str, tuple[float, ...]], keys: str
-) -> None:
-    samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
-    check(tmp_path_factory.mktemp("scan"), values, memory_catalogue(samples), keys)
 
 
 def test_values_that_are_scores(tmp_path: Path) -> None:

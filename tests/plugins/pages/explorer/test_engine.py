@@ -21,14 +21,15 @@ from trigemu_pages.explorer.turnon_bins import signal_bins
 
 import trigemu
 from trigemu import Catalogue, Menu, Profile
-from trigemu.emulation.scores import Scores
+from trigemu.emulation.event_table import EventTable
 
 NODE = shutil.which("node")
 HERE = Path(__file__).parent / "page"
+Made = tuple[PageData, EventTable, dict[str, tuple[Profile, ...]]]
 pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed (Debian: nodejs)")
 
 
-def made(menus: list[Menu], catalogue: Catalogue) -> tuple[PageData, Scores, dict[str, tuple[Profile, ...]]]:
+def made(menus: list[Menu], catalogue: Catalogue) -> Made:
     """The data of a page with all signals, its scores, and the turn-ons of each signal."""
     signals = [sample.name for sample in catalogue.samples if sample not in catalogue.background]
     solved = trigemu.solve_budgets(menus, catalogue)
@@ -49,7 +50,7 @@ def shown(block: bytes, addresses: list[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def check(made: tuple[PageData, Scores, dict[str, tuple[Profile, ...]]], addresses: list[str]) -> list[Any]:
+def check(made: Made, addresses: list[str]) -> list[Any]:
     """Compare all numbers of a page in some states with those of trigemu; return what the page shows."""
     data, scores, profiles = made
     pages = shown(data.block, addresses)
