@@ -362,12 +362,12 @@ _ADVICE = {
 _NAMED = 10
 
 
-def menu_of(menu: MenuLike, expected: str = EXPECTED) -> Menu:
-    """Return a menu; read it if the argument is its path. expected: what a message says instead."""
+def menu_of(menu: MenuLike, expected: str = EXPECTED, what: str = "the menu") -> Menu:
+    """Return a menu; read it if the argument is its path. expected, what: for the message on any other."""
     if isinstance(menu, Menu):
         return menu
     if not isinstance(menu, str | os.PathLike):
-        raise wrong_type("the menu", menu, expected, _ADVICE.get(type(menu).__name__, ""))
+        raise wrong_type(what, menu, expected, _ADVICE.get(type(menu).__name__, ""))
     path = Path(menu)
     text = str(path)
     if is_folder(path):
@@ -386,4 +386,4 @@ def menus_of(menus: MenusLike) -> tuple[Menu, ...]:
     """Return one or several menus as a tuple."""
     if isinstance(menus, list | tuple | Iterator):
         return tuple(map(menu_of, menus))
-    return (menu_of(menus, f"{EXPECTED}, or a list of these"),)  # type: ignore[arg-type]
+    return (menu_of(menus, f"{EXPECTED}, or a list of these", "the menus"),)  # type: ignore[arg-type]
