@@ -24,8 +24,8 @@ from .base.kernels import kernel as kernel
 # Events, samples, and formats of files
 from .samples.catalogue import Catalogue as Catalogue
 from .samples.events import Collection as Collection, Events as Events, ReadEvents as ReadEvents
-from .samples.formats.root import RootFile as RootFile
-from .samples.formats.source import (
+from .samples.root import RootFile as RootFile
+from .samples.source import (
     Beginning as Beginning,
     Schema as Schema,
     Source as Source,

@@ -13,7 +13,7 @@ PLUGIN = Plugin(
         "random": "trigemu.triggers.logic:Random",
     },
     formats={
-        "nanoaod": "trigemu.samples.formats.nanoaod:NanoAOD",
+        "nanoaod": "trigemu.samples.root:NanoAOD",
     },
     commands={
         "run": "trigemu.cli.rates:run",

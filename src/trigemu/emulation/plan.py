@@ -27,13 +27,13 @@ from trigemu.base.errors import (
     wrong_type,
 )
 from trigemu.base.plugins import place_of, place_of_method, reason_of
+from trigemu.menus.checks import lost_prescales, signed_differences
 from trigemu.menus.menu import LeftOut, Menu, Trigger
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
-from trigemu.menus.warnings import lost_prescales, signed_differences
 from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need, decision_in, outside
+from trigemu.samples.events import Events, Need, decision_in
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
@@ -399,7 +399,7 @@ def _evaluate(group: ThresholdLadder, work: Workspace) -> Any:
     if scored and np.isnan(result).any():
         raise PluginError(
             f"{named}: its score is not a number (NaN) in sample {events.sample!r}, event "
-            f"{events.id[outside(result)]}; a score without a value is -inf"
+            f"{events.id[np.isnan(result).argmax()]}; a score without a value is -inf"
             f"{place_of_method(compiled, 'evaluate')}"
         )
     return result

@@ -59,7 +59,7 @@ class Workspace:
         """Return a workspace of the `chosen` events, bool[n], made once for each `key` of a choice."""
         if chosen.all():
             return self
-        return self.once(("narrowed", key), lambda: Workspace(self.events.part(np.flatnonzero(chosen))))
+        return self.once(("narrowed", key), lambda: Workspace(self.events[np.flatnonzero(chosen)]))
 
     def scalar(self, name: str) -> Array:
         """Return the column `name`, with one value per event; raise SampleError if the sample lacks it.

@@ -36,7 +36,7 @@ class Muons:
             name: work.column(ObjectSelection("muon"), name)
             for name in work.events.collections["muon"].columns
         }
-        entries = work.events.part(event)
+        entries = work.events[event]
         one = {**entries.collections, self.name: Collection(np.arange(len(event) + 1), columns)}
         words = words[event] & (columns["pt"] > self.above).astype(np.uint64)[:, np.newaxis]
         return replace(entries, collections=one), words
