@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import Generic, TypeVar, cast
+from operator import add, eq, ge, gt, le, lt, mul, ne, neg, sub, truediv
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -288,25 +289,13 @@ def joined(operation: str, values: list[BoolArray]) -> BoolArray:
     return cast(BoolArray, (np.logical_and if operation == "and" else np.logical_or).reduce(values))
 
 
-_ARITHMETIC: dict[str, Callable[..., Array]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "negative": np.negative,
-    "abs": np.abs,
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    **{"+": add, "-": sub, "*": mul, "/": truediv, "negative": neg, "abs": abs},
     # If both are equal, the first, as for single events: the sign of zeros matters.
     "max": lambda *values: reduce(lambda a, b: np.where((a >= b) | np.isnan(b), a, b), values),
     "min": lambda *values: reduce(lambda a, b: np.where((a <= b) | np.isnan(b), a, b), values),
 }
-_COMPARISONS: dict[str, Callable[..., Array]] = {
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    "==": np.equal,
-    "!=": np.not_equal,
-}
+_COMPARISONS: dict[str, Callable[..., Any]] = {">": gt, ">=": ge, "<": lt, "<=": le, "==": eq, "!=": ne}
 
 
 @kernel
