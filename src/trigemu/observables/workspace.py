@@ -51,10 +51,6 @@ class Workspace:
             self.values[key] = make(*arguments)
         return cast(T, self.values[key])
 
-    def has(self, key: Hashable) -> bool:
-        """Return whether the value of a `key` has been computed."""
-        return key in self.values
-
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
         """Return a workspace of the `chosen` events, bool[n], made once for each `key` of a choice."""
         if chosen.all():
