@@ -187,7 +187,7 @@ class CompiledDecade(Compiled):
 
     def scores(self, selected: Workspace) -> tuple[FloatArray, FloatArray]:
         """Return y, −∞ if there is none, and Y(x) of events that pass the preselection."""
-        if selected.has(self.scorer):  # y was computed for another trigger
+        if self.scorer in selected.values:  # y was computed for another trigger
             return self.scorer.scores(selected), self.quantile.predict(self._x(selected, None))
         features, complete = self.scorer.inputs.evaluate(selected)
         x = self._x(selected, features)

@@ -247,10 +247,10 @@ class _InSections:
     def count_rejected(self) -> bool:
         return False
 
-    def needs(self, plan: Plan) -> Iterable[Need]:
+    def needs(self) -> Iterable[Need]:
         return ("", self.run), ("", self.section)
 
-    def __call__(self, plan: Plan, work: Workspace) -> IntArray:
+    def __call__(self, work: Workspace) -> IntArray:
         numbers = work.events.scalars
         found = self.sections.index(numbers[self.run], numbers[self.section])
         return np.where(found < 0, len(self.sections), found)
@@ -278,7 +278,7 @@ def _scores(
 ) -> dict[str, FloatArray]:
     """Return `RatesAlong.scores` of some triggers by name, from another pass."""
     task = _Score(tuple((trigger.name, plan.bits[0][trigger.name]) for trigger in triggers), axis)
-    job = Job((menu,), plan, catalogue, frozenset(axis.needs(plan)))
+    job = Job((menu,), plan, catalogue, frozenset(axis.needs()))
     columns = joined([*over_background(job, task, executor, progress)])
     scores = {}
     for trigger in triggers:
@@ -312,4 +312,4 @@ class _Score(Task[Columns]):
             name: np.asarray(plan.slots[bit].compiled.evaluate(work), np.float64)[core]
             for name, bit in self.bits
         }
-        return {" section": self.axis(plan, work)[core], " weight": events.weight[core], **scores}
+        return {" section": self.axis(work)[core], " weight": events.weight[core], **scores}

@@ -12,7 +12,7 @@ import numpy as np
 from trigemu.base.errors import TrigemuError
 from trigemu.base.shown import Named, Shown
 from trigemu.emulation.engine import Job, Progress, over_samples
-from trigemu.emulation.plan import lacks, lacks_neighbours, make_plan
+from trigemu.emulation.plan import NEIGHBOURS, lacks, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.samples.catalogue import Catalogue, not_consecutive
@@ -48,9 +48,8 @@ def why_not(menu: Menu, trigger: Trigger, catalogue: Catalogue, ranges: Sequence
     for sample in catalogue.samples:
         if stored_name(trigger) not in sample.stored:
             return f"sample {sample.name!r} has no stored decision {stored_name(trigger)!r}"
-        reasons = [lacks_neighbours(sample, part) for part in compiled]
-        reasons += [lacks(sample, need) for need in sorted(needs)]
-        if lacking := next(filter(None, reasons), None):
+        reads = [NEIGHBOURS] * (margin_of(compiled) > 0) + sorted(needs)
+        if lacking := next(filter(None, (lacks(sample, need) for need in reads)), None):
             return lacking
     margin = margin_of(compiled)
     if not any(start < stop for start, stop in (range_.comparable(margin) for range_ in ranges)):

@@ -11,8 +11,7 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.kernels import c_function, kernel, pointer
 from trigemu.observables.expressions import PARALLEL
 from trigemu.observables.workspace import delta_phi
-from trigemu.triggers.combination import CUT, search
-from trigemu.triggers.pairs import delta_r, pair_mass
+from trigemu.triggers.pairs import CUT, delta_r, pair_mass, search
 
 from . import opcodes as do
 

@@ -49,18 +49,14 @@ class Axis(Protocol):
     """
 
     @property
-    def bins(self) -> int:
-        """The number of bins."""
-
-    def needs(self, plan: Plan) -> Iterable[Need]:
-        """Return the columns that it reads in addition to those of the `plan`."""
-
-    @property
     def count_rejected(self) -> bool:
         """Whether events that no trigger accepts also count."""
 
-    def __call__(self, plan: Plan, work: Workspace) -> IntArray:
-        """Return the bin of each event. Returns int64[n]."""
+    def needs(self) -> Iterable[Need]:
+        """Return the columns that it reads."""
+
+    def __call__(self, work: Workspace) -> IntArray:
+        """Return the bin of each event, int64[n]."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -213,7 +209,7 @@ def emulate(
         count_rejected = count_rejected or bool(acceptances(nothing, menu, bits).total.any())
     strata = job.catalogue.stratum_of
     task = _CountPatterns(half is not None, axis, columns, strata, catalogue.with_parents, count_rejected)
-    needs = {*(axis.needs(plan) if axis else ()), *(need for n in columns for need in n.needs())}
+    needs = {*(axis.needs() if axis else ()), *(need for n in columns for need in n.needs())}
     job = replace(job, further=job.further | needs)
     rest = job.rest.onto((), ("stratum",) if half is None else ("half", "stratum"))
     table = replace(rest, words=np.zeros((len(rest), plan.words + len(columns)), np.uint64))
@@ -250,7 +246,7 @@ class _CountPatterns(Task[PatternTable]):
         if max(self.stratum_of, default=0) > 0:
             stratum = np.array(self.stratum_of)[events.scalars[INTERACTIONS[1]]]
         half = half_of(events.parent) if self.by_half else None
-        keys = Keys(half, self.axis(plan, work) if self.axis else None, stratum).take(core)
+        keys = Keys(half, self.axis(work) if self.axis else None, stratum).take(core)
         made_from = (events.parent[core], events.id[core]) if chunk.sample in self.with_parents else None
         return count_patterns(
             *(chunk.sample, words[core], events.weight[core], keys),

@@ -43,6 +43,8 @@ class LackingError(SampleError):
     """Samples lack columns, or neighbouring crossings, that triggers need."""
 
 
+#: What a trigger with a `margin` needs besides columns.
+NEIGHBOURS: Need = "", "neighbouring crossings"
 #: Further triggers that a message names if a sample lacks a column.
 _NAMED = 8
 
@@ -78,6 +80,7 @@ class Plan:
     warnings: tuple[tuple[str, ...], ...] = ()
     #: The objects of the menus, each with its collection of the sample
     objects: frozenset[tuple[str, str]] = frozenset()
+    neighbours: tuple[Trigger, ...] = ()  #: The triggers that read neighbouring crossings
 
     @property
     def words(self) -> int:
@@ -130,19 +133,15 @@ class Plan:
 
     def lacking(self, sample: Sample) -> Iterator[tuple[str, Sequence[Trigger], str]]:
         """Yield what a `sample` lacks: its name, the triggers that need it, and a message."""
-        for slot in self.slots:
-            if problem := lacks_neighbours(sample, slot.compiled):
-                yield "neighbouring crossings", [slot.trigger], problem
         needed: dict[Need, dict[tuple[str, str], Trigger]] = {}
-        for (collection, column), triggers in self.needs.items():
+        for (collection, column), triggers in {NEIGHBOURS: self.neighbours, **self.needs}.items():
             known = not collection or collection in sample.schema.collections
             same = collection, column if known else ""  # a missing collection is reported once
             needed.setdefault(same, {}).update({(t.place, t.name): t for t in triggers})
         for need, needing in needed.items():
-            if problem := lacks(sample, need, self.objects):
-                name = ".".join(filter(None, need))
-                if (decision := decision_in(need)) is not None:
-                    name = f"stored decision {decision}"
+            if needing and (problem := lacks(sample, need, self.objects)):
+                decision = decision_in(need)
+                name = f"stored decision {decision}" if decision is not None else ".".join(filter(None, need))
                 yield name, [*needing.values()], problem
 
     def check_background(self, catalogue: Catalogue) -> None:
@@ -154,18 +153,12 @@ class Plan:
             self.check(sample)
 
 
-def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
-    """Return a message if a trigger reads neighbouring crossings that a sample does not have."""
-    if not compiled.margin or sample.has_neighbours:
-        return None
-    return (
-        f"it reads neighbouring crossings, but the events of {_named(sample)} (format "
-        f"{sample.table.format!r}) are not consecutive crossings"
-    )
-
-
 def lacks(sample: Sample, need: Need, objects: Iterable[tuple[str, str]] = ()) -> str | None:
-    """Return a message if a sample lacks a column, with the closest existing name."""
+    """Return a message if a sample lacks a column, with the closest existing name, or `NEIGHBOURS`."""
+    if need == NEIGHBOURS:
+        of_events = f"the events of {_named(sample)} (format {sample.table.format!r})"
+        reads = f"it reads neighbouring crossings, but {of_events} are not consecutive crossings"
+        return None if sample.has_neighbours else reads
     if (decision := decision_in(need)) is not None:
         if decision in sample.stored:
             return None
@@ -241,7 +234,8 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
     slots: list[PlannedTrigger] = []
     bit_of: dict[Hashable, int] = {}
     needs: dict[Need, list[Trigger]] = {}
-    bits, models, trained_on, warnings, objects = [], [], [], [], set[tuple[str, str]]()
+    bits, models, trained_on, warnings, neighbours = [], [], [], [], list[Trigger]()
+    objects: set[tuple[str, str]] = set()
     for menu in menus_of(menus):
         objects.update((name, selection.base) for name, selection in menu.scope.objects)
         contexts: dict[str, Context] = {}
@@ -259,6 +253,8 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
                 slots.append(PlannedTrigger(compiled, trigger))
             for need in sorted(context.needs):
                 needs.setdefault(need, []).append(trigger)
+            if compiled.margin:
+                neighbours.append(trigger)
             texts += compiled.warnings
         texts += signed_differences({name: context.requirements for name, context in contexts.items()})
         warnings.append(tuple(dict.fromkeys([*texts, *lost_prescales(menu)])))
@@ -266,7 +262,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         trained_on.append({name: tuple(c.trained) for name, c in contexts.items() if c.trained})
     of_menus = tuple(models), tuple(trained_on), tuple(warnings)
     by_need = {need: tuple(triggers) for need, triggers in needs.items()}
-    return Plan(tuple(slots), tuple(bits), by_need, *of_menus, frozenset(objects))
+    return Plan(tuple(slots), tuple(bits), by_need, *of_menus, frozenset(objects), tuple(neighbours))
 
 
 def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
@@ -309,9 +305,6 @@ def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
     for lacked, triggers, _ in chain.from_iterable(map(plan.lacking, catalogue.background)):
         for trigger in triggers:
             missing.setdefault(trigger.name, lacked)
-    for name, bit in plan.bits[0].items():  # equal triggers lack the same
-        if (first := plan.slots[bit].trigger.name) in missing:
-            missing.setdefault(name, missing[first])
     for name in menu.order:  # each follows those that it reads
         if read := next((other for other in menu.trigger(name).inputs() if other in missing), None):
             missing.setdefault(name, f"reads {read}")

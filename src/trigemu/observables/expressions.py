@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import Generic, TypeVar, cast
+from operator import add, eq, ge, gt, le, lt, mul, ne, neg, sub, truediv
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -117,7 +118,7 @@ class ScalarSum(Number):
     def _evaluate(self, work: Workspace) -> FloatArray:
         total = np.zeros(len(work.events))
         for selection in self.selections:
-            total += work.sums(selection, work.column(selection, "pt"))
+            _add_sums(work.objects(selection).offsets, work.column(selection, "pt").astype(np.float64), total)
         return total
 
 
@@ -179,11 +180,11 @@ class MissingMomentum(Vector):
     def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
         px, py = np.zeros((2, len(work.events)))
         for selection in self.selections:
-            pt, phi = (work.column(selection, name) for name in ("pt", "phi"))
-            phi = phi.astype(np.float64, copy=False)
-            px -= work.sums(selection, pt * np.cos(phi))
-            py -= work.sums(selection, pt * np.sin(phi))
-        return px, py
+            offsets, pt = work.objects(selection).offsets, work.column(selection, "pt").astype(np.float64)
+            phi = work.column(selection, "phi").astype(np.float64)
+            _add_sums(offsets, pt * np.cos(phi), px)
+            _add_sums(offsets, pt * np.sin(phi), py)
+        return 0.0 - px, 0.0 - py  # without negative zeros, which turn a direction around
 
     def needs(self) -> Iterator[Need]:
         for selection in self.selections:
@@ -288,25 +289,13 @@ def joined(operation: str, values: list[BoolArray]) -> BoolArray:
     return cast(BoolArray, (np.logical_and if operation == "and" else np.logical_or).reduce(values))
 
 
-_ARITHMETIC: dict[str, Callable[..., Array]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "negative": np.negative,
-    "abs": np.abs,
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    **{"+": add, "-": sub, "*": mul, "/": truediv, "negative": neg, "abs": abs},
     # If both are equal, the first, as for single events: the sign of zeros matters.
     "max": lambda *values: reduce(lambda a, b: np.where((a >= b) | np.isnan(b), a, b), values),
     "min": lambda *values: reduce(lambda a, b: np.where((a <= b) | np.isnan(b), a, b), values),
 }
-_COMPARISONS: dict[str, Callable[..., Array]] = {
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    "==": np.equal,
-    "!=": np.not_equal,
-}
+_COMPARISONS: dict[str, Callable[..., Any]] = {">": gt, ">=": ge, "<": lt, "<=": le, "==": eq, "!=": ne}
 
 
 @kernel
@@ -321,6 +310,16 @@ def _element(column: Array, offsets: IntArray, rows: IntArray, index: int, bits:
             row = rows[np.uint64(row)]
         value = np.float64(column[np.uint64(row)])
         bits[event] = value.view(np.int64) | -np.int64(place >= offsets[event + 1])
+
+
+@kernel
+def _add_sums(offsets: IntArray, values: FloatArray, totals: FloatArray) -> None:
+    """Add the sum of the values of each event; np.bincount would hold the GIL."""
+    for event in range(len(totals)):
+        total = 0.0
+        for i in range(offsets[event], offsets[event + 1]):
+            total += values[i]
+        totals[event] += total
 
 
 def unit_of(number: Number) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, nearest
 from trigemu.base.kernels import inlined, kernel
 from trigemu.observables.selections import Column, ObjectSelection, Scaled, Windows, any_of
@@ -50,10 +50,6 @@ class Workspace:
         if key not in self.values:
             self.values[key] = make(*arguments)
         return cast(T, self.values[key])
-
-    def has(self, key: Hashable) -> bool:
-        """Return whether the value of a `key` has been computed."""
-        return key in self.values
 
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
         """Return a workspace of the `chosen` events, bool[n], made once for each `key` of a choice."""
@@ -135,13 +131,6 @@ class Workspace:
         objects = self.objects(selection)
         return np.arange(objects.offsets[-1]) if objects.rows is None else objects.rows
 
-    def sums(self, selection: ObjectSelection, values: Array) -> FloatArray:
-        """Return the sum of `values`, one of each object of a `selection`, in each event, float64[n]."""
-        offsets = self.objects(selection).offsets
-        sums = np.empty(len(offsets) - 1)
-        _sum(offsets, values.astype(np.float64, copy=False), sums)
-        return sums
-
     def passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
         """Return whether each object of a `selection` is within all `windows`, bool[m]."""
         key = selection, windows
@@ -195,16 +184,6 @@ def _select(passing: BoolArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
     for event in range(len(offsets)):
         new_offsets[event] = before[np.uint64(offsets[event])]
     return new_offsets, rows[:count].copy()
-
-
-@kernel
-def _sum(offsets: IntArray, values: FloatArray, sums: FloatArray) -> None:
-    """Set the sum of the values of each event; np.bincount would hold the GIL."""
-    for event in range(len(sums)):
-        total = 0.0
-        for i in range(offsets[event], offsets[event + 1]):
-            total += values[i]
-        sums[event] = total
 
 
 @kernel

@@ -19,7 +19,7 @@ from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.sums import RateSums
 from trigemu.emulation.engine import Job, Progress, over_samples
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.plan import Plan, check_needs, make_plan
+from trigemu.emulation.plan import check_needs, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.expressions import Number
@@ -156,10 +156,10 @@ class _Bins:
     def count_rejected(self) -> bool:
         return True
 
-    def needs(self, plan: Plan) -> Iterable[Need]:
+    def needs(self) -> Iterable[Need]:
         return self.number.needs()
 
-    def __call__(self, plan: Plan, work: Workspace) -> IntArray:
+    def __call__(self, work: Workspace) -> IntArray:
         return binned(self.number.evaluate(work), self.edges)
 
 

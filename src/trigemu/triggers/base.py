@@ -70,7 +70,9 @@ class Context:
     def observable(self, text: str, above: float | None = None) -> Number:
         """Parse a number per event in the observable language from a `text`; raise TrigemuError for other
         texts. If the trigger fires where this number itself is above a threshold, `above` is it."""
-        number = parse_observable(_text("the observable", text), self.scope)
+        if not isinstance(text, str):
+            raise wrong_type("the observable", text, "a text, such as 'jet[0].pt'")
+        number = parse_observable(text, self.scope)
         self.needs.update(number.needs())
         if above is not None:
             self.requirements.append((text, Relation(">", number, Constant(above))))
@@ -78,7 +80,9 @@ class Context:
 
     def condition(self, text: str) -> Condition:
         """Parse a condition in the observable language from a `text`; raise TrigemuError for other texts."""
-        condition = parse_condition(_text("the condition", text), self.scope)
+        if not isinstance(text, str):
+            raise wrong_type("the condition", text, "a text, such as 'n_jet >= 2'")
+        condition = parse_condition(text, self.scope)
         self.needs.update(condition.needs())
         self.requirements.append((text, condition))
         return condition
@@ -98,12 +102,6 @@ class Context:
         """Request the column `name` of the sample, with one value per event, and return the name."""
         self.needs.add(("", name))
         return name
-
-
-def _text(what: str, text: object) -> str:
-    if not isinstance(text, str):
-        raise wrong_type(what, text, "a text, such as 'jet[0].pt'")
-    return text
 
 
 class Compiled(ABC):

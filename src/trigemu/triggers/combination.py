@@ -32,7 +32,6 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import kernel
 from trigemu.base.toml import Key
 from trigemu.observables.selections import Column, ObjectSelection, Range, Window, Windowed, Windows
 from trigemu.observables.workspace import Workspace
@@ -40,9 +39,9 @@ from trigemu.samples.events import objects_of
 from trigemu.triggers.base import Compiled, Context, Kind, ScoreKind
 from trigemu.triggers.pairs import (
     COLUMNS,
+    CUT,
     INSIDE,
     NOT_ALL_SAME,
-    OF_ALL,
     OUTSIDE,
     OUTSIDE_EVERY,
     QUANTITIES,
@@ -52,10 +51,9 @@ from trigemu.triggers.pairs import (
     Cut,
     LegSum,
     Pair,
-    all_pass,
     cut_on,
-    passes,
     ranges_of,
+    search,
 )
 
 MAX_LEGS = 12
@@ -65,8 +63,6 @@ MAX_PAIRS = 200
 MAX_STEPS = 10**8
 #: After this number, objects are matched to legs, at a negligible cost.
 MATCH_AFTER = 10**4
-#: Columns of the array of cuts.
-CUT = 5
 
 
 class Leg(Windowed, frozen=True, kw_only=True):
@@ -250,10 +246,8 @@ class CompiledCombination(Compiled):
     """A compiled combination."""
 
     legs: tuple[CompiledLeg, ...]
-    #: On two legs, or on all legs up to the second: their numbers, the quantity, the mode of the limits, and
-    #: where its limits begin in `numbers`.
-    cuts: tuple[tuple[int, ...], ...]
-    numbers: tuple[float, ...]
+    cuts: tuple[tuple[int, ...], ...]  # Of `CUT` numbers each
+    numbers: tuple[float, ...]  # Of all cuts
     twins: tuple[int, ...]  # For each leg, the earlier leg with the same requirements, or −1
     threshold: None = None  # It gives decisions
 
@@ -422,62 +416,3 @@ def _matched(ranges: list[list[int]], keys: FloatArray) -> bool:
     objects = np.unique(np.concatenate(of_legs))
     graph = csr_array([np.isin(objects, of_leg) for of_leg in of_legs], dtype=np.int8)
     return bool((maximum_bipartite_matching(graph, "column") >= 0).all())
-
-
-@kernel
-def search(
-    starts: IntArray,
-    objects: FloatArray,
-    twins: IntArray,
-    cuts: IntArray,
-    numbers: FloatArray,
-    chosen: IntArray,
-    found: IntArray,
-    first_event: int,
-    most: int,
-) -> int:
-    """Search events depth first: choose a candidate for each leg in turn, and step back when none remains.
-    Return the first event that needs more than `most` trials, or −1. starts: int64[legs, s + 1]; objects:
-    float64[1 + columns, candidates]; twins, chosen: int64[legs]; found: int64[s], the candidate of the first
-    leg, if there is a choice."""
-    legs = len(twins)
-    for s in range(first_event, len(found)):
-        leg, trials = 0, 0
-        chosen[0] = starts[0, s]
-        while leg >= 0:
-            i = chosen[leg]
-            trials += 1
-            if trials > most:
-                return s
-            if i == starts[leg, s + 1]:
-                leg -= 1
-                if leg >= 0:
-                    chosen[leg] += 1
-                continue
-            fits = True
-            for other in range(leg):
-                fits &= objects[0, chosen[other]] != objects[0, i]
-            for p in range(len(cuts)):
-                if fits and cuts[p, 1] == leg:
-                    other, quantity, mode, start = chosen[cuts[p, 0]], cuts[p, 2], cuts[p, 3], cuts[p, 4]
-                    if quantity & OF_ALL:
-                        fits = all_pass(quantity, objects, chosen, legs, numbers, start)
-                        continue
-                    first, last = i, i + 1
-                    if mode == OUTSIDE_EVERY:
-                        first, last = starts[leg, s], starts[leg, s + 1]
-                    for k in range(first, last):
-                        if fits and objects[0, k] != objects[0, other]:
-                            fits = passes(quantity, mode, objects, other, k, numbers, start)
-            if not fits:
-                chosen[leg] += 1
-            elif leg == legs - 1:
-                found[s] = chosen[0]
-                break
-            else:
-                leg += 1
-                chosen[leg] = starts[leg, s]
-                twin = twins[leg]
-                if twin >= 0:
-                    chosen[leg] += chosen[twin] + 1 - starts[twin, s]
-    return -1

@@ -20,7 +20,8 @@ class Kinds(Mapping[str, AnyKind]):
     def __init__(self, folders: Iterable[Path] = ()) -> None:
         self._folders = tuple(folders)  # The plugin path; messages name its plugins
         self._loaded: dict[str, AnyKind] = {}
-        self._used: dict[str, FoundPlugin] = {}
+        #: The plugins that were added, or whose kinds were accessed, by name; without the core
+        self.used: dict[str, FoundPlugin] = {}
         self.failed: set[str] = set()  # Plugins that could not be added, which other messages report
 
     def add(self, plugin: FoundPlugin) -> None:
@@ -34,12 +35,7 @@ class Kinds(Mapping[str, AnyKind]):
             if name in self and self[name] is not kind:
                 raise PluginError(f"plugin {plugin.name!r} redefines the kind {name!r}")
             self._loaded[name] = kind
-        self._used[plugin.name] = plugin
-
-    @property
-    def used(self) -> tuple[FoundPlugin, ...]:
-        """The plugins that were added, or whose kinds were accessed; without the core."""
-        return tuple(self._used.values())
+        self.used[plugin.name] = plugin
 
     def unknown(self, kind: str) -> str:
         """Return the message for an unknown kind, with a remedy if there is one; empty for a kind of a plugin
@@ -62,7 +58,7 @@ class Kinds(Mapping[str, AnyKind]):
         if name not in self._loaded:
             plugin = CORE if name in CORE.declared().kinds else self._included[name]
             if plugin is not CORE:
-                plugin = self._used.setdefault(plugin.name, plugin.found())
+                plugin = self.used.setdefault(plugin.name, plugin.found())
             self._loaded[name] = _kind(plugin, name)
         return self._loaded[name]
 

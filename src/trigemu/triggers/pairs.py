@@ -32,6 +32,9 @@ COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt", "summed")
 (SAME, OPPOSITE, DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT, MASS_OVER_DR, PLUGIN) = range(12)
 # Modes of the limits on a quantity of a pair.
 (INSIDE, OUTSIDE, OUTSIDE_EVERY) = range(3)
+#: Columns of the array of cuts: the first and the last of its legs, the quantity, the mode of its limits, and
+#: where its numbers begin.
+CUT = 5
 # Quantities of all objects, evaluated when the last one is chosen.
 OF_ALL = 32
 (NOT_ALL_SAME, MASS3, SUM, PLUGIN3) = range(OF_ALL, OF_ALL + 4)
@@ -217,3 +220,62 @@ def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: Float
         mass = pair_mass(o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j])
         square += mass * mass
     return bool(r[start] <= math.sqrt(square) <= r[start + 1])
+
+
+@kernel
+def search(
+    starts: IntArray,
+    objects: FloatArray,
+    twins: IntArray,
+    cuts: IntArray,
+    numbers: FloatArray,
+    chosen: IntArray,
+    found: IntArray,
+    first_event: int,
+    most: int,
+) -> int:
+    """Search events depth first: choose a candidate for each leg in turn, and step back when none remains.
+    Return the first event that needs more than `most` trials, or −1. starts: int64[legs, s + 1]; objects:
+    float64[1 + columns, candidates]; twins, chosen: int64[legs]; found: int64[s], the candidate of the first
+    leg, if there is a choice."""
+    legs = len(twins)
+    for s in range(first_event, len(found)):
+        leg, trials = 0, 0
+        chosen[0] = starts[0, s]
+        while leg >= 0:
+            i = chosen[leg]
+            trials += 1
+            if trials > most:
+                return s
+            if i == starts[leg, s + 1]:
+                leg -= 1
+                if leg >= 0:
+                    chosen[leg] += 1
+                continue
+            fits = True
+            for other in range(leg):
+                fits &= objects[0, chosen[other]] != objects[0, i]
+            for p in range(len(cuts)):
+                if fits and cuts[p, 1] == leg:
+                    other, quantity, mode, start = chosen[cuts[p, 0]], cuts[p, 2], cuts[p, 3], cuts[p, 4]
+                    if quantity & OF_ALL:
+                        fits = all_pass(quantity, objects, chosen, legs, numbers, start)
+                        continue
+                    first, last = i, i + 1
+                    if mode == OUTSIDE_EVERY:
+                        first, last = starts[leg, s], starts[leg, s + 1]
+                    for k in range(first, last):
+                        if fits and objects[0, k] != objects[0, other]:
+                            fits = passes(quantity, mode, objects, other, k, numbers, start)
+            if not fits:
+                chosen[leg] += 1
+            elif leg == legs - 1:
+                found[s] = chosen[0]
+                break
+            else:
+                leg += 1
+                chosen[leg] = starts[leg, s]
+                twin = twins[leg]
+                if twin >= 0:
+                    chosen[leg] += chosen[twin] + 1 - starts[twin, s]
+    return -1

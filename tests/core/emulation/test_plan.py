@@ -55,16 +55,6 @@ def test_bit_b_is_the_decision_of_trigger_b(tmp_path: Path, number: int) -> None
     assert bits(words, number) == expected
 
 
-def test_any_range_of_events_gives_its_part(tmp_path: Path) -> None:
-    text = (
-        threshold("A", "jet[0].pt", 20) + threshold("B", "m(muon[0], muon[1])", 5) + threshold("C", "mht", 10)
-    )
-    plan = make_plan([menu_from(tmp_path, text)])
-    whole = decide(WHOLE, plan)
-    for start, stop in ((0, 500), (0, 1), (499, 500), (123, 321), (7, 7)):
-        np.testing.assert_array_equal(decide(WHOLE[start:stop], plan), whole[start:stop])
-
-
 def test_menus_share_what_is_equal(tmp_path: Path) -> None:
     """Equal means: the same after all names are resolved."""
     objects = '[objects.NAME]\nfrom = "jet"\npt = { min = 20.0 }\n'

@@ -17,7 +17,7 @@ from toys import columns, toy_events
 from trigemu.base.errors import SampleError
 from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.selections import ObjectSelection, Scope, Window
-from trigemu.observables.workspace import Workspace
+from trigemu.observables.workspace import Workspace, delta_phi
 from trigemu.samples.events import Collection, Events, make_events
 
 EVENTS = toy_events(21, 120)
@@ -207,6 +207,7 @@ def test_pairs_against_the_library_vector() -> None:
     }
     for text, values in expected.items():
         np.testing.assert_allclose(number(text, made), values, rtol=1e-9, err_msg=text)
+    assert number("m(jet[0] + jet[0] + jet[0])", made) == [0.0] * len(pairs)  # not what rounding leaves
 
 
 def test_counts_sums_and_columns() -> None:
@@ -368,6 +369,14 @@ def test_angles_stay_in_their_range() -> None:
     expected = [math.remainder(float(phis[a]) - float(phis[b]), 2 * math.pi) for a, b in grid]
     np.testing.assert_allclose(np.cos(found), np.cos(expected), atol=1e-12)
     np.testing.assert_allclose(np.sin(found), np.sin(expected), atol=1e-6)
+
+
+@given(st.floats(0.5, 1e4), st.floats(-3.125, 3.125, width=32))
+def test_what_is_opposite_up_to_rounding_is_at_plus_pi(pt: float, phi: float) -> None:
+    """As an object and the missing momentum that it leaves when it is alone."""
+    px, py = pt * math.cos(phi), pt * math.sin(phi)
+    assert delta_phi(phi, math.atan2(-py, -px)) == pytest.approx(math.pi, abs=1e-12)
+    assert delta_phi(-math.pi / 2, math.pi / 2 - 1e-9) == -math.pi + 1e-9
 
 
 def test_needs_are_what_is_read() -> None:

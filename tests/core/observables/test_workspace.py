@@ -213,10 +213,3 @@ def test_overlap_where_only_the_distance_in_full_decides(data: st.DataObject) ->
     ):  # fmt: skip
         clear = ObjectSelection("jet", overlap=(ObjectSelection("photon"), dr))
         assert work.objects(clear).offsets[-1] == left
-
-
-def test_values_are_kept() -> None:
-    work = Workspace(events_of(EVENTS))
-    assert work.has("key") is False
-    work.once("key", list)
-    assert work.has("key")

@@ -29,7 +29,7 @@ def test_those_of_the_core_need_no_plugin() -> None:
     for name in CORE.declared().kinds:
         assert issubclass(kinds[name], Kind | BitKind)
     assert set(kinds) >= set(CORE.declared().kinds)
-    assert kinds.used == ()
+    assert kinds.used == {}
     with pytest.raises(KeyError):
         kinds["no such kind"]
 
@@ -49,7 +49,7 @@ def test_those_of_a_plugin_that_a_menu_names(tmp_path: Path, source: str) -> Non
     )
     kinds = with_kinds("one", tmp_path)
     assert (issubclass(kinds["mine"], Kind), issubclass(kinds["bits"], BitKind)) == (True, True)
-    assert kinds.used == (find("one", [tmp_path]),)
+    assert kinds.used == {"one": find("one", [tmp_path])}
     assert "mine" not in Kinds([tmp_path])
 
 

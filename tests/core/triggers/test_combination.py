@@ -1,44 +1,48 @@
-"""Against every choice of objects (`object_choices`)."""
+"""Combinations against every choice of objects (`object_choices`), and the scores of `leg_threshold` against
+the largest value of all choices that fit."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
-from object_choices import Event, Object, brute_force, combinations, expected, objects
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
+from likeness import alike
+from object_choices import Event, brute_force, choices, combinations, expected, objects
+from toys import memory_catalogue, menu_from, toy_events
 
+import trigemu
 from trigemu import TrigemuError
+from trigemu.base.toml import TomlTable
 from trigemu.observables.selections import Range, Scope, Window
-from trigemu.triggers import combination as kind_module
+from trigemu.observables.workspace import Workspace
+from trigemu.triggers import combination
 from trigemu.triggers.base import Context
-from trigemu.triggers.combination import Combination, Leg
+from trigemu.triggers.combination import Combination, Leg, LegThreshold
 from trigemu.triggers.pairs import LegSum, Pair
 
 Fires = Callable[..., list[bool]]
 
 
-@settings(max_examples=70)
-@given(combinations(), st.integers(0, 149), st.integers(0, 40))
-def test_up_to_four_legs(
+@settings(max_examples=90)
+@given(combinations() | combinations(least=5, most=6), st.integers(0, 149), st.integers(0, 40))
+def test_a_combination_fires_if_a_choice_fits(
     plain_events: list[Event], fires: Fires, kind: Combination, start: int, length: int
 ) -> None:
     rows = slice(start, min(150, start + length))
     assert fires(kind, rows) == expected(plain_events[rows], kind)
 
 
-@settings(max_examples=15)
-@given(combinations(least=5, most=6))
-def test_five_and_six_legs(plain_events: list[Event], fires: Fires, kind: Combination) -> None:
-    rows = slice(0, 60)
-    assert fires(kind, rows) == expected(plain_events[rows], kind)
-
-
 @pytest.fixture
 def matched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Objects are matched to legs before the first trial."""
-    monkeypatch.setattr(kind_module, "MATCH_AFTER", 1)
+    monkeypatch.setattr(combination, "MATCH_AFTER", 1)
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -67,26 +71,12 @@ def test_twelve_legs_over_a_hundred_objects(fires: Fires, least: float, there: b
 
 
 def test_a_search_without_end_is_refused(fires: Fires, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kind_module, "MAX_STEPS", 1000)
+    monkeypatch.setattr(combination, "MAX_STEPS", 1000)
     heavy = Combination(legs=(Leg(object="muon"),) * 3, pairs=(Pair(legs=(1, 2), mass=Range(min=1e6)),))
     assert fires(heavy, events=[many_muons(9)]) == [False]
     message = "sample 'toy', event 1: 40, 40, 40 objects for its legs need more than 1000 trials"
     with pytest.raises(TrigemuError, match=message):
         fires(heavy, events=[many_muons(9), many_muons(40)])
-
-
-def test_very_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kind_module, "MAX_PAIRS", 2)
-    pairs = (Pair(legs=(0, 1), dr=Range(min=0.4)),) * 3
-    kind = Combination(legs=(Leg(object="muon"),) * 2, pairs=pairs)
-    assert list(kind.mistakes()) == [("pairs", "3 pairs: at most 2 are allowed")]
-
-
-def test_every_needs_something_to_keep_apart() -> None:
-    pairs = (Pair(legs=(0, 1), dr=Range(min=0.4), every=True),)
-    kind = Combination(legs=(Leg(object="muon"),) * 2, pairs=pairs)
-    message = "pairs[0].every: expected outside_dr, outside_deta or outside_dphi beside it"
-    assert list(kind.mistakes()) == [(("pairs", 0, "every"), message)]
 
 
 @settings(max_examples=30)
@@ -183,22 +173,6 @@ def test_one_object_is_not_two(plain_events: list[Event], fires: Fires) -> None:
     ]
 
 
-def test_a_later_choice_is_found_when_the_first_does_not_fit(fires: Fires) -> None:
-    """The leading object fits the first leg, but only it fits the second."""
-
-    def muon(pt: float, eta: float) -> Object:
-        rest = {"phi": 0.0, "z0": 0.0, "isolation": 0.0, "upt": 0.0, "charge": 1, "quality": 1}
-        return {"pt": pt, "eta": eta} | rest
-
-    event = {"jet": [], "photon": [], "muon": [muon(30.0, 0.1), muon(20.0, 2.0), muon(10.0, 2.2)]}
-    central = Leg(object="muon", windows={"eta": Window(abs_max=1.0)})
-    kind = Combination(legs=(Leg(object="muon"), central))
-    assert fires(kind, events=[event]) == [True]
-    close = (Pair(legs=(1, 0), deta=Range(max=0.3)),)
-    assert fires(Combination(legs=kind.legs, pairs=close), events=[event]) == [False]
-    assert fires(Combination(legs=(Leg(object="muon"),) * 2, pairs=close), events=[event]) == [True]
-
-
 def test_at_the_same_place_the_mass_is_0(plain_events: list[Event], fires: Fires) -> None:
     """Which is below any maximum."""
     merged = [
@@ -209,14 +183,6 @@ def test_at_the_same_place_the_mass_is_0(plain_events: list[Event], fires: Fires
         assert fires(cut(**{name: Range(max=1.0)}), events=merged) == two
         assert not any(fires(cut(**{name: Range(min=1.0)}), events=merged))
     assert fires(Combination(legs=(Leg(object="muon"),) * 3, mass3=Range(max=1.0)), events=merged) == three
-
-
-def test_neutral_objects_have_neither_the_same_nor_the_opposite_charge(
-    plain_events: list[Event], fires: Fires
-) -> None:
-    neutral = [event | {"muon": [o | {"charge": 0} for o in event["muon"]]} for event in plain_events]
-    assert not any(fires(cut(charge="same"), events=neutral))
-    assert not any(fires(cut(charge="opposite"), events=neutral))
 
 
 def test_only_columns_that_are_asked_for_are_needed(scope: Scope) -> None:
@@ -251,26 +217,6 @@ def test_columns_with_other_names_are_needed_where_cuts_read_them(scope: Scope) 
     }
 
 
-def test_only_charge_and_z0_have_other_names() -> None:
-    ((where, message),) = Leg(object="muon", columns={"pt": "et"}).mistakes()
-    assert where == "columns"
-    assert message == "columns: 'pt': expected z0 or charge, which may have other names"
-
-
-@pytest.mark.parametrize("numbers", [[0], [0, 0], [0, 3], [-1, 1], []])
-def test_legs_of_a_sum_are_different_ones(numbers: list[int]) -> None:
-    of = LegSum(legs=tuple(numbers), column="pt", min=1.0)
-    (mistake,) = Combination(legs=(Leg(object="muon"),) * 3, sum=of).mistakes()
-    assert mistake == (
-        ("sum", "legs"),
-        f"sum.legs = {numbers}: expected different ones of 0 … 2, two or more",
-    )
-
-
-def test_a_sum_without_limits_is_a_mistake() -> None:
-    assert next(LegSum(legs=(0, 1), column="pt").mistakes())[1].startswith("an empty range")
-
-
 def test_twelve_legs(fires: Fires) -> None:
     """Each wants a place in η of its own, and two objects are in the wrong crossing."""
     rest = {"phi": 0.0, "z0": 0.0, "isolation": 0.0, "upt": 0.0, "charge": 1, "quality": 1}
@@ -292,3 +238,191 @@ def test_twelve_legs(fires: Fires) -> None:
     events[1]["muon"] = [muons[10], muons[11] | {"charge": -1}]
     assert fires(kind, events=events) == [False, False]
     assert fires(Combination(legs=legs, charge="opposite"), events=events) == [True, False]
+
+
+MUON = Leg(object="muon")
+DR = Pair(legs=(0, 1), dr=Range(min=0.4))
+
+
+@pytest.mark.parametrize(
+    ("table", "where", "message"),
+    [
+        (
+            Combination(legs=(MUON,) * 2, pairs=(DR,) * 201),
+            "pairs",
+            "201 pairs: at most 200 are allowed",
+        ),
+        (
+            Combination(legs=(MUON,) * 2, pairs=(msgspec.structs.replace(DR, every=True),)),
+            ("pairs", 0, "every"),
+            "pairs[0].every: expected outside_dr, outside_deta or outside_dphi beside it",
+        ),
+        (
+            Leg(object="muon", columns={"pt": "et"}),
+            "columns",
+            "columns: 'pt': expected z0 or charge, which may have other names",
+        ),
+        *(
+            (
+                Combination(legs=(MUON,) * 3, sum=LegSum(legs=tuple(legs), column="pt", min=1.0)),
+                ("sum", "legs"),
+                f"sum.legs = {legs}: expected different ones of 0 … 2, two or more",
+            )
+            for legs in ([0], [0, 0], [0, 3], [-1, 1], [])
+        ),
+        (LegSum(legs=(0, 1), column="pt"), "", "an empty range: give min, max, above or below"),
+    ],
+)
+def test_mistakes_of_legs_and_cuts(table: TomlTable, where: object, message: str) -> None:
+    assert list(table.mistakes()) == [(where, message)]
+
+
+Of = Callable[[slice], Workspace]
+
+
+@st.composite
+def thresholds(draw: st.DrawFn, most: int = 4) -> tuple[Combination, LegThreshold]:
+    """A combination, and the same with a threshold on one leg."""
+    kind = draw(combinations(most=most))
+    leg = draw(st.integers(0, len(kind.legs) - 1))
+    column = draw(st.sampled_from(["pt", "pt", "eta", "isolation"]))
+    assume(not any(pair.every and leg == max(pair.legs) for pair in kind.pairs))
+    legs = [*kind.legs]
+    windows = {name: window for name, window in legs[leg].windows.items() if name != column}
+    legs[leg] = msgspec.structs.replace(legs[leg], windows=windows)
+    kind = msgspec.structs.replace(kind, legs=tuple(legs))
+    asked = {name: getattr(kind, name) for name in kind.__struct_fields__}
+    return kind, LegThreshold(**asked, leg=leg, column=column, above=draw(st.sampled_from([0.0, 9.0])))
+
+
+def largest(events: list[Event], number: int, kind: Combination, of: LegThreshold) -> float:
+    fitting = choices(events, number, kind)
+    return max((np.float32(chosen[of.leg][of.column]) for chosen in fitting), default=-math.inf)
+
+
+@settings(max_examples=50)
+@given(thresholds(), st.integers(0, 149), st.integers(1, 40))
+def test_the_score_is_the_largest_value_of_any_choice(
+    plain_events: list[Event],
+    workspace_of: Of,
+    scope: Scope,
+    of: tuple[Combination, LegThreshold],
+    start: int,
+    length: int,
+) -> None:
+    kind, threshold = of
+    rows = slice(start, min(150, start + length))
+    compiled = threshold.compile(Context(scope))
+    events = plain_events[rows]
+    expected = [largest(events, number, kind, threshold) for number in range(len(events))]
+    assert compiled.evaluate(workspace_of(rows)).tolist() == expected
+    threshold = sorted(expected)[len(expected) // 2]
+    above = compiled.score_above(workspace_of(rows), threshold)
+    assert [max(score, threshold) for score in above.tolist()] == [
+        max(score, threshold) for score in expected
+    ]
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(thresholds())
+def test_matching_objects_to_legs_changes_no_score(
+    plain_events: list[Event],
+    workspace_of: Of,
+    scope: Scope,
+    matched: None,
+    of: tuple[Combination, LegThreshold],
+) -> None:
+    events, compiled = plain_events[:40], of[1].compile(Context(scope))
+    expected = [largest(events, number, *of) for number in range(len(events))]
+    assert compiled.evaluate(workspace_of(slice(0, 40))).tolist() == expected
+
+
+@settings(max_examples=40)
+@given(thresholds(most=3), st.sampled_from([0.0, 4.0, 8.0, 15.0, 1e9]))
+def test_it_fires_where_a_combination_with_this_window_does(
+    fires: Callable[..., list[bool]],
+    of: tuple[Combination, LegThreshold],
+    above: float,
+) -> None:
+    kind, threshold = of
+    legs = [*kind.legs]
+    windows = legs[threshold.leg].windows | {threshold.column: Window(above=above)}
+    legs[threshold.leg] = msgspec.structs.replace(legs[threshold.leg], windows=windows)
+    kind = msgspec.structs.replace(kind, legs=tuple(legs))
+    rows = slice(0, 60)
+    assert fires(threshold.at(above), rows) == fires(kind, rows)
+
+
+MENU = """
+[[trigger]]
+name = "D"
+kind = "leg_threshold"
+legs = [{{ object = "jet", eta = {{ abs_max = 2.0 }} }}, {{ object = "jet", pt = {{ min = 10 }} }}]
+pairs = [{{ legs = [0, 1], dr = {{ min = 0.5 }} }}]
+{threshold}
+[[trigger]]
+name = "G"
+kind = "threshold"
+observable = "photon[0].pt"
+above = 12.0
+[[trigger]]
+name = "WIDE"
+kind = "combination"
+legs = [{{ object = "jet" }}, {{ object = "jet", pt = {{ min = 8 }} }}]
+"""
+
+
+@pytest.mark.parametrize("quantity", ["total", "unique"])
+def test_a_budget_is_met(tmp_path: Path, quantity: str) -> None:
+    catalogue = memory_catalogue({"a": [e | {"weight": 1.0} for e in toy_events(1, 600)]})
+    text = MENU.format(threshold=f"{quantity}_rate_hz = 30.0").replace('"WIDE"', '"WIDE"\nenabled = false')
+    menu = menu_from(tmp_path, text)
+    rates = trigemu.run(menu, catalogue)["D"]
+    met = getattr(rates, quantity)
+    assert abs(met.hz - 30.0) <= 2.0  # an event of the half has a weight of about 2
+    (solved,) = trigemu.solve_budgets(menu, catalogue)
+    trigemu.write_calibrated(solved, tmp_path / "calibrated.toml", catalogue.table.name)
+    written = trigemu.run(tmp_path / "calibrated.toml", catalogue)["D"]
+    assert met.budgeted
+    assert (written.threshold, getattr(written, quantity)) == (rates.threshold, replace(met, budgeted=False))
+
+
+def test_scans_and_score_tables_agree_with_a_run(tmp_path: Path) -> None:
+    catalogue = memory_catalogue({"a": toy_events(1, 300)})
+    menu = menu_from(tmp_path, MENU.format(threshold="above = 20"))
+    values = (12.0, 20.0, 31.5)
+    found = trigemu.scan(menu, trigemu.Steps("D", values), catalogue)
+    assert alike(found.points[1].triggers, trigemu.run(menu, catalogue).triggers)
+    table = trigemu.score_table(menu, catalogue, vary={"D": (12.0, 60.0)})
+    assert [p.rate for p in trigemu.scan(menu, trigemu.Steps("D", values), table).points] == [
+        p.rate for p in found.points
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("leg = 2", r"leg = 2: expected one of 0 … 1"),
+        ("leg = -1", r"leg = -1: expected an integer >= 0"),
+        ("leg = 1", r"legs\[1\]\.pt: the threshold of this leg is `above`, give it no window on pt"),
+        ('column = "colour"', "colour"),
+        ("", "the key 'above' is missing, or a rate to find it from"),
+    ],
+)
+def test_mistakes_of_a_leg_threshold(tmp_path: Path, key: str, message: str) -> None:
+    threshold = f"above = 1\n{key}" if key else ""
+    with pytest.raises(TrigemuError, match=message):
+        trigemu.run(
+            menu_from(tmp_path, MENU.format(threshold=threshold)), memory_catalogue({"a": toy_events(1, 9)})
+        )
+
+
+def test_objects_below_the_threshold_cannot_veto(tmp_path: Path) -> None:
+    text = MENU.format(threshold="above = 1").replace(
+        "dr = { min = 0.5 }", "outside_dr = { max = 0.5 }, every = true"
+    )
+    menu_from(tmp_path, text)
+    with pytest.raises(TrigemuError, match=r"pairs\[0\]\.every: leg 1 has the threshold"):
+        menu_from(
+            tmp_path, text.replace(", pt = { min = 10 }", "").replace("above = 1", "above = 1\nleg = 1")
+        )
