@@ -243,11 +243,6 @@ def events_of(
     )
 
 
-def format_names() -> list[str]:
-    """Return the names of formats, those of the core first."""
-    return list(providers("formats", search_path()))
-
-
 def format_named(name: str) -> type[Source]:
     """Return a format; raise SampleError if there is none of this name, PluginError if it cannot be
     loaded."""
@@ -268,11 +263,12 @@ def _format(name: str, folders: tuple[Path, ...]) -> type[Source]:
 
 
 def each_format() -> Iterator[tuple[str, type[Source]]]:
-    """Yield the formats by name, in the order in which they are tried on a file. Each is loaded when the
-    iteration reaches it."""
+    """Yield the formats by name, in the order in which they are tried on a file: those of the core first.
+    Each is loaded when the iteration reaches it."""
     core = CORE.declared().formats
     yield from ((name, format_named(name)) for name in core)
-    yield from ((name, format_named(name)) for name in format_names() if name not in core)
+    others = (name for name in providers("formats", search_path()) if name not in core)
+    yield from ((name, format_named(name)) for name in others)
 
 
 @dataclass(frozen=True)
