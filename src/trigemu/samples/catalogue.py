@@ -237,7 +237,7 @@ def numbers_of(source: Source, most: int) -> Numbers | None:
     for start in range(0, source.entries, STEP):
         scalars = source.columns(start, min(start + STEP, source.entries), columns).scalars
         run, section, number = (scalars[name].astype(np.uint64) for _, name in columns)
-        simulated |= bool((run <= 1).any())
+        simulated |= bool(np.less_equal(scalars[columns[0][1]], 1).any())
         hashes = splitmix64(splitmix64(splitmix64(run) ^ section) ^ number)
         rows = np.flatnonzero(hashes <= np.uint64(limit))
         kept.append(hashes[rows])
