@@ -31,7 +31,7 @@ _PADDING = "# Add padding = 0.0 if the training replaced missing values. Without
 
 def empty_context(file: Path, contents: Mapping[str, bytes] | None = None) -> Context:
     """Return the context of a file without [objects] and [sums]."""
-    return Context(read_scope(load_toml(file, lambda path: b"")), file.parent, contents)
+    return Context(read_scope(load_toml(file, lambda path: b"")), file.parent, contents or {})
 
 
 def objects_of(menu: Path) -> tuple[Context, str]:

@@ -18,7 +18,7 @@ from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
-from trigemu.results.documents import csv_of
+from trigemu.results.table import csv_of
 from trigemu.samples.catalogue import without_bad_files
 
 from .cli_import import any_overlap_vetoes, mass_limit, networks, networks_of

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.toml import Key, TomlTable, load_toml, read_table, refuse_other_kinds
+from trigemu.base.toml import Key, Positive, TomlTable, load_toml, read_table, refuse_other_kinds
 
 #: The most values of a variable: levels are bytes.
 MOST = 255
@@ -35,7 +35,6 @@ def loss_of(merit: Merit, weights: FloatArray, ceilings: FloatArray, efficiencie
 
 #: The largest size of a number, and the inverse of the smallest difference.
 _LARGEST = 1e15
-_Positive = Annotated[float, msgspec.Meta(gt=0)]
 _Hz = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
 
 
@@ -46,7 +45,7 @@ class Span(TomlTable, frozen=True):
     max: float  #: The highest threshold.
     #: The step from `min` on: no other threshold is allowed. None: a round one, which gives about a hundred
     #: values, and the present threshold.
-    step: _Positive | None = None
+    step: Positive | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         width = self.max - self.min

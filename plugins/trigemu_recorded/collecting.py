@@ -23,7 +23,7 @@ import numpy as np
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, few_of, listed, nearest
 from trigemu.base.toml import TomlTable
-from trigemu.counting.acceptance import counter_of
+from trigemu.counting.decisions import counter_of
 from trigemu.menus.menu import Trigger
 from trigemu.menus.prescales import read_prescales
 from trigemu.menus.read import read_menu

@@ -26,10 +26,10 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray
 from trigemu.base.errors import SampleError
-from trigemu.base.toml import Document, Key, TomlTable, read_table
+from trigemu.base.toml import Document, Key, Positive, TomlTable, read_table
 from trigemu.samples.events import Need
 from trigemu.samples.locations import naming
-from trigemu.samples.sample import CM2_PER_PB, CatalogueTable, Positive, Sample, Weighting, hz_per_unit_weight
+from trigemu.samples.sample import CM2_PER_PB, CatalogueTable, Sample, Weighting, hz_per_unit_weight
 from trigemu.samples.source import Schema
 from trigemu_recorded.collecting import CollectedTable, Collecting, read_collecting
 from trigemu_recorded.sections import BUNCH, RUN, SECTION, LumiMask, Sections, column_in, keys_of

@@ -21,7 +21,8 @@ from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.shown import Shown
 from trigemu.base.toml import TomlTable, load_toml, read_table, refuse_other_kinds
-from trigemu.counting.acceptance import Acceptance, acceptances, raw_decisions
+from trigemu.counting.acceptance import Acceptance, acceptances
+from trigemu.counting.decisions import raw_decisions
 from trigemu.emulation import scaling
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
@@ -221,7 +222,7 @@ def gate(
 
 def _joint(acceptance: Acceptance, first: IntArray, second: IntArray) -> sparse.csr_array:
     """Return the probability that both triggers of each pair accept, float64[m, pairs]."""
-    accepted, counter, node = acceptance.accepted, acceptance.counter, acceptance.node
+    accepted, counter, node = acceptance.accepted, acceptance.counter, acceptance.seeded.of_trigger
     joint = (accepted[:, first] * accepted[:, second]).tocsc()
     connected = (counter[first] == counter[second]) | ((node[first] >= 0) & (node[second] >= 0))
     columns = [joint[:, [pair]] for pair in range(len(first))]

@@ -37,8 +37,7 @@ from .samples.sample import Sample as Sample
 # The observable language
 from .observables import expressions as expressions
 from .observables.expressions import Condition as Condition, Number as Number
-from .observables.selections import ObjectSelection as ObjectSelection
-from .observables.windows import Window as Window
+from .observables.selections import ObjectSelection as ObjectSelection, Window as Window
 from .observables.workspace import Workspace as Workspace
 
 # Trigger kinds

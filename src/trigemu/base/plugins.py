@@ -69,7 +69,7 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     commands: Places = {}
     sections: Places = {}  #: Sections of reports: functions of their `Contents` that return `Section`s
     #: Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
-    #: `Arithmetic` in `triggers/combination/pairs.py`
+    #: `Arithmetic` in `triggers/pairs.py`
     arithmetic: Places = {}
     #: Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
     #: that make a `Weighting` (`samples/sample.py`)
@@ -282,9 +282,7 @@ def find(name: str, path: Folders = None) -> FoundPlugin:
 
 
 def available(folders: Iterable[Path]) -> dict[str, list[FoundPlugin]]:
-    """Return all plugins that can be found, by name, those that come with trigemu first. None is read. In
-    folders, only regular files and packages with names of modules count: not lock files of editors, broken
-    links, or pipes."""
+    """Return all plugins that can be found, by name, those that come with trigemu first. None is read."""
     by_name: dict[str, list[FoundPlugin]] = {}
     for plugin in installed():
         by_name.setdefault(plugin.name, []).append(plugin)
@@ -321,9 +319,8 @@ CORE = FoundPlugin("trigemu", Path(__file__).parents[1] / "builtin.py", "trigemu
 
 
 def providers(part: str, folders: Iterable[Path] | None) -> dict[str, FoundPlugin]:
-    """Return the plugin that provides each name of a part. The core precedes plugins that come with trigemu,
-    and these precede others. None is loaded; those that cannot be read are left out: using them raises an
-    error."""
+    """Return the plugin that provides each name of a part: the core, then those that come with trigemu, then
+    others. None is loaded; those that cannot be read are left out: using them raises an error."""
     by_name: dict[str, FoundPlugin] = {}
     for candidate in (CORE, *chain.from_iterable(available(folders or ()).values())):
         if folders is None and not candidate.comes_with_trigemu:
@@ -335,8 +332,7 @@ def providers(part: str, folders: Iterable[Path] | None) -> dict[str, FoundPlugi
 
 
 def summary(candidate: FoundPlugin, part: str, command: str) -> str:
-    """Return the docstring of a command, or of its module, up to the first blank line; empty if there is
-    none. The module is parsed, not loaded."""
+    """Return the first paragraph of the docstring of a command, or of its module, which is not loaded."""
     try:
         module, _, function = getattr(candidate.declared(), part)[command].partition(":")
         parts = module.lstrip(".").split(".") if module.startswith(".") else module.split(".")[1:]
@@ -355,8 +351,7 @@ def plugins_in(pickled: bytes) -> set[FoundPlugin]:
 
 
 def sources_in(file: Path) -> dict[str, bytes]:
-    """Return a module, or for the `__init__.py` of a package, all its Python files, by their path in the
-    folder."""
+    """Return a module, or all Python files of a package, by their path in its folder."""
     files = sorted(filter(is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
     return {part.relative_to(file.parent).as_posix(): part.read_bytes() for part in files}
 
@@ -370,16 +365,14 @@ def digest_of_plugin(file: Path) -> str:
 
 
 def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
-    """Return the Python files of a plugin, by their path in its package or their name; raise PluginError if
-    they changed since it was found."""
+    """Return the Python files of a plugin; raise PluginError if they changed since it was found."""
     if plugin.found() != plugin:
         raise PluginError(f"plugin {plugin.name!r}: {plugin.file} was changed while it was used: start again")
     return sources_in(plugin.file)
 
 
 def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:
-    """Load a plugin: from its own file, if this machine has the same, else from its sources, which are
-    written to the cache folder."""
+    """Load a plugin from its own file, or from its sources, written to the cache folder."""
     file = plugin.file
     if not (file.is_file() and digest_of_plugin(file) == plugin.sha256):
         try:

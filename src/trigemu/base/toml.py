@@ -109,14 +109,13 @@ def lines_of(text: str) -> dict[Key, int]:
 S = TypeVar("S", bound="TomlTable")
 T = TypeVar("T")
 
-#: The longest message on one mistake, in characters.
-MAX_MESSAGE = 2000
-#: The fields of a struct. msgspec resolves annotations at each call, which takes longer than reading a table.
-fields_of = cache(msgspec.structs.fields)
-
-
+#: A number above 0.
+Positive = Annotated[float, msgspec.Meta(gt=0)]
 #: A number that may be `nan`, where others have to be finite.
 NumberOrNaN = Annotated[float, msgspec.Meta(extra={"nan": True})]
+MAX_MESSAGE = 2000  # The longest message on one mistake, in characters
+#: The fields of a struct. msgspec resolves annotations at each call, which takes longer than reading a table.
+fields_of = cache(msgspec.structs.fields)
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -158,8 +157,7 @@ class TableError(TrigemuError):
 
 @dataclass
 class Document:
-    """A TOML file, the line of each key, and its mistakes. Read each table with `read_table`, then call
-    `finish`, which reports all mistakes of the file at once."""
+    """A TOML file. Read each table with `read_table`, then call `finish`, which reports all mistakes."""
 
     path: Path  # The file
     data: dict[str, Any]  # Its content
@@ -169,9 +167,8 @@ class Document:
     cause: Exception | None = None  # The first error in code of a plugin among them
 
     def problem(self, key: Key, where: str, message: str, cause: Exception | None = None) -> None:
-        """Record a mistake at a key, or at the nearest enclosing key that has a line. where: the entry, such
-        as "trigger 'J100'"; may be empty. cause: an error in code of a plugin. Raises TableError at more
-        mistakes than are listed: a file with 10⁵ of them is not read to its end."""
+        """Record a mistake at a key, or at the nearest enclosing one with a line; TableError if too many.
+        where: the entry, such as "trigger 'J100'". cause: an error in code of a plugin."""
         self.cause = self.cause or cause
         while key and key not in self.lines:
             key = key[:-1]
@@ -240,8 +237,7 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
     return Document(path, data, lines_of(text), hashlib.sha256(content).hexdigest())
 
 
-#: How files of events begin: ROOT, Parquet, HDF5.
-_OF_EVENTS = (b"root", b"PAR1", b"\x89HDF")
+_OF_EVENTS = (b"root", b"PAR1", b"\x89HDF")  # The beginnings of ROOT, Parquet and HDF5 files
 #: A line with text that is not in quotation marks.
 _UNQUOTED = re.compile(
     r"\s*([\w-]{1,40})\s*=\s*(?!(?:true|false|inf|nan)\b)([A-Za-z_][\w.\[\]()+*/-]{0,40})\s*(?:#.*)?"
@@ -286,9 +282,8 @@ def read_table(
         if name in fields:
             values[fields[name].name] = _value(document, value, fields[name].type, place, where)
             continue
-        unknown = f"unknown key {quoted(name)}"
         if not further:
-            document.problem(place, where, unknown + nearest(name, (*fields, *also)))
+            document.problem(place, where, f"unknown key {quoted(name)}{nearest(name, (*fields, *also))}")
             continue
         valid = len(document.problems)
         kind = typing.get_args(further.type)[1]
@@ -296,7 +291,7 @@ def read_table(
         close = difflib.get_close_matches(excerpt(name), fields, n=1, cutoff=0.75)
         if len(document.problems) > valid and close:  # the name may be a misspelt field
             del document.problems[valid:]
-            document.problem(place, where, f"{unknown}; did you mean {close[0]!r}?")
+            document.problem(place, where, f"unknown key {quoted(name)}; did you mean {close[0]!r}?")
     for name, missing in fields.items():
         if missing.required and name not in table:
             document.problem(key, where, f"the key {name!r} is missing")
@@ -354,7 +349,6 @@ _TYPES = re.compile("`(({0})( [|] ({0}))*)`".format("|".join(_IN_TOML)))
 
 
 def _is_finite(value: Any) -> bool:
-    """Return whether no number of a value or of a list is infinite or NaN."""
     if isinstance(value, list):
         return all(map(_is_finite, value))
     return not isinstance(value, float) or math.isfinite(value)
@@ -375,7 +369,7 @@ def dotted(key: Key) -> str:
     return text
 
 
-#: Keys that a message shows as they are: those that TOML needs no quotes for, if they are not too long.
+#: Keys that a message shows without quotes.
 _BARE = re.compile(r"[\w-]{1,60}")
 
 
@@ -399,7 +393,7 @@ KINDS = {
 
 
 def kind_of(data: dict[str, Any]) -> str | None:
-    """Return the table that identifies the kind of a file, a key of `KINDS`; None if it has none of them."""
+    """Return the table that identifies the kind of a file, a key of `KINDS`, if any."""
     return next((table for table in KINDS if table in data), None)
 
 

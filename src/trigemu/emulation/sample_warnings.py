@@ -15,8 +15,8 @@ from trigemu.base.errors import excerpt
 from trigemu.emulation.engine import Chunk, Job, Task, over_samples
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.plan import Plan, decide, lacking_objects
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.menus.warnings import unit_of_threshold
 from trigemu.observables.expressions import (
     Condition,
     Constant,
@@ -26,14 +26,12 @@ from trigemu.observables.expressions import (
     Relation,
     unit_of,
 )
-from trigemu.observables.selections import ObjectSelection, selections_in
-from trigemu.observables.windows import AnyOf, Column, Window, any_of
+from trigemu.observables.selections import AnyOf, Column, ObjectSelection, Window, any_of, selections_in
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Events
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled
-from trigemu.triggers.combination.kind import CompiledCombination
-from trigemu.triggers.combination.leg_threshold import CompiledLegThreshold
+from trigemu.triggers.combination import CompiledCombination, CompiledLegThreshold
 
 #: The number of events that largest values are from, the same of each sample: a pass takes seconds.
 MOST = 10_000_000
@@ -90,15 +88,18 @@ def _limits(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> Iter
             selections.insert(0, source)
         of_windows += [(s.source or ObjectSelection(s.base), s.windows, "") for s in selections]
     combination = compiled.combination if isinstance(compiled, CompiledLegThreshold) else compiled
-    for number, leg in enumerate(combination.legs if isinstance(combination, CompiledCombination) else ()):
-        of_windows.append((leg.objects, leg.windows, f" (leg {number})"))
+    legs = combination.legs if isinstance(combination, CompiledCombination) else ()
+    for leg in sorted(legs, key=lambda leg: leg.number):
+        of_windows.append((leg.objects, leg.windows, f" (leg {leg.number})"))
     for objects, windows, where in of_windows:
         for column, allowed in windows:
             tables = [msgspec.structs.asdict(window) for window in any_of(allowed)]
             keys = [{key: value for key, value in table.items() if value is not None} for table in tables]
             written = toml_text.entry(_name(column), keys[0] if isinstance(allowed, Window) else keys)
             text = f"{names.get(objects, objects.base)} with {excerpt(written)}{where}"
-            least = allowed.lowest if isinstance(allowed, Window) else None
+            least = None
+            if isinstance(allowed, Window):
+                least = allowed.above if allowed.min is None else allowed.min
             unit = unit_of(Element(objects, 0, column))
             yield Limit((objects, column, allowed), text, _name(column), unit, least)
     if compiled.threshold is None:
@@ -110,9 +111,9 @@ def _limits(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> Iter
     observable, unit = getattr(trigger.description, "observable", None), unit_of_threshold(menu, trigger)
     name = excerpt(observable) if isinstance(observable, str) else "score"
     if isinstance(compiled, CompiledLegThreshold):
-        objects = compiled.combination.legs[compiled.leg].objects
-        name = f"{_name(compiled.column)} of leg {compiled.leg}"
-        unit = unit or unit_of(Element(objects, 0, compiled.column))
+        leg = compiled.combination.legs[0]
+        name = f"{_name(compiled.column)} of leg {leg.number}"
+        unit = unit or unit_of(Element(leg.objects, 0, compiled.column))
     requires, needed = getattr(trigger.description, "requires", None), compiled.objects_needed
     condition = f" ({excerpt(requires)})" if isinstance(requires, str) else ""
     lacking = lacking_objects(needed) if needed else f"has a value of {name}"

@@ -19,9 +19,8 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from trigemu.base.errors import nearest
-from trigemu.base.toml import Document, TomlTable, read_table
+from trigemu.base.toml import Document, Positive, TomlTable, read_table
 
-_Positive = Annotated[float, msgspec.Meta(gt=0)]
 _Bins = Annotated[int, msgspec.Meta(ge=1)]
 _Digits = Annotated[int, msgspec.Meta(ge=0, le=9)]
 
@@ -30,14 +29,14 @@ class LinearScale(TomlTable, frozen=True):
     """A linear scale: bin i begins at first + i · step; higher values are in one further bin."""
 
     first: float  #: The beginning of the first bin.
-    step: _Positive  #: The width of a bin.
+    step: Positive  #: The width of a bin.
     bins: _Bins  #: The number of bins.
 
 
 class EtaScale(TomlTable, frozen=True):
     """A scale in η: bin i begins at i · step; if centred, its centre is there."""
 
-    step: _Positive  #: The width of a bin.
+    step: Positive  #: The width of a bin.
     centred: bool = False  #: Whether i · step is the centre of bin i, not its beginning.
 
 

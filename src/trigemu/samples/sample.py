@@ -20,7 +20,7 @@ import numpy as np
 from trigemu.base.arrays import Array, BoolArray, FloatArray
 from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import SampleError, in_brackets, quoted
-from trigemu.base.toml import Key, TomlTable
+from trigemu.base.toml import Key, Positive, TomlTable
 from trigemu.samples.events import Collection, Events, Need, decision_in, make_events
 from trigemu.samples.locations import digest_of, located, naming
 from trigemu.samples.source import File, Schema, Source
@@ -33,7 +33,6 @@ ORBIT_HZ, BUNCHES = 11_245.5, 3564
 
 #: Rates beyond which sums of squared weights would lose digits.
 SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
-Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class CatalogueTable(TomlTable, frozen=True):

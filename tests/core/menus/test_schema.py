@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jsonschema
 import pytest
@@ -16,8 +16,9 @@ from project import CORE_MENUS, ROOT
 
 from trigemu import TrigemuError, make_plan, read_menu
 from trigemu.base.plugins import CORE
+from trigemu.base.toml import TomlTable
 from trigemu.menus.read import MenuTable, TriggerTable
-from trigemu.menus.schema import menu_schema
+from trigemu.menus.schema import menu_schema, schemas
 from trigemu.observables.hardware_scales import Digits, HardwareScale
 
 #: A kind with a score, of a plugin.
@@ -243,7 +244,7 @@ def test_broken_menus(both: Both, old: str, new: str) -> None:
 
 def test_a_kind_that_began_as_a_copy(tmp_path: Path) -> None:
     """A plugin may well call its class Threshold, and its tables Leg."""
-    source = (ROOT / "src" / "trigemu" / "triggers" / "combination" / "kind.py").read_text()
+    source = (ROOT / "src" / "trigemu" / "triggers" / "combination.py").read_text()
     (tmp_path / "copied.py").write_text(source + '\n\nKINDS = {"copied": Combination}\n')
     schema = menu_schema(["copied"], [tmp_path])
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -298,3 +299,42 @@ def test_it_says_that_a_redefined_object_feeds_others(tmp_path: Path) -> None:
     (tmp_path / "menu.toml").write_text(jets + trigger)
     scope = read_menu(tmp_path / "menu.toml").scope
     assert scope.object("far").source == scope.object("jet")
+
+
+class Inner(TomlTable, frozen=True, rename={"from_": "from"}):
+    """A table of
+    two lines.
+
+    And a paragraph.
+    """
+
+    #: The first key,
+    #: on two lines.
+    from_: str
+    low: float  #: A low key.
+    plain: int  # This describes nothing.
+
+
+class Open(Inner, frozen=True):
+    """A table with keys of any name."""
+
+    further: ClassVar[str | None] = "others"
+
+    low: float  #: Said anew.
+    inner: Inner
+    others: dict[str, int]  #: A key of any name.
+
+
+def test_comments_describe_keys() -> None:
+    names, definitions = schemas([Open], "#/{name}")
+    assert set(names) == {Open, Inner}
+    inner, made = definitions[names[Inner]], definitions[names[Open]]
+    assert inner["description"] == "A table of two lines.\n\nAnd a paragraph."
+    assert inner["properties"]["low"] == {"description": "A low key.", "type": "number"}
+    assert made["additionalProperties"] == {"description": "A key of any name.", "type": "integer"}
+    assert made["properties"] == inner["properties"] | {
+        "low": {"description": "Said anew.", "type": "number"},
+        "inner": {"$ref": f"#/{names[Inner]}"},
+    }
+    texts = {key: value.get("description") for key, value in inner["properties"].items()}
+    assert texts == {"from": "The first key, on two lines.", "low": "A low key.", "plain": None}

@@ -22,7 +22,7 @@ from trigemu import Checkpoint, Events, make_events, open_catalogue, worker_pool
 from trigemu.api import SampleError
 from trigemu.base.errors import UnreadableError
 from trigemu.base.mapping import Engine
-from trigemu.emulation.engine import chunks_of
+from trigemu.emulation.engine import ranges_of
 from trigemu.samples import locations, opening
 from trigemu.samples.sample import join_events
 from trigemu.samples.source import OPEN_FILES, File, opened_source
@@ -204,7 +204,7 @@ def test_files_are_opened_once_to_find_their_events_and_to_read_them() -> None:
 
 def test_what_is_sent_to_workers_is_small_and_reads_the_same(folder: Path) -> None:
     sample = open_catalogue(folder / "catalogue.toml").samples[0]
-    file = next(chunks_of(sample, 10)).file
+    file = next(ranges_of(sample, 10)).file
     content = pickle.dumps(file)
     assert len(content) < 1000
     ours, theirs = (

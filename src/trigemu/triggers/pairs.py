@@ -1,16 +1,15 @@
 """Cuts of a combination on several objects: on pairs, and on all of them.
 
-Each becomes a `Cut`: a quantity, and the numbers that define it and its limits, so kernels do not depend on
-menus. The search for a choice of objects applies a cut as soon as its objects are chosen.
+Each is a quantity, a mode, and numbers that define its limits, so kernels do not depend on menus. The search
+for a choice of objects applies a cut as soon as its objects are chosen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from llvmlite import ir
 from numba import types
@@ -22,7 +21,7 @@ from trigemu.base.kernels import inner, kernel
 from trigemu.base.plugins import providers
 from trigemu.base.toml import TomlTable
 from trigemu.observables.hardware_scales import Integers
-from trigemu.observables.windows import Range
+from trigemu.observables.selections import Range
 from trigemu.observables.workspace import delta_phi
 
 #: Columns of an object that kernels read, after its row, in this order.
@@ -94,19 +93,20 @@ def ranges_of(pair: Pair) -> Iterator[tuple[str, str, Range]]:
                 yield key, name, window
 
 
-@dataclass(frozen=True)
-class Cut:
-    """A cut on two legs, the smaller index first, or on all legs up to the second."""
+#: The cuts that a plugin computes, for menus with a table [integer]: a function of the quantity, such as
+#: "mass", the collections of the objects, the scales and the window. It returns the numbers of the cut, or
+#: raises TrigemuError if the quantity cannot be computed. The first number is the address of a C function of
+#: six integers: the address of the candidates, float64[1 + `COLUMNS`, n]; n; the positions of two or three
+#: objects in them; and the address of the other numbers. It returns 1 if the quantity is in the window, 0 if
+#: it is not, and −1 if it has no value, so that the cut fails.
+Arithmetic = Callable[[str, tuple[str, ...], Integers, Range], tuple[float, ...]]
 
-    legs: tuple[int, int]
-    quantity: int
-    numbers: tuple[float, ...] = (-math.inf, math.inf)  # The low and high limits come first
-    mode: int = INSIDE  # OUTSIDE: not between the limits; OUTSIDE_EVERY: nor any object for the second leg
+
+#: A quantity that kernels compute, and numbers: its limits first.
+Cut = tuple[int, tuple[float, ...]]
 
 
-def numbers_of(
-    name: str, bases: Sequence[str], integers: Integers | None, window: Range, where: str
-) -> tuple[int, tuple[float, ...]]:
+def cut_on(name: str, bases: Sequence[str], integers: Integers | None, window: Range, where: str) -> Cut:
     """Return the quantity that kernels compute for a cut on objects of some collections, and its numbers;
     raise TrigemuError, with the place of the cut, if integers should be used but cannot be."""
     without = [base for base in bases if not (integers and integers.scale(base))]
@@ -119,20 +119,6 @@ def numbers_of(
         return PLUGIN if len(bases) == 2 else PLUGIN3, _arithmetic()(name, tuple(bases), integers, window)
     except TrigemuError as error:
         raise TrigemuError(f"{where}: {error}") from None
-
-
-class Arithmetic(Protocol):
-    """Cuts that a plugin computes, for menus with a table [integer]."""
-
-    def __call__(
-        self, quantity: str, names: tuple[str, ...], integers: Integers, window: Range
-    ) -> tuple[float, ...]:
-        """Return the numbers of a cut on a `quantity`, such as "mass", of objects with these `names`.
-
-        The first is the address of a C function of six integers: the address of the candidates, float64[1 +
-        `COLUMNS`, n]; n; the positions of two or three objects in them; and the address of the numbers after
-        the first. It returns 1 if the quantity is in the window, 0 if it is not, and −1 if it has no value,
-        so that the cut fails. Raises TrigemuError if the quantity cannot be computed."""
 
 
 @cache
