@@ -235,7 +235,7 @@ def numbers_of(source: Source, most: int) -> Numbers | None:
     limit = min(_ALL, _ALL * most // max(source.entries, 1))
     kept, entries, simulated = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], bool(source.weight_column)
     for start in range(0, source.entries, STEP):
-        scalars = source.columns(start, min(start + STEP, source.entries), columns).scalars
+        scalars = source.read(start, min(start + STEP, source.entries), columns).scalars
         run, section, number = (scalars[name].astype(np.uint64) for _, name in columns)
         simulated |= bool(np.less_equal(scalars[columns[0][1]], 1).any())
         hashes = splitmix64(splitmix64(splitmix64(run) ^ section) ^ number)

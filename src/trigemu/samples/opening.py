@@ -401,16 +401,16 @@ def _sum_of_weights(source: Source, table: SampleTable) -> tuple[float | None, s
     sum of all generated events and the file does not, it is that of the file's events."""
     try:
         return source.sum_of_weights, ""
+    except UnreadableError:
+        raise
     except SampleError as error:
-        if isinstance(error, UnreadableError):
-            raise
         if table.sum_of_weights is None and table.role == "signal":
             return None, str(error)
         if table.sum_of_weights is None:
             raise
     total = 0.0
     for start in range(0, source.entries, STEP):
-        weight = np.asarray(source.columns(start, min(start + STEP, source.entries), ()).weight, np.float64)
+        weight = np.asarray(source.read(start, min(start + STEP, source.entries), ()).weight, np.float64)
         if (weight < 0).any():  # a part of them may then add up to more than all
             return None, ""
         total += float(weight.sum())

@@ -141,22 +141,6 @@ class Source(ABC):
         """Read the recorded decisions `names` of entries `start` to `stop` − 1, bool[stop − start] each."""
         return {}
 
-    @property
-    def opened(self) -> Source:
-        """The source itself, as that of a `File`."""
-        return self
-
-    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """Read the columns `needs` of the entries from `start` to `stop` − 1; for a number of objects, such
-        as n_jet, that is no column of the file, a column of the objects."""
-        schema = self.schema
-        counts = {
-            ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
-            for name, columns in schema.collections.items()
-            if f"n_{name}" not in schema.scalars
-        }
-        return self.read(start, stop, frozenset(counts.get(need, need) for need in needs))
-
     def _stream(self, part: str | None = None, compression: str | None = None) -> AbstractContextManager[Any]:
         """Open the file, or one file of a folder, for reading bytes."""
         stream: AbstractContextManager[Any] = opened(part or self.path, compression)
