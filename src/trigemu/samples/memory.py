@@ -150,7 +150,7 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     if samples is None:
         return open_catalogue(executor=executor)
     equal, events = False, cast(Any, samples)
-    if is_awkward(events):  # without weights, in the convention of equal ones
+    if is_awkward(events):
         equal, events = "weight" not in events.fields, events_from_awkward(events)
     if isinstance(events, Events):
         events, name = events[events.core], f"sample {events.sample!r}"
