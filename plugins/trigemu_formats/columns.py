@@ -15,6 +15,7 @@ from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import STANDARD, Scope
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.sample import Sample
+from trigemu.samples.source import File
 
 #: Events that the threshold of the example is found from, and the quantile that it is near.
 _EVENTS, _QUANTILE = 10_000, 0.9
@@ -56,7 +57,8 @@ class FileColumns:
 
 def file_columns(sample: Sample) -> FileColumns:
     """Return the columns of a sample that menus can use."""
-    schema, file = sample.schema, sample.sources[0].opened
+    schema, source = sample.schema, sample.sources[0]
+    file = source.opened if isinstance(source, File) else source
 
     def described(collection: str, columns: Iterable[str]) -> Iterator[FileColumn]:
         for name in _names(columns, _FIRST):

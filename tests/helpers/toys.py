@@ -164,8 +164,6 @@ class Memory:
     def identity(self) -> str:
         return repr(self.events)
 
-    opened = property(lambda self: self)
-    columns = Source.columns
     read_stored = Source.read_stored
 
     def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:

@@ -12,7 +12,7 @@ import numpy as np
 from trigemu.base import toml_text
 from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import excerpt
-from trigemu.emulation.engine import Chunk, Job, over_samples
+from trigemu.emulation.engine import Chunk, Job, Task, over_samples
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.plan import Plan, decide, lacking_objects
 from trigemu.menus.checks import unit_of_threshold
@@ -142,9 +142,9 @@ def _name(column: Column) -> str:
 
 
 @dataclass(frozen=True)
-class _Measure:
-    """The task that decides events, and compares values with q limits: uint64[words], the slots that fire;
-    float64[3, q], 1 or 0 whether any passes, the largest value and minus the smallest, −∞ without any."""
+class _Measure(Task[tuple[Words, FloatArray]]):
+    """The task that decides events, and compares values with q limits: uint64[1, words], the slots that fire;
+    float64[1, 3, q], 1 or 0 whether any passes, the largest value and minus the smallest, −∞ without any."""
 
     compared: tuple[Compared, ...]
 
@@ -164,11 +164,8 @@ class _Measure:
                 passes = bool(work.passing(objects, ((column, window),)).any())
             largest = (np.fmax.reduce(signed, initial=-np.inf) for signed in (values, -values))
             extremes[:, number] = passes, *largest
-        return np.bitwise_or.reduce(decide(events, plan, work)[events.core], axis=0), extremes
-
-    def merge(self, parts: Sequence[tuple[Words, FloatArray]]) -> tuple[Words, FloatArray]:
-        fired, extremes = zip(*parts, strict=True)
-        return np.bitwise_or.reduce(fired, axis=0), np.max(extremes, axis=0)
+        fired = np.bitwise_or.reduce(decide(events, plan, work)[events.core], axis=0)
+        return fired[None], extremes[None]
 
 
 def measured(
@@ -177,11 +174,11 @@ def measured(
     """Return the slots that fire in the first events of samples, and the values that limits compare there."""
     of_triggers = (of_trigger for of_menu in limits for _, of_trigger in of_menu)
     compared = tuple(dict.fromkeys(limit.compared for limits in of_triggers for limit in limits))
-    task = _Measure(compared)
-    parts = [*over_samples(samples, job, task, executor, most=most)] if compared else []
+    parts = [*over_samples(samples, job, _Measure(compared), executor, most=most)] if compared else []
     if not parts:  # of samples without events nothing is said
         return np.zeros(job.plan.words, np.uint64), dict.fromkeys(compared, ValueRange(True, np.inf, -np.inf))
-    fired, (passes, high, low) = task.merge(parts)
+    fired = np.bitwise_or.reduce(np.concatenate([words for words, _ in parts]), axis=0)
+    passes, high, low = np.max(np.concatenate([extremes for _, extremes in parts]), axis=0)
     ranges = map(ValueRange, (passes > 0).tolist(), (-low).tolist(), high.tolist())
     return fired, dict(zip(compared, ranges, strict=True))
 

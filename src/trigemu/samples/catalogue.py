@@ -235,9 +235,9 @@ def numbers_of(source: Source, most: int) -> Numbers | None:
     limit = min(_ALL, _ALL * most // max(source.entries, 1))
     kept, entries, simulated = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], bool(source.weight_column)
     for start in range(0, source.entries, STEP):
-        scalars = source.columns(start, min(start + STEP, source.entries), columns).scalars
+        scalars = source.read(start, min(start + STEP, source.entries), columns).scalars
         run, section, number = (scalars[name].astype(np.uint64) for _, name in columns)
-        simulated |= bool((run <= 1).any())
+        simulated |= bool(np.less_equal(scalars[columns[0][1]], 1).any())
         hashes = splitmix64(splitmix64(splitmix64(run) ^ section) ^ number)
         rows = np.flatnonzero(hashes <= np.uint64(limit))
         kept.append(hashes[rows])
@@ -286,7 +286,8 @@ def repeated_events(samples: Sequence[Sample]) -> Iterator[str]:
         if len(np.unique(hashes)) == len(hashes):
             continue
         limit = min(numbers.limit for *_, numbers in group)
-        rows = np.flatnonzero(np.concatenate([_that_count(*of) for of in group]) & (hashes <= limit))
+        counts = np.concatenate([_counts(sample, place)[numbers.entries] for sample, place, numbers in group])
+        rows = np.flatnonzero(counts & (hashes <= limit))
         order = rows[np.argsort(hashes[rows], kind="stable")]
         again = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
         total = f"{'about ' * (limit < _ALL)}{len(again) * (_ALL / limit):.0f}"
@@ -296,9 +297,8 @@ def repeated_events(samples: Sequence[Sample]) -> Iterator[str]:
         for pair in pairs[np.argsort(pairs[:, 0], kind="stable")][:_PAIRS]:
             (one, n, numbers), (other, m, _) = (group[i] for i in np.searchsorted(ends, pair, side="right"))
             entry, other_entry = entries[pair].tolist()
-            compared = _compared(one.schema) if numbers.simulated else []
-            event = _values(one, n, entry, compared)
-            if all(map(np.array_equal, event, _values(other, m, other_entry, compared))):
+            event = _values(one, n, entry, numbers.simulated)
+            if all(map(np.array_equal, event, _values(other, m, other_entry, numbers.simulated))):
                 names = " and ".join(dict.fromkeys(repr(sample.name) for sample in (one, other)))
                 yield (
                     f"{total} events of {names} are there twice, by run, section and number: the first, "
@@ -309,25 +309,22 @@ def repeated_events(samples: Sequence[Sample]) -> Iterator[str]:
                 break
 
 
-def _that_count(sample: Sample, place: int, numbers: Numbers) -> BoolArray:
-    """Return which of the numbers of a file belong to events that count in its sample."""
+def _counts(sample: Sample, place: int) -> BoolArray:
+    """Return which events of a file count in its sample."""
     file, weighting = sample.sources[place], sample.weighting
     if not weighting:
-        return np.ones(len(numbers.hashes), np.bool_)
+        return np.ones(file.entries, np.bool_)
     ranges = ((start, min(start + STEP, file.entries)) for start in range(0, file.entries, STEP))
-    kept = [weighting.weigh(sample.read_file(file, *rows, ()).scalars)[0] for rows in ranges]
-    return np.concatenate(kept)[numbers.entries]
+    return np.concatenate([weighting.weigh(sample.read_file(file, *r, ()).scalars)[0] for r in ranges])
 
 
-def _compared(schema: Schema) -> list[Need]:
-    """Return the columns by which simulated events are compared: pT of objects, and numbers."""
-    with_pt = {(name, "pt") for name, columns in schema.collections.items() if "pt" in columns}
-    return sorted(with_pt | {("", name) for name in schema.numbers}, reverse=True)[:_COMPARED]
-
-
-def _values(sample: Sample, place: int, entry: int, compared: Sequence[Need]) -> list[Array]:
-    """Return run, section and number of an event; the compared columns, if any, and its weight."""
-    needs = [*_numbering(sample.sources[place].schema), *compared]
+def _values(sample: Sample, place: int, entry: int, simulated: bool) -> list[Array]:
+    """Return run, section and number of an event; of a simulated one also the pT of its objects, its other
+    numbers, and its weight."""
+    needs, schema = _numbering(sample.sources[place].schema), sample.schema
+    if simulated:
+        with_pt = {(name, "pt") for name, columns in schema.collections.items() if "pt" in columns}
+        needs += sorted(with_pt | {("", name) for name in schema.numbers}, reverse=True)[:_COMPARED]
     event = sample.read(place, entry, entry + 1, needs)
     values = [event.collections[c].columns[name] if c else event.scalars[name] for c, name in needs]
-    return [*values, event.weight] if compared else values
+    return [*values, event.weight] if simulated else values

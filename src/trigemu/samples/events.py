@@ -145,7 +145,8 @@ class Events:
     def __getitem__(self, rows: slice | IntArray) -> Events:
         """Return some events, all of which count: views of a slice, or of rows int64[m] columns that are
         copied when they are first used."""
-        views = _Rows(self.collections, rows), _Rows(self.scalars, rows)
+        lazy = (_Rows(values, rows) for values in (self.collections, self.scalars))
+        views = map(dict, lazy) if isinstance(rows, slice) else lazy
         return Events(self.sample, self.weight[rows], self.id[rows], self.parent[rows], *views)
 
     def around(self, start: int, stop: int, margin: int) -> Events:

@@ -150,7 +150,7 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     if samples is None:
         return open_catalogue(executor=executor)
     equal, events = False, cast(Any, samples)
-    if is_awkward(events):  # without weights, in the convention of equal ones
+    if is_awkward(events):
         equal, events = "weight" not in events.fields, events_from_awkward(events)
     if isinstance(events, Events):
         events, name = events[events.core], f"sample {events.sample!r}"
@@ -214,15 +214,13 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     if not is_awkward(array):
         advice = _ADVICE.get(type(array).__name__, "")
         raise wrong_type("the events", array, "an awkward array of records", advice)
-    where, layout, n = f"sample {sample!r}", array.layout, len(array)
-    inner = layout
-    while inner.is_option or inner.is_indexed:
-        inner = inner.content
-    if layout.is_unknown or not inner.is_record or inner.is_tuple:
-        kind = excerpt(str(array.type))
-        raise SampleError(f"{where}: the array is of type {kind}: expected records, with fields such as jet")
+    where, n = f"sample {sample!r}", len(array)
     try:
-        columns = _columns(layout)
+        records = _present(array.layout, "the array", None)
+        if not records.is_record or records.is_tuple:
+            kind = excerpt(str(array.type))
+            raise SampleError(f"the array is of type {kind}: expected records, with fields such as jet")
+        columns = _columns(records)
         event = {name: columns.pop(("", name))[1] for name in EVENT_COLUMNS if ("", name) in columns}
         for name in ("id", "parent"):
             if name in event and event[name].dtype.kind not in "iu":
@@ -247,7 +245,7 @@ def _columns(layout: Any) -> dict[Need, tuple[IntArray | None, Array]]:
     """Return the columns by their names in menus, each with the offsets of its lists, None for a scalar."""
     columns: dict[Need, tuple[IntArray | None, Array]] = {}
     written: dict[Need, str] = {}
-    for path, offsets, values in _leaves(_present(layout, "the array", None), (), None):
+    for path, offsets, values in _leaves(layout, (), None):
         first, *others = path
         prefix, _, column = first.partition("_")
         name, column = (prefix, column) if others == [] and column else (first, "_".join(others))

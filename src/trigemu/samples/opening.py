@@ -58,7 +58,6 @@ from trigemu.samples.source import (
     Source,
     each_format,
     format_named,
-    format_names,
     opened_source,
 )
 
@@ -237,10 +236,11 @@ def format_of(path: str, tree: str | None = None) -> str:
             trees = tuple(file.keys(cycle=False, recursive=False))
         if tree and trees:
             trees = (tree.rpartition("/")[2].partition(";")[0],)
-    beginning = Beginning(folder, start, trees)
+    beginning, tried = Beginning(folder, start, trees), []
     for name, source in each_format():
         if source.recognises(beginning):
             return name
+        tried.append(name)
     if is_root:
         return "nanoaod"  # its tree has a name of its own
     try:
@@ -254,7 +254,7 @@ def format_of(path: str, tree: str | None = None) -> str:
         kind = "blank" if start else "empty"
     elif "\0" not in text:
         kind = f"text that begins with {quoted(excerpt(text.splitlines()[0], _SHOWN))}"
-    known = f"which none of the formats recognises (known: {', '.join(format_names())})"
+    known = f"which none of the formats recognises (known: {', '.join(tried)})"
     raise SampleError(f"unknown format: it is {kind}, {known}")
 
 
@@ -401,16 +401,16 @@ def _sum_of_weights(source: Source, table: SampleTable) -> tuple[float | None, s
     sum of all generated events and the file does not, it is that of the file's events."""
     try:
         return source.sum_of_weights, ""
+    except UnreadableError:
+        raise
     except SampleError as error:
-        if isinstance(error, UnreadableError):
-            raise
         if table.sum_of_weights is None and table.role == "signal":
             return None, str(error)
         if table.sum_of_weights is None:
             raise
     total = 0.0
     for start in range(0, source.entries, STEP):
-        weight = np.asarray(source.columns(start, min(start + STEP, source.entries), ()).weight, np.float64)
+        weight = np.asarray(source.read(start, min(start + STEP, source.entries), ()).weight, np.float64)
         if (weight < 0).any():  # a part of them may then add up to more than all
             return None, ""
         total += float(weight.sum())

@@ -14,11 +14,10 @@ tree = "NAME" in a catalogue: "ntuple/events" is the tree `events` in the folder
 
 The Level-1 objects (L1Mu, L1EG, L1Tau, L1Jet → l1mu, …) include those of neighbouring crossings:
 bx = { min = 0, max = 0 } selects those of the event itself.
-
-
-Files are opened without running code from them. Other formats in ROOT files are classes derived from
-`RootFile`, which finds the tree with the events and reads its branches.
 """
+
+# Files are opened without running code from them. Formats in ROOT files are classes derived from `RootFile`,
+# which finds the tree with the events and reads its branches.
 
 from __future__ import annotations
 
@@ -148,14 +147,14 @@ _LIST = re.compile(r"(std::vector|ROOT::VecOps::RVec|ROOT::RVec)<(?P<of>.+)>")
 def tree_with_events(file: Any, name: str, usual: Sequence[str], any_tree: bool) -> tuple[str, Any]:
     """Return the tree with the events of a ROOT file, and its name."""
     for candidate in (name,) if name else usual:
-        if _is_tree(tree := file.get(candidate)):
+        if getattr(tree := file.get(candidate), "classname", None) in _TREES:
             return candidate, tree
     names = tree_names(file)
     if name:
         near = sorted(names, key=lambda other: -SequenceMatcher(None, name, excerpt(other)).ratio())
         raise SampleError(f"has no tree {excerpt(name)!r}; its trees, nearest first: {_listed(near)}")
     opened = ((other, file.get(other)) for other in names if any_tree)
-    usable = {n: tree for n, tree in opened if _is_tree(tree) and tree.num_entries and shapes(tree)}
+    usable = {n: tree for n, tree in opened if tree.num_entries and shapes(tree)}
     if len(usable) == 1:
         return usable.popitem()
     if not usable:
@@ -193,10 +192,6 @@ def shapes(tree: Any) -> dict[str, bool]:
         if type(content) is uproot.AsDtype and not content.inner_shape:  # not an array or an object
             is_list[name] = content is not interpretation
     return is_list
-
-
-def _is_tree(content: Any) -> bool:
-    return getattr(content, "classname", None) in _TREES
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -247,8 +247,14 @@ class Sample:
             begin = first % file.entries if first < last else first
             end = min(begin + last - first, file.entries)
             with naming(self.name, file.path):
-                opened = file.opened
-                read = opened.columns(begin, end, wanted - {*stored.values()})
+                opened = file.opened if isinstance(file, File) else file
+                # Of a number of objects, such as n_jet, that is no column of the file: one of the objects.
+                columns, schema = wanted - {*stored.values()}, opened.schema
+                for name, of_objects in schema.collections.items():
+                    if (count := ("", f"n_{name}")) in columns and count[1] not in schema.scalars:
+                        one = "pt" if "pt" in of_objects else min(of_objects, default="pt")
+                        columns = columns - {count} | {(name, one)}
+                read = opened.read(begin, end, columns)
                 decisions = file.read_stored(begin, end, stored) if stored else {}
             weight = np.full(end - begin, self.hz_per_weight)
             if self.weighted:

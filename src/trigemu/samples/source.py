@@ -141,22 +141,6 @@ class Source(ABC):
         """Read the recorded decisions `names` of entries `start` to `stop` − 1, bool[stop − start] each."""
         return {}
 
-    @property
-    def opened(self) -> Source:
-        """The source itself, as that of a `File`."""
-        return self
-
-    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """Read the columns `needs` of the entries from `start` to `stop` − 1; for a number of objects, such
-        as n_jet, that is no column of the file, a column of the objects."""
-        schema = self.schema
-        counts = {
-            ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
-            for name, columns in schema.collections.items()
-            if f"n_{name}" not in schema.scalars
-        }
-        return self.read(start, stop, frozenset(counts.get(need, need) for need in needs))
-
     def _stream(self, part: str | None = None, compression: str | None = None) -> AbstractContextManager[Any]:
         """Open the file, or one file of a folder, for reading bytes."""
         stream: AbstractContextManager[Any] = opened(part or self.path, compression)
@@ -243,11 +227,6 @@ def events_of(
     )
 
 
-def format_names() -> list[str]:
-    """Return the names of formats, those of the core first."""
-    return list(providers("formats", search_path()))
-
-
 def format_named(name: str) -> type[Source]:
     """Return a format; raise SampleError if there is none of this name, PluginError if it cannot be
     loaded."""
@@ -268,11 +247,12 @@ def _format(name: str, folders: tuple[Path, ...]) -> type[Source]:
 
 
 def each_format() -> Iterator[tuple[str, type[Source]]]:
-    """Yield the formats by name, in the order in which they are tried on a file. Each is loaded when the
-    iteration reaches it."""
+    """Yield the formats by name, in the order in which they are tried on a file: those of the core first.
+    Each is loaded when the iteration reaches it."""
     core = CORE.declared().formats
     yield from ((name, format_named(name)) for name in core)
-    yield from ((name, format_named(name)) for name in format_names() if name not in core)
+    others = (name for name in providers("formats", search_path()) if name not in core)
+    yield from ((name, format_named(name)) for name in others)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from toys import menu_from
 
 import trigemu
 from trigemu.base.mapping import Engine
-from trigemu.samples.source import Source
+from trigemu.samples.root import RootFile
 
 N = 1000
 MENU = """
@@ -95,12 +95,12 @@ def test_tasks_of_a_basket_are_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     """A basket with more events than a task has is decoded again for the next task."""
     samples = trigemu.open_catalogue(_tree(tmp_path / "a.root", N))
     ranges = list[tuple[int, int]]()
-    read = Source.columns
+    read = RootFile.read
 
     def counted(self: Any, start: int, stop: int, needs: Any) -> Any:
         ranges.append((start, stop))
         return read(self, start, stop, needs)
 
-    monkeypatch.setattr(Source, "columns", counted)
+    monkeypatch.setattr(RootFile, "read", counted)
     trigemu.run(menu_from(tmp_path, MENU), samples, executor=Engine(chunk_events=30, workers=1))
     assert ranges == [(0, 480), (480, 960), (960, 1000)]

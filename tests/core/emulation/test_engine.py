@@ -93,14 +93,13 @@ class Watched:
     source: Memory
     reading: Callable[[int], None]
     path: str = "watched"
-    opened = property(lambda self: self)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.source, name)
 
-    def columns(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
+    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         self.reading(start)
-        return self.source.columns(start, stop, needs)
+        return self.source.read(start, stop, needs)
 
 
 def watched(catalogue: Catalogue, reading: Callable[[int], None]) -> Catalogue:

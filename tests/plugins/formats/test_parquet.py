@@ -112,9 +112,9 @@ def test_ranges_within_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ak.to_parquet(records(columns), tmp_path / "a.parquet", row_group_size=30)
     source = Parquet(str(tmp_path / "a.parquet"))
     for start, stop in ((0, N), (3, 7), (25, 65), (60, 90), (N - 1, N), (50, 50)):
-        check(source.columns(start, stop, NEEDS), columns, start, stop)
-    assert source.columns(0, 5, [("", "met")]).scalars["met"].tolist() == columns["met"][:5].tolist()
-    check(pickle.loads(pickle.dumps(source)).columns(3, 7, NEEDS), columns, 3, 7)
+        check(source.read(start, stop, NEEDS), columns, start, stop)
+    assert source.read(0, 5, [("", "met")]).scalars["met"].tolist() == columns["met"][:5].tolist()
+    check(pickle.loads(pickle.dumps(source)).read(3, 7, NEEDS), columns, 3, 7)
 
 
 def test_a_list_without_a_name_is_called_as_its_fields_begin(tmp_path: Path) -> None:

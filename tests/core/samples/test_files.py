@@ -1,0 +1,303 @@
+"""Files: what is learned of them, wherever they are opened; opened again where they are read; ranges with
+neighbouring crossings."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from servers import Ranges
+from toys import CATALOGUE, columns, memory_catalogue, toy_events, write_root
+
+from trigemu import Checkpoint, Events, make_events, open_catalogue, worker_pool
+from trigemu.api import SampleError
+from trigemu.base.errors import UnreadableError
+from trigemu.base.mapping import Engine
+from trigemu.emulation.engine import ranges_of
+from trigemu.samples import locations, opening
+from trigemu.samples.sample import join_events
+from trigemu.samples.source import OPEN_FILES, File, opened_source
+
+
+def file_of(path: object, folder: Path, engine: Engine | None = None) -> File:
+    (folder / "one.toml").write_text(CATALOGUE.replace("all.root", str(path)))
+    (file,) = open_catalogue(folder / "one.toml", executor=engine).samples[0].sources
+    assert isinstance(file, File)
+    return file
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    write_root(tmp_path / "a.root", toy_events(1, 50), basket=20, sum_of_weights=123.0)
+    return tmp_path / "a.root"
+
+
+def test_what_is_learned_of_a_file(file: Path) -> None:
+    found = file_of(file, file.parent)
+    assert (found.entries, found.boundaries, found.sum_of_weights) == (50, (0, 20, 40, 50), 123.0)
+    assert found.schema.collections["jet"] >= {"pt", "eta", "phi"}
+    (one,) = open_catalogue(file).samples[0].sources
+    assert isinstance(one, File)
+    assert one.sum_of_weights is None
+
+
+def test_a_file_is_identified_without_reading_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until somebody asks for its digest, which is computed once."""
+    (file.parent / "catalogue.toml").write_text(CATALOGUE.replace("all.root", "a.root"))
+    read: list[str] = []
+    monkeypatch.setattr(
+        "trigemu.samples.sample.digest_of", lambda path: read.append(path) or locations.digest_of(path)
+    )
+    before = open_catalogue(file.parent / "catalogue.toml").samples[0]
+    assert (before.sources[0].sha256, read) == (None, [])
+    for _ in range(2):
+        assert replace(before).digests == (hashlib.sha256(file.read_bytes()).hexdigest(),)
+    assert read == [str(file)]
+    write_root(file, toy_events(2, 50), basket=20, sum_of_weights=123.0)
+    after = open_catalogue(file.parent / "catalogue.toml").samples[0]
+    assert after.sources[0].identity != before.sources[0].identity
+    assert after.digests == (hashlib.sha256(file.read_bytes()).hexdigest(),) != before.digests
+
+
+@pytest.mark.parametrize("content", [None, b"root\n", b"", b"text"])
+def test_files_that_cannot_be_read_may_be_left_out(file: Path, content: bytes | None) -> None:
+    if content is not None:
+        (file.parent / "bad.root").write_bytes(content)
+    path = file.parent / "catalogue.toml"
+    path.write_text(CATALOGUE.replace("all.root", 'a.root", "bad.root'))
+    with pytest.raises(UnreadableError, match=r"sample 'all': .*bad\.root"):
+        open_catalogue(path)
+    (left_out,) = open_catalogue(path, skip_bad_files=True).left_out
+    assert left_out.path == str(file.parent / "bad.root")
+
+
+def test_equal_schemas_are_kept_once(file: Path, tmp_path: Path) -> None:
+    write_root(tmp_path / "b.root", toy_events(2, 30))
+    first, second = open_catalogue(str(tmp_path / "*.root")).samples[0].sources
+    assert first.schema is second.schema
+
+
+class _Lost:
+    """Workers that are lost before they answer."""
+
+    def submit(self, function: object, /, *arguments: object) -> Future[object]:
+        future: Future[object] = Future()
+        future.set_exception(OSError("lost"))
+        return future
+
+
+def test_files_of_lost_workers_are_opened_here(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "OPEN_FILES", 0)
+    assert file_of(file, file.parent, Engine(_Lost())).entries == 50
+
+
+def test_every_engine_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "OPEN_FILES", 5)
+    for n in range(7):
+        write_root(tmp_path / f"{n}.root", toy_events(n, 20 + n), basket=8)
+    path = tmp_path / "catalogue.toml"
+    path.write_text(CATALOGUE.replace("all.root", "*.root"))
+    with ThreadPoolExecutor(3) as threads, worker_pool(1) as process:
+        opened = [open_catalogue(path, executor=e) for e in (None, Engine(threads), process)]
+    samples = [c.samples[0] for c in opened]
+    for found in samples:
+        assert found.hz_per_weight == samples[0].hz_per_weight
+        assert found.sources == samples[0].sources
+        assert found.schema == samples[0].schema
+
+
+class _Failing(Ranges):
+    """Answers with an error a few times first; of `none` it says that there is none."""
+
+    left = 0
+
+    def do_HEAD(self) -> None:  # noqa: N802
+        if type(self).left > 0 and "none" not in self.path:
+            type(self).left -= 1
+            self.send_error(503)
+        else:
+            super().do_HEAD()
+
+    def do_GET(self) -> None:  # noqa: N802
+        if type(self).left > 0 and "none" not in self.path:
+            type(self).left -= 1
+            self.send_error(503)
+        else:
+            super().do_GET()
+
+
+def test_a_server_that_fails_is_asked_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "PAUSE_S", 0.01)
+    handler = type("Handler", (_Failing,), {})
+
+    def made(*arguments: object) -> Ranges:
+        return handler(*arguments, directory=str(file.parent))
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), made) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        path = file.parent / "catalogue.toml"
+        path.write_text(CATALOGUE.replace("all.root", f"{url}/a.root"))
+        handler.left = 2  # type: ignore[attr-defined]
+        assert open_catalogue(path).samples[0].entries == 50
+        handler.left = 2  # type: ignore[attr-defined]
+        with pytest.raises(Exception, match="503"):
+            open_catalogue(path, executor=Engine(retries=0))
+        server.shutdown()
+
+
+def test_the_identity_of_a_remote_file_changes_with_it(file: Path) -> None:
+    """A checkpoint needs it."""
+    engine = Engine(checkpoint=Checkpoint(file.parent / "kept"))
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), lambda *arguments: Ranges(*arguments, directory=str(file.parent))
+    ) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/a.root"
+        asked = [file_of(url, file.parent, engine) for _ in range(2)]
+        write_root(file, toy_events(3, 60))
+        asked.append(file_of(url, file.parent, engine))
+        server.shutdown()
+    first, again, other = (found.identity for found in asked)
+    assert first == again != other
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two files, and the same with other bytes after their end: more than are kept open."""
+    for n in range(2):
+        write_root(tmp_path / f"{n:02d}.root", toy_events(n, 10), basket=4)
+    for n in range(2, OPEN_FILES + 5):
+        content = (tmp_path / f"{n % 2:02d}.root").read_bytes()
+        (tmp_path / f"{n:02d}.root").write_bytes(content + bytes([n]))
+    (tmp_path / "catalogue.toml").write_text(
+        '[catalogue]\nname = "toy"\nconvention = "crossing"\n'
+        '[[sample]]\nname = "a"\nrole = "background"\nrate_hz = 4e7\nfiles = ["*.root"]\n'
+    )
+    return tmp_path
+
+
+def test_a_process_keeps_few_files_open(folder: Path) -> None:
+    opened_source.cache_clear()
+    sample = open_catalogue(folder / "catalogue.toml").samples[0]
+    for number in range(len(sample.sources)):
+        assert len(sample.read(number, 0, 10, [("jet", "pt")])) == 10
+    assert opened_source.cache_info().currsize == OPEN_FILES
+
+
+def test_files_are_opened_once_to_find_their_events_and_to_read_them() -> None:
+    opened_source.cache_clear()
+    catalogue = open_catalogue()
+    for sample in catalogue.samples:
+        sample.read(0, 0, 1, [("jet", "pt")])
+    assert opened_source.cache_info().misses == sum(len(sample.sources) for sample in catalogue.samples) > 16
+
+
+def test_what_is_sent_to_workers_is_small_and_reads_the_same(folder: Path) -> None:
+    sample = open_catalogue(folder / "catalogue.toml").samples[0]
+    file = next(ranges_of(sample, 10)).file
+    content = pickle.dumps(file)
+    assert len(content) < 1000
+    ours, theirs = (
+        sample.read_file(one, 2, 9, [("jet", "pt")]) for one in (sample.sources[0], pickle.loads(content))
+    )
+    assert (ours.weight == theirs.weight).all()
+    assert (ours.collections["jet"].columns["pt"] == theirs.collections["jet"].columns["pt"]).all()
+
+
+def test_a_file_that_became_another_one_is_noticed(folder: Path) -> None:
+    sample = open_catalogue(folder / "catalogue.toml").samples[0]
+    opened_source.cache_clear()
+    write_root(folder / "00.root", toy_events(0, 12))
+    with pytest.raises(UnreadableError, match=r"00\.root: has 12 events, and had 10 when"):
+        sample.read(0, 0, 10, [])
+
+
+def test_a_catalogue_that_is_opened_anew_sees_the_new_file(folder: Path) -> None:
+    before = open_catalogue(folder / "catalogue.toml").samples[0]
+    write_root(folder / "00.root", toy_events(0, 12))
+    after = open_catalogue(folder / "catalogue.toml").samples[0]
+    assert (before.sources[0].entries, after.sources[0].entries) == (10, 12)
+    assert len(after.read(0, 0, 12, [])) == 12
+    with pytest.raises(SampleError):
+        before.read(0, 11, 12, [])
+
+
+def test_events_that_do_not_exist(folder: Path) -> None:
+    sample = open_catalogue(folder / "catalogue.toml").samples[0]
+    assert len(sample.read(0, 10, 10, [])) == 0
+    wrong: list[tuple[Any, Any, Any, str]] = [
+        (0, 0, 11, r"sample 'a': .*00\.root has entries from 0 to 10, not 0 to 11"),
+        (0, 10, 12, "has entries from 0 to 10, not 10 to 12"),
+        (0, -3, 2, "has entries from 0 to 10, not -3 to 2"),
+        (0, 5, 2, "has entries from 0 to 10, not 5 to 2"),
+        (0, 0, 1.5, r"has entries from 0 to 10, not 0 to 1\.5"),
+        (99, 0, 1, r"sample 'a' has files 0 to \d+, not 99"),
+        ("x", 0, 1, r"sample 'a' has files 0 to \d+, not 'x'"),
+    ]
+    for file, start, stop, message in wrong:
+        with pytest.raises(SampleError, match=message):
+            sample.read(file, start, stop, [])
+
+
+EVENTS = toy_events(8, 30)
+
+
+def read(start: int, stop: int) -> Events:
+    read = columns(EVENTS[start:stop], start)
+    return make_events("toy", read.weight, read.collections, read.scalars, id=read.id, first=start)
+
+
+@given(
+    st.sampled_from(["none", "line", "orbit"]),
+    st.integers(1, 30),
+    st.integers(0, 29),
+    st.integers(1, 30),
+    st.integers(0, 3),
+)
+def test_as_in_a_list(
+    neighbours: Literal["none", "line", "orbit"], entries: int, start: int, length: int, margin: int
+) -> None:
+    start = min(start, entries - 1)
+    stop = min(entries, start + length)
+    (sample,) = memory_catalogue({"a": EVENTS[:entries]}).samples
+    sample.sources[0].neighbours = neighbours  # type: ignore[misc]
+    events = sample.read(0, start, stop, [("", "met")], margin)
+    assert events.id[events.core].tolist() == list(range(start, stop))
+    wanted = range(start - margin, stop + margin)
+    expected = {
+        "none": list(range(start, stop)),
+        "line": [row for row in wanted if 0 <= row < entries],
+        "orbit": [row % entries for row in wanted],
+    }
+    assert events.id.tolist() == expected[neighbours]
+
+
+@given(st.lists(st.tuples(st.integers(0, 29), st.integers(0, 6)), min_size=1, max_size=4))
+def test_joined_events_are_those_of_the_parts(ranges: list[tuple[int, int]]) -> None:
+    """Of views too, whose objects begin in the middle of their columns."""
+    whole = read(0, 30)
+    parts = [whole[first : first + length] for first, length in ranges]
+    rows = [row for first, length in ranges for row in range(first, min(30, first + length))]
+    made = join_events(parts, slice(1, 2))
+    assert made.core == slice(1, 2)
+    expected = whole.take(np.array(rows, np.int64))
+    for name in ("weight", "id", "parent"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(expected, name))
+    np.testing.assert_array_equal(made.scalars["met"], expected.scalars["met"])
+    for name, collection in expected.collections.items():
+        found = made.collections[name]
+        for row in range(len(rows)):
+            mine = slice(*found.offsets[row : row + 2])
+            theirs = slice(*collection.offsets[row : row + 2])
+            for column in collection.columns:
+                np.testing.assert_array_equal(found.columns[column][mine], collection.columns[column][theirs])
