@@ -47,10 +47,6 @@ class Axis(Protocol):
     Write a frozen dataclass with these members: it is pickled, and sent to workers.
     """
 
-    @property
-    def bins(self) -> int:
-        """The number of bins."""
-
     def needs(self, plan: Plan) -> Iterable[Need]:
         """Return the columns that it reads in addition to those of the `plan`."""
 
