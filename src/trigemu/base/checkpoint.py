@@ -106,13 +106,15 @@ class Checkpoint:
 
 
 def load_result(path: Path, warn: Callable[[str], None]) -> Any:
-    """Return the result in a file; None, after a warning, if it is damaged."""
+    """Return the result in a file; None if there is none, or, after a warning, if it is damaged."""
     try:
         content = read_bounded(path, _MOST)
         body = memoryview(content)[len(_MAGIC) + 65 :]
         if content[: len(_MAGIC) + 65] == _header(body):
             return unpack(body)
         reason = "is damaged or of another program"
+    except FileNotFoundError:
+        return None
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
     except Exception:
