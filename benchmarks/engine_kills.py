@@ -36,7 +36,7 @@ from kills import temporary
 from repeat import CATALOGUE, write_repeated
 from running import ROOT, Marked, line_of, numbers, trigemu_command
 
-import trigemu.counting.patterns  # noqa: F401  # results are its tables
+import trigemu.emulation.loop  # noqa: F401  # loads the classes of results
 from trigemu.base.checkpoint import load_result
 
 #: Seconds that processes may live after the client.

@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 
 def add(one: int, other: int) -> int:
     return one + other
+
+
+def search_path() -> list[str]:
+    return sys.path
 
 
 def perform(folder: str, what: str) -> str:

@@ -12,7 +12,7 @@ import hashlib
 import io
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -33,54 +33,40 @@ _MAGIC = b"trigemu checkpoint 2 "
 _MOST = 2**31
 
 
-def fingerprint(*values: object, without: Iterable[str] = ()) -> str:
+def fingerprint(*values: object, without: Collection[str] = ()) -> str:
     """Return a text that is the same for equal values in every process, and differs for different values.
 
     Values are numbers, texts, bytes, arrays, dataclasses, msgspec structs, enumerations, functions and
     classes of modules, and tuples, lists, sets and mappings of these; a TypeError is raised for others.
     without: fields of dataclasses and structs that are left out.
     """
-    left_out = frozenset(without)
 
-    def digest(value: Any) -> bytes:
-        made = hashlib.sha256()
-        for part in parts(value):
-            made.update(len(part).to_bytes(8, "little") + part)
-        return made.digest()
-
-    def parts(value: Any) -> Iterable[bytes]:
-        kind = f"{type(value).__module__}.{type(value).__qualname__}".encode()
-        if value is None or isinstance(value, bool | int | float | str | np.generic):
-            return kind, repr(value).encode("utf-8", "surrogatepass")
-        if isinstance(value, bytes):
-            return kind, value
-        if isinstance(value, Path):
-            return b"path", str(value).encode("utf-8", "surrogatepass")
+    def text(value: Any) -> str:
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
         if isinstance(value, enum.Enum):
-            return kind, value.name.encode()
+            return f"{kind} {value.name}"
+        if value is None or isinstance(value, bool | int | float | str | bytes | np.generic):
+            return f"{kind} {value!r}"
+        if isinstance(value, Path):
+            return f"path {str(value)!r}"
         if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-            return kind, f"{value.dtype.descr}{value.shape}".encode(), value.tobytes()
+            return f"array {value.dtype.descr} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
         if isinstance(value, tuple | list):
-            return b"row", *map(digest, value)
+            return f"row({', '.join(map(text, value))})"
         if isinstance(value, set | frozenset):
-            return b"set", *sorted(map(digest, value))
+            return f"set({', '.join(sorted(map(text, value)))})"
         if isinstance(value, Mapping):
-            return b"map", *sorted(map(digest, value.items()))
-        if is_dataclass(value) and not isinstance(value, type):
-            names = tuple(field.name for field in fields(value))
-        elif isinstance(value, msgspec.Struct):
-            names = value.__struct_fields__
-        elif (  # a function that is bound to no object but a module or class
-            callable(value)
-            and "<" not in getattr(value, "__qualname__", "<")
-            and isinstance(getattr(value, "__self__", None), ModuleType | type | None)
-        ):
-            return b"name", f"{value.__module__}.{value.__qualname__}".encode()
-        else:
+            return f"map({', '.join(sorted(map(text, value.items())))})"
+        if isinstance(value, msgspec.Struct) or (is_dataclass(value) and not isinstance(value, type)):
+            of_struct = isinstance(value, msgspec.Struct) and value.__struct_fields__
+            names = of_struct or [field.name for field in fields(value)]  # type: ignore[arg-type]
+            return f"{kind}({', '.join(text((n, getattr(value, n))) for n in names if n not in without)})"
+        bound = not isinstance(getattr(value, "__self__", None), ModuleType | type | None)  # to an object
+        if not callable(value) or bound or "<" in getattr(value, "__qualname__", "<"):
             raise TypeError(f"{type(value).__name__} has no fingerprint")
-        return kind, *(digest((name, getattr(value, name))) for name in names if name not in left_out)
+        return f"name {value.__module__}.{value.__qualname__}"
 
-    return digest(values).hex()
+    return hashlib.sha256(text(values).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @cache
@@ -120,13 +106,15 @@ class Checkpoint:
 
 
 def load_result(path: Path, warn: Callable[[str], None]) -> Any:
-    """Return the result in a file; None, after a warning, if it is damaged."""
+    """Return the result in a file; None if there is none, or, after a warning, if it is damaged."""
     try:
         content = read_bounded(path, _MOST)
         body = memoryview(content)[len(_MAGIC) + 65 :]
         if content[: len(_MAGIC) + 65] == _header(body):
             return unpack(body)
         reason = "is damaged or of another program"
+    except FileNotFoundError:
+        return None
     except OSError as error:
         reason = f"cannot be read: {error.strerror}"
     except Exception:

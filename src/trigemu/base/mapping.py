@@ -126,8 +126,9 @@ class _Run(Generic[U]):
     """A unit on its way."""
 
     unit: U
-    stored: Path | None  # The file of its result, with a checkpoint
-    future: Any = None  # Of its outcome; None: that file was there
+    path: Path | None  # The file of its result, with a checkpoint
+    result: Any  # That from the file
+    future: Any = None  # Of its outcome, if there was no file
     failures: int = 0
 
 
@@ -152,20 +153,15 @@ def map_chunks(
         while True:
             while left and len(runs) < lane.most:
                 if (unit := work.remaining(left.popleft())) is not None:
-                    run = _Run(unit, checkpoint.file(work.key(unit)) if checkpoint else None)
-                    if not (run.stored and run.stored.exists()):
+                    path = checkpoint.file(work.key(unit)) if checkpoint else None
+                    run = _Run(unit, path, load_result(path, engine.warn) if path else None)
+                    if run.result is None:
                         run.future = lane.submit(unit)
                     runs.append(run)
             if not runs:
                 break
             run = runs[0]
-            if run.future is not None:
-                outcome = _outcome(run.future)
-            elif run.stored and (result := load_result(run.stored, engine.warn)) is not None:
-                outcome = Outcome(result)
-            else:  # the file is damaged
-                run.future = lane.submit(run.unit)
-                continue
+            outcome = Outcome(run.result) if run.future is None else _outcome(run.future)
             if outcome.error is not None:
                 run.failures += 1
                 if isinstance(outcome.error, RetryableError) and run.failures <= engine.retries:
@@ -182,8 +178,8 @@ def map_chunks(
             if run.future is None:
                 engine.reused += size
             else:
-                if run.stored:
-                    keep_result(run.stored, outcome.result)
+                if run.path:
+                    keep_result(run.path, outcome.result)
                 lane = successor.after(size, events) or lane
             runs.popleft()
             progress(size)

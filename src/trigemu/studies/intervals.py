@@ -23,6 +23,7 @@ from trigemu.base.shown import WithCorrection, WithHistogram
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, Label, fractions
+from trigemu.counting.sums import ROUNDING
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Solution
 
@@ -161,6 +162,7 @@ class Sums:
         changes by one error."""
         a, r = accepted[self._rows], reference[self._rows]
         with np.errstate(divide="ignore", invalid="ignore"):
+            a = np.where(np.abs(1 - a) < ROUNDING, 1.0, a)  # else what is lost is rounding, and so is low
             value, lost = (self._of(self._weight * part) / self._total for part in (a, 1 - a))
             passed, failed = self._of(self._square * a), self._of(self._square * (1 - a))
             square = lost**2 * passed + value**2 * failed + self._shared(a, value)

@@ -12,12 +12,12 @@ from trigemu.counting.patterns import Keys, count_patterns
 from trigemu.studies.intervals import Curve, Profile, Sums
 
 
-def signed_curve(passes: BoolArray, weight: FloatArray) -> Curve:
-    """Of some toys with as many events each; each toy is a bin."""
+def signed_curve(passes: BoolArray, weight: FloatArray, fraction: float = 1.0) -> Curve:
+    """Of some toys with as many events each; each toy is a bin. fraction: of an event that passes."""
     toys, n = weight.shape
     words = np.stack([passes.ravel(), weight.ravel() < 0], axis=1).astype(np.uint64)
     table = count_patterns(0, words, weight.ravel(), Keys(bin=np.repeat(np.arange(toys), n)))
-    accepted = table.words[:, 0].astype(float)
+    accepted = table.words[:, 0] * fraction
     sums = Sums(table, Profile("x", tuple(range(toys + 1))))
     return sums.curve("toy", None, accepted, np.zeros(len(table)))
 
@@ -68,3 +68,10 @@ def test_negative_weights_alone_are_like_positive_ones(weights: tuple[float, ...
 def test_weights_that_add_up_to_nothing_have_no_efficiency() -> None:
     curve = signed_curve(np.array([[True, False, False]]), np.array([[1.0, -3.0, 2.0]]))
     assert all(math.isnan(number[0]) for number in (curve.value, curve.low, curve.high, curve.gain))
+
+
+def test_a_fraction_that_is_1_but_for_rounding_is_1() -> None:
+    passes, weight = np.array([[True, True]]), np.array([[12.3, 130.5]])
+    exact, rounded = (signed_curve(passes, weight, one) for one in (1.0, float(np.nextafter(1.0, 0.0))))
+    assert (rounded.value, rounded.low, rounded.high) == (exact.value, exact.low, exact.high)
+    assert 0.5 < exact.low[0] < 0.6

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from worker_toys import add, perform
+from worker_toys import add, perform, search_path
 
 from trigemu.base.errors import TrigemuError
 from trigemu.base.processes import WorkerLostError, worker_pool
@@ -42,6 +42,7 @@ def test_each_call_has_its_result(number: int) -> None:
         futures = [pool.submit(add, 10, k) for k in range(20)]
         assert [future.result() for future in futures] == list(range(10, 30))
         assert len(pool._processes) <= number
+        assert pool.submit(search_path).result() == [folder for folder in sys.path if folder]
     with pytest.raises(RuntimeError, match="shutdown"):
         pool.submit(add, 1, 2)
 
