@@ -7,7 +7,6 @@ view says what; `terminal`, `table` and the plugins for HTML and exports say how
 from __future__ import annotations
 
 import io
-import json
 import shutil
 import sys
 from abc import ABC, abstractmethod
@@ -70,11 +69,6 @@ class View(ABC, Generic[R]):
     def csv(self, result: R) -> str:
         """Return what --csv writes of the `result`."""
         return csv_of(self.csv_table(result))
-
-    def as_dict(self, result: R) -> dict[str, Any]:
-        """Return the document of the `result` as a reader of its JSON gets it."""
-        document: dict[str, Any] = json.loads(self.json(result))
-        return document
 
     def text(self, result: R) -> str:
         """Return what the command line prints of the `result`: as wide as the terminal if there is one, with
