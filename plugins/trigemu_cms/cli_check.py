@@ -11,7 +11,7 @@ from trigemu_validation import DecisionCheck, check_decisions
 
 from trigemu.base.errors import TrigemuError, listed
 from trigemu.base.files import check_outputs
-from trigemu.base.plugin_search import search_path
+from trigemu.base.plugins import search_path
 from trigemu.cli import options
 from trigemu.cli.outputs import DocumentFile, check_inputs, on_disk, present, present_result
 from trigemu.cli.progress import events_bar

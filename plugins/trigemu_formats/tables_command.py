@@ -16,8 +16,8 @@ from trigemu.emulation.event_table import EventTable, event_table, passes
 from trigemu.emulation.score_table import passes_to_score, score_table
 from trigemu.emulation.scores import Scores
 from trigemu.emulation.table_files import check_event_file, write_events, write_scores
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
-from trigemu.menus.warnings import unit_of_threshold
 from trigemu.results.notes import points, solutions
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table

@@ -13,7 +13,7 @@ from trigemu.rates.results import Rate
 from trigemu.results import notes, numbers
 from trigemu.results.table import Column, Page, Table, records
 from trigemu.results.view import View, name
-from trigemu.samples.normalisation import CM2_PER_PB
+from trigemu.samples.sample import CM2_PER_PB
 
 from .fill import BOTH, CONTROL, Fill, FillTrace
 from .view import document_of_inputs

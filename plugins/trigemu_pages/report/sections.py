@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from trigemu.base.errors import PluginError, TrigemuError, few_of, own_cause
-from trigemu.base.plugin_search import find
-from trigemu.base.plugins import FoundPlugin, reason_of
+from trigemu.base.plugins import FoundPlugin, find, reason_of
 from trigemu.base.shown import view_of
 from trigemu.rates.results import MenuRates
 from trigemu.results import notes, numbers

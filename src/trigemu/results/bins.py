@@ -12,7 +12,7 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray
 from trigemu.counting.quantities import MEANINGS
-from trigemu.menus.warnings import unit_of_observable
+from trigemu.menus.checks import unit_of_observable
 from trigemu.rates.results import Rate
 from trigemu.results.notes import notes
 from trigemu.results.numbers import EVENTS, events_text, in_unit, unsigned, with_unit

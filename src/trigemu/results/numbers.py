@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
-from trigemu.menus.warnings import unit_of_threshold
 from trigemu.rates.results import LevelRates, Rate
 
 #: The heading of the column of `events_text`.
