@@ -36,8 +36,9 @@ class View(ABC, Generic[R]):
         """Return what a line says of the `result`, to follow the name of its class; by default the first
         names of its table."""
         table = self.table(result)
-        named = (row.values.get(table.columns[0].name) for row in table.rows)
-        return f"of {few_of([*map(name, dict.fromkeys(map(str, named)))], _NAMED)}"
+        values = [row.values.get(table.columns[0].name) for row in table.rows]
+        names = dict.fromkeys(" & ".join(v) if isinstance(v, list) else str(v) for v in values)
+        return f"of {few_of([*map(name, names)], _NAMED) or 'nothing'}"
 
     @abstractmethod
     def page(self, result: R) -> Page:
