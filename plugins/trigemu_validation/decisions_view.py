@@ -46,14 +46,14 @@ class DecisionCheckView(View[DecisionCheck]):
     def page(self, result: DecisionCheck) -> Page:
         table = Table((*_COLUMNS[:4], *(_COLUMNS[-1:] if result.elsewhere else ())))
         for trigger in result.differing:
-            table.add_record(_row(trigger), "wrong")
+            table.add_record(trigger, "wrong")
         shown: list[Table | str] = [table] if result.differing else []
         for trigger in result.differing:
             shown += () if trigger.equals else _differences(trigger)
         return Page([*shown, *([""] if result.differing else []), *_notes(result)])
 
     def table(self, result: DecisionCheck) -> Table:
-        return Table.of(_COLUMNS, map(_row, result.triggers))
+        return Table.of(_COLUMNS, result.triggers)
 
     def document(self, result: DecisionCheck) -> dict[str, Any]:
         triggers = records(self.table(result))
@@ -68,10 +68,6 @@ class DecisionCheckView(View[DecisionCheck]):
         labels = style.shown(trigger.name for trigger in result.compared)
         counts = {str(c.heading): [getattr(t, c.name) for t in result.compared] for c in _COUNTS}
         yield draw_decisions(list(labels.values()), counts)
-
-
-def _row(trigger: Checked) -> dict[str, Any]:
-    return {column.name: getattr(trigger, column.name) for column in _COLUMNS}
 
 
 def summary(result: DecisionCheck) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -29,7 +30,7 @@ class Shown:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document that the command line writes with --json; absent numbers are None."""
-        document: dict[str, Any] = view_of(self).as_dict(self)
+        document: dict[str, Any] = json.loads(view_of(self).json(self))
         return document
 
     def to_pandas(self) -> Any:

@@ -48,16 +48,16 @@ def axis_of(result: BinnedRates) -> tuple[str, FloatArray]:
 def curves_of(result: BinnedRates, only: Sequence[str] = ()) -> dict[str, list[tuple[Rate, Rate] | None]]:
     """Return the rates in each bin, and those rescaled to all crossings, by name: of the menu, then of each
     trigger, or of some `only`. A bin without crossings has None."""
-    names = [trigger.name for trigger in result.whole.triggers]
-    bins = [[(row["total"], row["if_all"]) for row in _rows(part)] for part in result.bins]
-    missing: list[tuple[Rate, Rate] | None] = [None] * (1 + len(names))
-    menu, *triggers = zip(*([*pairs] or missing for pairs in bins), strict=True)
-    listed = {name: [*pairs] for name, pairs in zip(names, triggers, strict=True)}
-    return {f"menu {result.whole.menu.name}": [*menu]} | {name: listed[name] for name in only or names}
+    curves, bins = {}, [_rows(part) for part in result.bins]
+    for number, name in enumerate((result.whole.menu.name, *(t.name for t in result.whole.triggers))):
+        if not (number and only) or name in only:
+            rates = [(rows[number]["total"], rows[number]["if_all"]) if rows else None for rows in bins]
+            curves[name if number else f"menu {name}"] = rates
+    return curves
 
 
 def _rows(part: Bin) -> list[dict[str, Any]]:
-    """Return the rates in a bin with its edges: of the menu, then of each trigger."""
+    """Return the rates in a bin: of the menu, then of each trigger; none in a bin without crossings."""
     if not (part.rates and part.menu_if_all):
         return []
     items = [(part.rates.menu.name, "menu", part.rates.rate, part.menu_if_all)]

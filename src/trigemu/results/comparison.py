@@ -44,6 +44,10 @@ _RATES = (
         for column in (Column(key, "rate", key), Column(f"{key} less", "difference", "less the first"))
     ),
 )
+_GAINS = (
+    *(Column("a", "key", "from"), Column("b", "key", "to")),
+    *(Column("gained", "rate", "gained"), Column("lost", "rate", "lost")),
+)
 #: What changed.
 _CHANGES = (
     *(Column(key, "key", heading) for key, heading in (("what", "changed"), ("a", "from"), ("b", "to"))),
@@ -79,7 +83,19 @@ class ComparisonView(View[Comparison]):
         differing = {d.what for d in result.differences if d.b_minus_a_hz or d.error_hz}
         differing |= {change.what for change in result.changes}
         shown = [name for name in names if self.every or name in differing]
-        tables = changes_table(result), _gains(result), _rates(result, shown), _common(result)
+        last = {variant.levels[-1].name if variant.levels else "menu" for variant in result.variants}
+        rate = Column("rate", "difference", f"{last.pop() if len(last) == 1 else 'menu'} rate")
+        gained, known = Table((*_GAINS, rate)), {(g.a, g.b): (g.hz, g.error_hz) for g in result.gained}
+        for d in result.differences:
+            if d.what == "menu":
+                gained.add(d.a, d.b, known[d.a, d.b], known[d.b, d.a], (d.b_minus_a_hz, d.error_hz))
+        # The overlaps of triggers that changed: those of one name, then the largest of different ones.
+        changed = {(change.a, change.b, change.what) for change in result.changes}
+        both = [c for c in result.common if (c.a, c.b, c.of_a) in changed and (c.a, c.b, c.of_b) in changed]
+        different = sorted((c for c in both if c.of_a != c.of_b and c.hz), key=lambda c: -c.hz)
+        same = [c for c in both if c.of_a == c.of_b]
+        common = Table.of(_COMMON, [*same, *different[:_PAIRS_SHOWN]])
+        tables = changes_table(result), gained, _rates(result, shown), common
         triggers = [t for variant in result.variants for t in variant.triggers if t.name in shown]
         marks = [*legend(triggers, result.variants, COMPARED)]
         listed = {v.menu.name: [n for n in notes(v, marks) if n.about != "events"] for v in result.variants}
@@ -189,19 +205,6 @@ def _relative(change: tuple[float, float] | None, before: float) -> dict[str, An
     return {"percent": percent, "sigma": hz / error if error else None}
 
 
-def _gains(result: Comparison) -> Table:
-    last = {variant.levels[-1].name if variant.levels else "menu" for variant in result.variants}
-    what = last.pop() if len(last) == 1 else "menu"
-    names = Column("a", "key", "from"), Column("b", "key", "to")
-    rates = Column("gained", "rate", "gained"), Column("lost", "rate", "lost")
-    table = Table((*names, *rates, Column("rate", "difference", f"{what} rate")))
-    gains = {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in result.gained}
-    for d in result.differences:
-        if d.what == "menu":
-            table.add(d.a, d.b, gains[d.a, d.b], gains[d.b, d.a], (d.b_minus_a_hz, d.error_hz))
-    return table
-
-
 def _rates(result: Comparison, triggers: Sequence[str]) -> Table:
     """Return the rates of triggers, a line per variant, with the difference from the first beside; then those
     of the levels or the menu."""
@@ -221,11 +224,3 @@ def _rates(result: Comparison, triggers: Sequence[str]) -> Table:
                 values[f"{column} less"] = change and signed(*change, rate.hz if rate else 0.0)
             table.add_record(values, style)
     return table
-
-
-def _common(result: Comparison) -> Table:
-    """Return the overlaps of triggers that changed: those of one name, then the largest of different ones."""
-    changed = {(change.a, change.b, change.what) for change in result.changes}
-    both = [c for c in result.common if (c.a, c.b, c.of_a) in changed and (c.a, c.b, c.of_b) in changed]
-    different = sorted((c for c in both if c.of_a != c.of_b and c.hz), key=lambda c: -c.hz)
-    return Table.of(_COMMON, [*(c for c in both if c.of_a == c.of_b), *different[:_PAIRS_SHOWN]])

@@ -11,7 +11,7 @@ import numpy as np
 from trigemu.rates.results import MenuRates
 from trigemu.results.numbers import count, in_unit, unsigned
 from trigemu.results.table import Column, Page, Table
-from trigemu.results.view import Figures, View, name
+from trigemu.results.view import Figures, View
 from trigemu.studies.exclusive import ExclusiveRates
 
 COLUMNS = (
@@ -27,14 +27,6 @@ _PRINTED = (
 
 class ExclusiveRatesView(View[ExclusiveRates]):
     """A row is a combination of triggers."""
-
-    def line(self, result: ExclusiveRates) -> str:
-        combinations = f"of {count(len(result.largest) + result.others, 'combination')}"
-        if not result.largest:
-            return combinations
-        first = result.largest[0]
-        rate = in_unit(first.hz, first.error_hz)
-        return f"{combinations}; the largest {name(' & '.join(first.triggers))}: {rate}"
 
     def page(self, result: ExclusiveRates) -> Page:
         notes = ["Rates of events that these triggers accept and no other trigger accepts."]

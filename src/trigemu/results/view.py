@@ -7,7 +7,6 @@ view says what; `terminal`, `table` and the plugins for HTML and exports say how
 from __future__ import annotations
 
 import io
-import json
 import shutil
 import sys
 from abc import ABC, abstractmethod
@@ -37,8 +36,9 @@ class View(ABC, Generic[R]):
         """Return what a line says of the `result`, to follow the name of its class; by default the first
         names of its table."""
         table = self.table(result)
-        named = (row.values.get(table.columns[0].name) for row in table.rows)
-        return f"of {few_of([*map(name, dict.fromkeys(map(str, named)))], _NAMED)}"
+        values = [row.values.get(table.columns[0].name) for row in table.rows]
+        names = dict.fromkeys(" & ".join(v) if isinstance(v, list) else str(v) for v in values)
+        return f"of {few_of([*map(name, names)], _NAMED) or 'nothing'}"
 
     @abstractmethod
     def page(self, result: R) -> Page:
@@ -70,11 +70,6 @@ class View(ABC, Generic[R]):
     def csv(self, result: R) -> str:
         """Return what --csv writes of the `result`."""
         return csv_of(self.csv_table(result))
-
-    def as_dict(self, result: R) -> dict[str, Any]:
-        """Return the document of the `result` as a reader of its JSON gets it."""
-        document: dict[str, Any] = json.loads(self.json(result))
-        return document
 
     def text(self, result: R) -> str:
         """Return what the command line prints of the `result`: as wide as the terminal if there is one, with

@@ -90,98 +90,94 @@ def test_columns_give_way_in_their_order(width: int, columns: str, note: str) ->
     assert ("Not shown" in shown) == bool(note)
 
 
-def test_numbers_without_names_are_printed_however_narrow() -> None:
-    table = Table((number("a"), number("b")))
-    table.add("1" * 9, "2" * 9)
-    assert printed(table, 5).split() == ["a", "1" * 9, "b", "2" * 9]
+def made(columns: tuple[Column, ...], *rows: tuple[str, ...], title: str = "") -> Table:
+    """A table; a row without values is a gap."""
+    table = Table(columns, title=title)
+    for row in rows:
+        table.add(*row)
+    return table
 
 
-def test_empty_columns_are_not_printed() -> None:
-    table = Table((key("trigger"), number("prescale"), number("total")))
-    table.add("a" * 10, "", "1 kHz")
-    assert printed(table, 40).split() == ["trigger", "total", "a" * 10, "1", "kHz"]
+LONG = "L1_" + "x" * 40
+NOTE = "one two three four five six seven"
+LAYOUTS = {
+    "empty columns are not printed": (
+        made((key("trigger"), number("prescale"), number("total")), ("a" * 10, "", "1 kHz")),
+        *(40, ["trigger     total", f"{'a' * 10}  1 kHz"]),
+    ),
+    "numbers without names are printed however narrow": (
+        made((number("a"), number("b")), ("1" * 9, "2" * 9)),
+        *(5, ["        a", "1" * 9, "", "        b", "2" * 9]),
+    ),
+    "a name without room goes on in the next line": (
+        rates("J100", LONG),
+        46,
+        [
+            "trigger                         prescale",
+            "J100                                1000",
+            f"L1_{'x' * 27}      1000",
+            "x" * 13,
+            "",
+            "trigger                                  total",
+            "J100                           18.66±0.27 kHz",
+            f"L1_{'x' * 27} 18.66±0.27 kHz",
+            "x" * 13,
+            "",
+            "Not shown: share, events (with 99 columns, or",
+            "in --json).",
+        ],
+    ),
+    "long names are broken if numbers then stay beside each other": (
+        made(
+            (key("quantity"), number("here"), number("there")),
+            ("rank correlation with jet[0].pt where present", "0.321", "0.384"),
+        ),
+        40,
+        [
+            "quantity                      here there",
+            "rank correlation with        0.321 0.384",
+            "jet[0].pt where present",
+        ],
+    ),
+    "numbers are split into blocks that begin with the names": (
+        made(
+            (key("trigger"), *map(number, ("a", "less a", "b", "less b"))),
+            *(("J100", "1111", "+1", "2222", "+2"), (), ("menu", "3333")),
+            title="Rates",
+        ),
+        24,
+        [
+            *("Rates", "trigger     a  less a", "J100     1111      +1", "", "menu     3333", ""),
+            *("trigger     b  less b", "J100     2222      +2", "", "menu"),
+        ],
+    ),
+    "rows of one name stay together in every block": (
+        made(
+            (key("trigger"), key("column"), number("total"), number("unique")),
+            *(("J100", "low", "off"), ("", "high", "1111", "2222"), ("MU14", "low", "off")),
+        ),
+        22,
+        [
+            *("trigger  column  total", "J100     low       off", "         high     1111"),
+            *("MU14     low       off", "", "trigger column unique", "J100    low"),
+            *("        high     2222", "MU14    low"),
+        ],
+    ),
+    "texts are broken at spaces": (
+        made((key("sample"), Column("what", "note", "what")), ("soft", NOTE)),
+        *(32, ["sample  what", "soft    one two three four five", "        six seven"]),
+    ),
+    "then below": (
+        made((key("sample"), Column("what", "note", "what")), ("soft", NOTE)),
+        *(20, ["sample", "soft", "    one two three", "    four five six", "    seven"]),
+    ),
+}
 
 
-def test_a_name_without_room_goes_on_in_the_next_line() -> None:
-    assert printed(rates("J100", "L1_" + "x" * 40), 46).splitlines() == [
-        "trigger                         prescale",
-        "J100                                1000",
-        f"L1_{'x' * 27}      1000",
-        "x" * 13,
-        "",
-        "trigger                                  total",
-        "J100                           18.66±0.27 kHz",
-        f"L1_{'x' * 27} 18.66±0.27 kHz",
-        "x" * 13,
-        "",
-        "Not shown: share, events (with 99 columns, or",
-        "in --json).",
-    ]
-
-
-def test_long_names_are_broken_if_numbers_then_stay_beside_each_other() -> None:
-    table = Table((key("quantity"), number("here"), number("there")))
-    table.add("rank correlation with jet[0].pt where present", "0.321", "0.384")
-    assert printed(table, 40).splitlines() == [
-        "quantity                      here there",
-        "rank correlation with        0.321 0.384",
-        "jet[0].pt where present",
-    ]
-
-
-def test_numbers_are_split_into_blocks_that_begin_with_the_names() -> None:
-    numbers = map(number, ("a", "less a", "b", "less b"))
-    table = Table((key("trigger"), *numbers), title="Rates")
-    table.add("J100", "1111", "+1", "2222", "+2")
-    table.add_gap()
-    table.add("menu", "3333", style="summary")
-    assert printed(table, 24).splitlines() == [
-        "Rates",
-        "trigger     a  less a",
-        "J100     1111      +1",
-        "",
-        "menu     3333",
-        "",
-        "trigger     b  less b",
-        "J100     2222      +2",
-        "",
-        "menu",
-    ]
-
-
-def test_rows_of_one_name_stay_together_in_every_block() -> None:
-    table = Table((key("trigger"), key("column"), number("total"), number("unique")))
-    table.add("J100", "low", "off")
-    table.add("", "high", "1111", "2222")
-    table.add("MU14", "low", "off")
-    assert printed(table, 22).splitlines() == [
-        "trigger  column  total",
-        "J100     low       off",
-        "         high     1111",
-        "MU14     low       off",
-        "",
-        "trigger column unique",
-        "J100    low",
-        "        high     2222",
-        "MU14    low",
-    ]
-
-
-def test_texts_are_broken_at_spaces_then_below() -> None:
-    table = Table((key("sample"), Column("what", "note", "what")))
-    table.add("soft", "one two three four five six seven")
-    assert printed(table, 32).splitlines() == [
-        "sample  what",
-        "soft    one two three four five",
-        "        six seven",
-    ]
-    assert printed(table, 20).splitlines() == [
-        "sample",
-        "soft",
-        "    one two three",
-        "    four five six",
-        "    seven",
-    ]
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout: str) -> None:
+    table, width, lines = LAYOUTS[layout]
+    assert printed(table, width).splitlines() == lines
 
 
 def test_notes_say_once_what_gave_way_in_any_table() -> None:

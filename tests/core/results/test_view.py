@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,8 @@ def test_what_every_result_shows(results: dict[str, Any], kind: str, tmp_path: P
     assert len(frame) == len(view.table(result).rows) > 0
     numbers = {value for value in frame.select_dtypes("number").to_numpy().flat if not math.isnan(value)}
     assert numbers
-    document = results[
-        "Turnon" if kind == "Curve" else kind
-    ].to_dict()  # a turn-on has the edges of its curves
+    # A turn-on has the edges of its curves.
+    document = results["Turnon" if kind == "Curve" else kind].to_dict()
     assert numbers <= {*leaves(document)}
     for table in (view.table(result), view.csv_table(result)):
         assert [column.name for column in table.columns if column.in_files and not column.meaning] == []
@@ -98,10 +98,8 @@ def test_what_every_result_shows(results: dict[str, Any], kind: str, tmp_path: P
 
 #: A column of a data frame → its numbers.
 NUMBERS: dict[tuple[str, str], Callable[[Any], list[float | None]]] = {
-    ("Catalogue", "rate_hz"): lambda r: [
-        *(s.rate_hz for s in r.background),
-        None,
-    ],  # that of the signal is not known
+    # That of the signal is not known.
+    ("Catalogue", "rate_hz"): lambda r: [*(s.rate_hz for s in r.background), None],
     ("MenuRates", "share_hz"): lambda r: [t.share.hz for t in r.triggers],
     ("MenuRates", "unique_error_hz"): lambda r: [t.unique.error_hz for t in r.triggers],
     ("MenuRates", "total_events"): lambda r: [t.total.events for t in r.triggers],
@@ -253,3 +251,11 @@ def test_reprs_of_menus_and_samples_are_short(results: dict[str, Any], tmp_path:
     for value in (rates.menu, rates.catalogue["b&"], trigemu.emulate([rates.menu], rates.catalogue)):
         assert repr(value).isprintable()
         assert len(repr(value)) < 120
+
+
+def test_a_line_has_the_first_names(results: dict[str, Any]) -> None:
+    assert repr(results["ColumnRates"]) == "<ColumnRates of 'low<', 'high'>"
+    first, *_ = results["ExclusiveRates"].largest
+    shown = repr(results["ExclusiveRates"])
+    assert repr(" & ".join(first.triggers))[:9] in shown
+    assert repr(replace(results["ExclusiveRates"], largest=())) == "<ExclusiveRates of nothing>"

@@ -17,16 +17,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.rates.results import MenuRates, TriggerRates
-from trigemu.results.figures.style import (
-    COLOURS,
-    axis_label,
-    figure,
-    literal,
-    log_axis,
-    rate_axis,
-    save,
-    shown,
-)
+from trigemu.results.figures import style
+from trigemu.results.figures.style import COLOURS, literal, rate_axis
 from trigemu.results.numbers import in_hz, short
 from trigemu.results.section import Picture
 
@@ -82,7 +74,7 @@ def draw_rates(names: Sequence[str], total: Curves, unique: Curves) -> Figure:
     NaN where the menu has none of this name. The legend has both points of each menu."""
     step = 0.6 / max(len(total) - 1, 1)
     first = -0.3 if len(total) > 1 else 0.0
-    with figure(5.8, 1.7 + 0.2 * len(names) * max(len(total), 1.4)) as (made, axes):
+    with style.figure(5.8, 1.7 + 0.2 * len(names) * max(len(total), 1.4)) as (made, axes):
         points: list[Any] = []  # full and open, of each menu
         labels: list[str] = []
         for number, menu in enumerate(total):
@@ -125,7 +117,7 @@ def draw_combinations(
     k, t = len(members), len(used)
     highest, positive = float(hz.max(initial=0.0)), hz[hz > 0]
     lowest = max(highest * DECADES_SHOWN, 0.3 * float(positive.min(initial=highest))) if highest else 1.0
-    with figure(max(5.6, 2.6 + 0.42 * k), 3.4 + 0.27 * t) as (made, axes):
+    with style.figure(max(5.6, 2.6 + 0.42 * k), 3.4 + 0.27 * t) as (made, axes):
         axes.remove()
         top, bottom = made.subplots(2, 1, sharex=True, height_ratios=[2.6, 0.27 * t + 0.2])
         top.bar(np.arange(k), hz, width=0.66, color=COLOURS[0])
@@ -157,7 +149,7 @@ def draw_combinations(
 
 def draw_samples(names: Sequence[str], hz: Sequence[float], signals: Sequence[bool]) -> Figure:
     """Draw the rate of each sample in Hz; signals have open markers."""
-    with figure(5.8, 1.3 + 0.32 * len(names)) as (made, axes):
+    with style.figure(5.8, 1.3 + 0.32 * len(names)) as (made, axes):
         points: dict[str, Any] = {"marker": "o", "color": COLOURS[0], "markersize": 8, "linestyle": ""}
         faces = {False: COLOURS[0], True: "white"}
         for row, (rate, signal) in enumerate(zip(hz, signals, strict=True)):
@@ -199,7 +191,7 @@ def draw_efficiency(
 ) -> Figure:
     """Draw efficiencies with their intervals above gains, differences with their errors. edges: float64[bins
     + 1]; curves, gains: mapping of str to three of float64[bins]."""
-    with figure(5.6, 5.0 if gains else 4.0) as (made, axes):
+    with style.figure(5.6, 5.0 if gains else 4.0) as (made, axes):
         axes.remove()
         ratios = [2.2, 1.3] if gains else [1.0]
         panels = made.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
@@ -216,7 +208,7 @@ def draw_efficiency(
             panels[1].set_ylabel("gain", fontsize=14)
             made.align_ylabels(panels)
         panels[-1].set_xlim(edges[0], edges[-1])
-        panels[-1].set_xlabel(axis_label(label, unit), fontsize=14)
+        panels[-1].set_xlabel(style.axis_label(label, unit), fontsize=14)
         handles, names = panels[0].get_legend_handles_labels()
         made.legend(handles, names, loc="outside upper left", ncols=3, fontsize=11.5, frameon=False)
     return made
@@ -245,7 +237,7 @@ def draw_spectrum(
     shapes = {n: (sum_w[n] / total, variance[n] / total**2) for n, total in totals.items() if total > 0}
     both = (lines, f"rate [Hz{per}]", RATES_SHOWN), (shapes, f"share of the signal{per}", SHAPES_SHOWN)
     panels = [panel for panel in both if panel[0]]
-    with figure(8.0, 1.5 + 4.2 * max(len(panels), 1)) as (made, whole):
+    with style.figure(8.0, 1.5 + 4.2 * max(len(panels), 1)) as (made, whole):
         whole.remove()
         all_axes = made.subplots(max(len(panels), 1), 1, sharex=True, squeeze=False)[:, 0]
         for axes, (drawn, title, shown) in zip(all_axes, panels, strict=False):
@@ -263,9 +255,9 @@ def draw_spectrum(
         if edges[0] > 0 and edges[-1] / edges[0] > 5:
             all_axes[-1].set_xscale("log")
             if edges[-1] / edges[0] < 1e4:
-                log_axis(all_axes[-1].xaxis)
+                style.log_axis(all_axes[-1].xaxis)
         all_axes[-1].set_xlim(edges[0], edges[-1])
-        all_axes[-1].set_xlabel(axis_label(label, unit))
+        all_axes[-1].set_xlabel(style.axis_label(label, unit))
     return made
 
 
@@ -274,7 +266,7 @@ def draw_scan(
 ) -> Figure:
     """Draw curves, name → rate and error in Hz, against the values of a threshold, or in the bins that x has
     the edges of; with lines at `budgets` in Hz."""
-    with figure() as (made, axes):
+    with style.figure() as (made, axes):
         rates = np.concatenate([hz for hz, _ in curves.values()])
         positive = rates[rates > 0]
         for number, (name, (hz, error)) in enumerate(curves.items()):
@@ -293,7 +285,7 @@ def draw_scan(
             )  # fmt: skip
         if len(x) > 1:
             axes.set_xlim(x[0], x[-1])
-        axes.set_xlabel(axis_label(label))
+        axes.set_xlabel(style.axis_label(label))
         axes.set_ylabel(what)
         axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return made
@@ -308,7 +300,7 @@ def draw_plane(
 ) -> Figure:
     """Draw the rate of a menu, hz float64[first, second], over the values of two thresholds, with contours
     at rates in Hz, by default at about ten round numbers, or fewer."""
-    with figure() as (made, axes):
+    with style.figure() as (made, axes):
         first, second = (np.asarray(v, np.float64) for v in values)
         low, high = (
             float(end(hz[hz > 0], initial=start)) for end, start in ((np.min, np.inf), (np.max, 0.0))
@@ -329,8 +321,8 @@ def draw_plane(
                 lines = axes.contour(first, second, hz.T, levels=inside, colors="white", linewidths=1.5)
                 for text in lines.clabel(fmt=in_hz, fontsize=10):
                     text.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="black")])
-        axes.set_xlabel(axis_label(labels[0]))
-        axes.set_ylabel(axis_label(labels[1]))
+        axes.set_xlabel(style.axis_label(labels[0]))
+        axes.set_ylabel(style.axis_label(labels[1]))
         axes.set_title(literal(title), loc="left", fontsize=12)
     return made
 
@@ -346,7 +338,7 @@ def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]
     names = list(dict.fromkeys(entry.name for entries in listed.values() for entry in entries))
     numbers: dict[str, Sequence[object] | FloatArray] = {name.removesuffix("s"): names}
     drawn: dict[str, dict[str, Errors]] = {"total": {}, "unique": {}}
-    labels = shown(listed)
+    labels = style.shown(listed)
     for menu, entries in listed.items():
         known = {entry.name: entry.rates for entry in entries}
         for quantity, of_menus in drawn.items():
@@ -354,7 +346,7 @@ def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]
             hz, errors = np.array([(r.hz, r.error_hz) if r else (np.nan, np.nan) for r in rates]).T
             numbers[f"{menu}_{quantity}_hz"], numbers[f"{menu}_{quantity}_error_hz"] = hz, errors
             of_menus[labels[menu]] = hz, errors
-    return Picture(name, caption, draw_rates([*shown(names).values()], **drawn), numbers)
+    return Picture(name, caption, draw_rates([*style.shown(names).values()], **drawn), numbers)
 
 
 def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
@@ -366,5 +358,5 @@ def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
         while name.casefold() in files:
             name += "_"
         files[name.casefold()] = folder / f"{name}.png"
-        save(picture.figure, files[name.casefold()])
+        style.save(picture.figure, files[name.casefold()])
     return [*files.values()]
