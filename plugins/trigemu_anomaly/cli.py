@@ -12,8 +12,7 @@ from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError, excerpt, few_of
 from trigemu.base.files import check_outputs, read_bounded, write_bytes, write_text
 from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.outputs import present
+from trigemu.cli.console import present, say
 from trigemu.cli.session import Session, session
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.table_files import check_event_file, write_events
@@ -182,7 +181,7 @@ def verify(
         return compare_scores(input_table(card, good, names, executor), scores, progress)
 
     table, counts, wrong = session.run([], compared, lambda good: _read(good, names))
-    present([table, counts], [])
+    present([table, counts])
     if wrong:
         context.exit(1)
 
@@ -215,7 +214,7 @@ def compare(
         return [*good.background, *signals] * len(cards)
 
     table = session.run(session.menus(menu) if menu else [], compared, samples)
-    present([table], [])
+    present([table])
 
 
 def _summary(file: Path, what: str, blocks: Blocks, has_objects: bool) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from toys import toy_events, write_root
 
 from trigemu.base.errors import TrigemuError
-from trigemu.cli.outputs import STDOUT, on_disk
+from trigemu.cli.console import STDOUT, on_disk
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")
