@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError
@@ -16,7 +15,6 @@ from trigemu.base.shown import Named, WithHistograms, exported
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import complete_table, empty_table
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.counting.sums import RateSums
 from trigemu.emulation.engine import Job, Progress, over_samples
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import Plan, check_needs, make_plan
@@ -131,14 +129,14 @@ def binned_rates(
     check_needs(catalogue.background, axis.number.needs(), f"{observable!r} needs")
     emulation = emulate([menu], catalogue, axis=axis, executor=executor, progress=progress)
     parts = [replace(emulation, only=number) for number in range(axis.bins)]
-    crossings = [_crossings(part) for part in (emulation, *parts)]
+    every, *crossings, outside = map(_crossings, (emulation, *parts))
     bins = tuple(
-        _in_bin(part, *between, inside, crossings[0].hz)
-        for part, between, inside in zip(parts[:-1], pairwise(edges), crossings[1:-1], strict=True)
+        _in_bin(part, *between, inside, every.hz)
+        for part, between, inside in zip(parts, pairwise(edges), crossings, strict=False)
     )
     if not any(part.rates for part in bins):
         raise SampleError(f"{observable!r} has no value from {edges[0]:g} to {edges[-1]:g} in any event")
-    return BinnedRates(observable, rates_of(emulation), crossings[0], crossings[-1], bins)
+    return BinnedRates(observable, rates_of(emulation), every, outside, bins)
 
 
 @dataclass(frozen=True)
@@ -147,14 +145,11 @@ class _Bins:
 
     number: Number
     edges: tuple[float, ...]
+    count_rejected = True
 
     @property
     def bins(self) -> int:
         return len(self.edges)
-
-    @property
-    def count_rejected(self) -> bool:
-        return True
 
     def needs(self, plan: Plan) -> Iterable[Need]:
         return self.number.needs()
@@ -165,46 +160,36 @@ class _Bins:
 
 def _crossings(part: Emulation) -> Rate:
     """Return the rate of all events, accepted or not."""
-    counted = part.counted(0)
-    sums = RateSums(counted.table, counted.scales, 1)
-    sums.add(slice(0, len(counted.table)), np.ones((len(counted.table), 1)))
-    (hz,), (hz2,) = (column.tolist() for column in sums.result())
+    counted = replace(part.counted(0), constant=())  # their number fluctuates
+    (hz,), (hz2,) = (sums.tolist() for sums in counted.sums(lambda words, menus: np.ones((len(words), 1)), 1))
     return Rate(hz, hz2**0.5, int(counted.table.n.sum()), hz**2 / hz2 if hz2 else 0.0, None)
 
 
 def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: float) -> Bin:
     if not crossings.hz > 0:
         return Bin(low, high, crossings, None, None, ())
-    result = rates_of(part)
+    result, counted = rates_of(part), part.counted(0)
     rates = (result.rate, *(trigger.total for trigger in result.triggers))
-    errors = _errors(part, np.array([rate.hz for rate in rates]) / crossings.hz)
+    most = counted.scales.unseen.max(initial=1.0)
+    efficiency = np.clip([rate.hz / crossings.hz for rate in rates], 1.0 - most, most)
+    labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in result.triggers)]
+
+    def difference(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        accepted = fractions(menus[0], acceptances(words, menus[0], counted.bits[0]), ("total",))
+        return np.asarray(accepted.of(labels).toarray() - efficiency)
+
+    _, variances = counted.sums(difference, len(labels))
     factor = all_hz / crossings.hz
     menu, *triggers = (
         replace(
             rate,
             hz=rate.hz * factor,
-            error_hz=error * factor if rate.events else 0.0,
+            error_hz=variance**0.5 * factor if rate.events else 0.0,
             upper_limit_hz=None if rate.upper_limit_hz is None else rate.upper_limit_hz * factor,
         )
-        for rate, error in zip(rates, errors.tolist(), strict=True)
+        for rate, variance in zip(rates, variances.tolist(), strict=True)
     )
     return Bin(low, high, crossings, result, menu, tuple(triggers))
-
-
-def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
-    """Return the error of Σ w (f − ε) in Hz, for the menu and each trigger."""
-    counted = part.counted(0)
-    (bits,) = counted.bits
-
-    def accepted(words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
-        labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in menus[0].enabled)]
-        return fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
-
-    sums = RateSums(counted.table, counted.scales, len(efficiency))
-    most = counted.scales.unseen.max(initial=1.0)
-    for rows in counted.blocks():
-        sums.add(rows, counted.fractions(rows, accepted).toarray() - np.clip(efficiency, 1.0 - most, most))
-    return np.sqrt(sums.result()[1])
 
 
 @dataclass(frozen=True)
@@ -266,7 +251,7 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
     """
     context = Context(make_scope({}, {}, lambda key, message: None))
     observables = [_Weight() if q.name == "weight" else context.observable(q.name) for q in QUANTITIES]
-    filled: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
+    found: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
     for sample in catalogue.samples:
         columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
         columns |= {("", scalar) for scalar in sample.schema.scalars}
@@ -279,9 +264,9 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
         merged = zip(*parts, strict=True) if parts else [[empty_table(1)]] * len(available)
         for q, profile, tables in zip(available, profiles, merged, strict=True):
             sums = Sums(complete_table(tables), profile)
-            filled[q][0][sample.name], filled[q][1][sample.name] = sums.weight[:-2], sums.variance[:-2]
+            found[q][0][sample.name], found[q][1][sample.name] = sums.weight[:-2], sums.variance[:-2]
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
-    return tuple(Spectrum(QUANTITIES[q], *parts, signals) for q, parts in enumerate(filled) if parts[0])
+    return tuple(Spectrum(q, *sums, signals) for q, sums in zip(QUANTITIES, found, strict=True) if sums[0])
 
 
 @dataclass(frozen=True)

@@ -44,30 +44,16 @@ class _WithScaleFactors(WithCorrection):
     """Efficiencies that can be divided by those of one of their menus or triggers."""
 
     def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
-        """Return the efficiencies, or their ratios to one of them, as a correctionlib.schemav2.Correction;
-        those of several turn-ons as a CorrectionSet.
+        """Return the efficiencies, or their ratios to those `over` which they are taken, a menu or a menu and
+        a trigger, as a correctionlib.schemav2.Correction; of several turn-ons, a CorrectionSet.
 
         Inputs of a correction are the observable, `menu`, `trigger` ("" for the whole menu) and `variation`:
-        "nominal", or "up" and "down", the ends of the interval at 68 %. Bins without events give NaN. Its
+        "nominal", or "up" and "down", the ends of the interval at 68 %. Bins without events give NaN; a value
+        outside of the bins is an "error", or has the efficiency of the nearest bin (`flow`, "clamp"). Its
         name is the observable, followed by the category and the sample if there are any, separated by commas:
-        "jet[0].pt, n_jet == 1"; that of scale factors ends with " / " and the reference.
-        `model_dump_json()` is the text of its file.
+        "jet[0].pt, n_jet == 1"; that of scale factors ends with " / " and the reference. Raises
+        MissingExtraError if correctionlib is not installed.
 
-        Parameters
-        ----------
-        over : str or tuple of str, optional
-            The name of a menu, or of a menu and a trigger: the reference of scale factors; by default the
-            correction has efficiencies.
-        flow : {"error", "clamp"}
-            Whether a value outside of the bins is an error, or has the efficiency of the nearest bin.
-
-        Raises
-        ------
-        MissingExtraError
-            If correctionlib is not installed.
-
-        Notes
-        -----
         Errors of scale factors are upper bounds, because the curves use the same events and the result has no
         covariances. Relative to the first menu, or its trigger of the same name, the bound is σ(g)/ε₀ + |g|
         σ(ε₀)/ε₀² with the gain g and its error, which includes the correlation; otherwise the relative errors
@@ -95,7 +81,6 @@ class Turnon(WithHistograms, _WithScaleFactors, Named[Curve]):
 
     @property
     def name(self) -> str:
-        """The name of the category in tables and figures."""
         return self.title or self.category
 
     @property
@@ -234,7 +219,20 @@ def efficiencies(
     categories = names_of("the categories", categories)
     catalogue = at_conditions(menus, catalogue, executor, progress)
     measured = [catalogue.sample(name) for name in dict.fromkeys(samples)]
-    _check(menus, measured, bool(profiles), categories, triggers)
+    if not (menus and measured and profiles):
+        raise TrigemuError("an efficiency needs at least one menu, one sample and one observable")
+    for sample in measured:
+        if len(measured) > 1 and sample.unnormalised:
+            raise SampleError(
+                f"samples are added by their rates, but the rate of {sample.name!r} is unknown: "
+                f"{sample.unnormalised}"
+            )
+    if len(categories) > MAX_CATEGORIES:
+        raise TrigemuError(f"{len(categories)} categories: at most {MAX_CATEGORIES} are possible")
+    enabled = [trigger.name for menu in menus for trigger in menu.enabled]
+    for trigger in triggers:
+        if trigger not in enabled:
+            raise TrigemuError(f"no menu has an enabled trigger {trigger!r}{nearest(trigger, enabled)}")
     require = measured[0].table.require if require is None else require
     context = Context(scope or menus[0].scope)
     task = CountProfiles(
@@ -244,8 +242,7 @@ def efficiencies(
         context.condition(require) if require else None,
         entries=entries,
     )
-    plan = make_plan(menus)
-    needs = frozenset(context.needs)
+    plan, needs = make_plan(menus), frozenset(context.needs)
     if entries:
         own = ((entries.base if base == entries.name else base, column) for base, column in needs)
         needs = frozenset(own).union(entries.needs())
@@ -265,63 +262,27 @@ def efficiencies(
         condition = f" is selected by {require!r}" if require else ""
         raise SampleError(f"no {entries.name if entries else 'event'} of {', '.join(samples)}{condition}")
     names = tuple(sample.name for sample in measured)
-    with_units = (replace(p, unit=p.unit or unit_of_observable(menus[0], p.observable)) for p in profiles)
-    parts = [(signal, (signal.name,)) for signal in measured] if apart else [(None, names)]
-    return Efficiencies(
-        menus=solved,
-        catalogue=catalogue,
-        samples=names,
-        require=require,
-        halved=tuple(sample.name for sample in halved),
-        turnons=tuple(
-            turnon
-            for profile, table in zip(with_units, tables, strict=True)
-            for turnon in _turnons(profile, table, parts, solved, plan, categories, triggers)
-        ),
-        warnings=(
-            *([catalogue.left_out_text] if catalogue.left_out else []),
-            *catalogue.repeated,
-            *_negative(catalogue, tables[0], len(categories)),
-            *signed_differences({text: [(text, condition)] for text, condition in context.requirements}),
-        ),
-    )
-
-
-def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[str]:
-    """Yield a warning for each sample with negative weights, which a bit in the last word marks."""
-    weight, negative = np.abs(table.weight), bit_of_words(table.words[:, -1:], bit)
-    for number in np.unique(table.sample):
-        rows = table.sample == number
+    warnings = [catalogue.left_out_text] if catalogue.left_out else []
+    warnings += catalogue.repeated
+    weight, negative = np.abs(tables[0].weight), bit_of_words(tables[0].words[:, -1:], len(categories))
+    for number in np.unique(tables[0].sample):
+        rows = tables[0].sample == number
         share = weight[rows & negative].sum() / max(weight[rows].sum(), 1e-300)
         if share > 0:
-            yield (
+            warnings.append(
                 f"{100 * share:.2g} % of the weight of {catalogue.samples[number].name!r} is negative: an "
                 f"efficiency may lie outside of 0 to 100 %, and its interval is ± one standard deviation"
             )
-
-
-def _check(
-    menus: Sequence[Menu],
-    samples: Sequence[Sample],
-    profiles: bool,
-    categories: Sequence[str],
-    triggers: Sequence[str],
-) -> None:
-    """Raise TrigemuError for mistakes that can be found before any event is read."""
-    if not (menus and samples and profiles):
-        raise TrigemuError("an efficiency needs at least one menu, one sample and one observable")
-    for sample in samples:
-        if len(samples) > 1 and sample.unnormalised:
-            raise SampleError(
-                f"samples are added by their rates, but the rate of {sample.name!r} is unknown: "
-                f"{sample.unnormalised}"
-            )
-    if len(categories) > MAX_CATEGORIES:
-        raise TrigemuError(f"{len(categories)} categories: at most {MAX_CATEGORIES} are possible")
-    names = [trigger.name for menu in menus for trigger in menu.enabled]
-    for trigger in triggers:
-        if trigger not in names:
-            raise TrigemuError(f"no menu has an enabled trigger {trigger!r}{nearest(trigger, names)}")
+    warnings += signed_differences({text: [(text, condition)] for text, condition in context.requirements})
+    with_units = (replace(p, unit=p.unit or unit_of_observable(menus[0], p.observable)) for p in profiles)
+    parts = [(signal, (signal.name,)) for signal in measured] if apart else [(None, names)]
+    turnons = tuple(
+        turnon
+        for profile, table in zip(with_units, tables, strict=True)
+        for turnon in _turnons(profile, table, parts, solved, plan, categories, triggers)
+    )
+    of_halves = tuple(sample.name for sample in halved)
+    return Efficiencies(solved, catalogue, names, require, of_halves, turnons, tuple(warnings))
 
 
 @dataclass(frozen=True)
@@ -369,9 +330,7 @@ class CountProfiles(Task[tuple[PatternTable, ...]]):
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
     """Return the bin of each value, int64[n], with low ≤ v < high. All other values get len(edges) − 1."""
-    bins = np.searchsorted(edges, values, "right") - 1
-    inside = (bins >= 0) & (bins < len(edges) - 1)
-    return np.where(inside, bins, len(edges) - 1)
+    return (np.searchsorted(edges, values, "right") - 1) % len(edges)
 
 
 def _turnons(
