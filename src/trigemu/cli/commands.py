@@ -107,17 +107,6 @@ _OF_STREAMS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 LONGEST_LINE = 4000
 
 
-class _Failed(click.ClickException):
-    """The lines of a message, with status 2."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        with suppress(OSError):  # nobody reads it
-            for line in self.message.splitlines() or ["failed without a message"]:
-                warn(excerpt(line, LONGEST_LINE))
-
-
 class _Commands(PluginGroup):
     """The commands, with the handling of errors for all of them."""
 
@@ -135,13 +124,16 @@ class _Commands(PluginGroup):
         except (TrigemuError, MemoryError, OSError) as error:
             if _of_stream(error):
                 raise
-            if ctx.params.get("traceback"):
-                remote = [error.remote] if isinstance(error, TrigemuError) else []
-                with suppress(OSError):
-                    say("".join([*remote, *traceback.format_exception(error)]).rstrip("\n"), err=True)
+            message = str(own_cause(error) if isinstance(error, MemoryError) else error)
             if isinstance(error, OSError) and error.filename:
-                raise _Failed(f"{error.filename}: {error.strerror}") from None
-            raise _Failed(str(own_cause(error) if isinstance(error, MemoryError) else error)) from None
+                message = f"{error.filename}: {error.strerror}"
+            with suppress(OSError):  # nobody reads it
+                if ctx.params.get("traceback"):
+                    remote = [error.remote] if isinstance(error, TrigemuError) else []
+                    say("".join([*remote, *traceback.format_exception(error)]).rstrip("\n"), err=True)
+                for line in message.splitlines() or ["failed without a message"]:
+                    warn(excerpt(line, LONGEST_LINE))
+            ctx.exit(2)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
