@@ -31,11 +31,13 @@ def run(menu: Path, session: Session, overlap: str | None) -> None:
     menus = session.menus(menu, by_column=True)
     if not menus[0].columns.chosen:
         result = session.run(menus, lambda menus, good, **how: rates_of(emulation_of(menus, good, **how)))
-        session.present(result, *overlaps({"": result}, overlap), pictures=pictures_of([result]))
+        pages = overlaps({"": result}, overlap) if overlap else ()
+        session.present(result, *pages, pictures=pictures_of([result]))
         return
     passes = len({menu.columns.conditions for menu in menus}) * (1 + any(menu.budgeted for menu in menus))
     columns = session.run(menus, rates_of_columns, lambda good: good.background * passes)
-    pages = overlaps({f"Column {name}": rates for name, rates in columns.items()}, overlap)
+    named = {f"Column {name}": rates for name, rates in columns.items()}
+    pages = overlaps(named, overlap) if overlap else ()
     session.present(columns, *pages, pictures=pictures_of([*columns.values()]))
 
 
@@ -52,14 +54,12 @@ def compare(menus: tuple[Path, ...], session: Session, every: bool, overlap: str
     if len(menus) < 2:
         raise TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
     result = session.run(session.menus(*menus), compare_menus)
-    pages = overlaps({variant.menu.name: variant for variant in result.variants}, overlap)
+    pages = overlaps({v.menu.name: v for v in result.variants}, overlap) if overlap else ()
     session.present(result, *pages, view=ComparisonView(every), pictures=pictures_of(result.variants))
 
 
-def overlaps(rates: Mapping[str, MenuRates], which: str | None) -> Iterator[Page | str]:
-    """Yield the "largest" overlaps of each menu below its name, or "all", if they are asked for."""
-    for name, menu_rates in rates.items() if which else ():
-        yield ""
-        if name:
-            yield name
+def overlaps(rates: Mapping[str, MenuRates], which: str) -> Iterator[Page | str]:
+    """Yield the "largest" overlaps of each menu below its name, or "all"."""
+    for name, menu_rates in rates.items():
+        yield from ("", name) if name else ("",)
         yield overlap_page(menu_rates, which == "all")

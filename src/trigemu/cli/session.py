@@ -20,7 +20,7 @@ from trigemu.base.plugin_search import search_path
 from trigemu.base.processes import cores, dask_client, own_pool
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
-from trigemu.cli.console import on_disk, present_result, warn
+from trigemu.cli.console import on_disk, present, warn
 from trigemu.cli.progress import events_bar
 from trigemu.emulation.plan import LackingError, fed_menu, make_plan
 from trigemu.emulation.reweight import at_conditions, at_luminosity, at_pileup
@@ -197,16 +197,17 @@ class Session:
     ) -> None:
         """Draw a result and its pictures, write its documents, and print it, as a view or its own shows it;
         below it further pages, and lines with the files."""
-        files = [*lines]
+        shown, files = view or view_of(result), [*lines]
         if self.figure:
             from trigemu.results.figures.style import save
 
-            save(next((view or view_of(result)).figures(result)), self.figure)
+            save(next(shown.figures(result)), self.figure)
         if self.figures:
             from trigemu.results.figures.rates import write_pictures
 
             files += write_pictures(pictures, self.figures)
-        present_result(result, self.json_file, self.csv_file, further, files, view)
+        documents = [(self.json_file, lambda: shown.json(result)), (self.csv_file, lambda: shown.csv(result))]
+        present([shown.page(result), *further], documents, files)
 
 
 def check_inputs(outputs: Iterable[Path], menus: Iterable[Menu], catalogue: Catalogue) -> None:
