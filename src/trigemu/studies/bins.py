@@ -40,11 +40,9 @@ class Bin:
     low: float  #: low, high: The edges of the bin
     high: float
     crossings: Rate  #: The rate of all events in the bin
-    #: The rates of the menu in the bin; None if the rate of all events in the bin is not above 0
-    rates: MenuRates | None
-    #: The rate of the menu in the bin, rescaled to all crossings; None as for `rates`
-    menu_if_all: Rate | None
-    #: The total rate of each enabled trigger in the bin, rescaled to all crossings; empty as for `rates`
+    rates: MenuRates | None  #: The rates of the menu in the bin; None if `crossings` is not above 0
+    menu_if_all: Rate | None  #: The rate of the menu in the bin, rescaled to all crossings; None as `rates`
+    #: The total rate of each enabled trigger in the bin, rescaled to all crossings; empty if `rates` is None
     if_all: tuple[Rate, ...]
 
 
@@ -62,17 +60,9 @@ class BinnedRates(WithHistograms, Named[tuple[TriggerRates | None, ...]]):
     bins: tuple[Bin, ...]  #: The bins
 
     def to_hist(self, name: str | None = None, *, rescaled: bool = False) -> Any:
-        """Return a hist.Hist (UHI) of rates in Hz with variances; it has no flow bins.
-
-        Parameters
-        ----------
-        name : str, optional
-            The name of a trigger, or of the menu; by default the histogram contains all of them, with a
-            category axis of names.
-        rescaled : bool
-            Whether to rescale rates to all crossings, as the figure does; by default they are the rates in
-            the bin.
-        """
+        """Return a hist.Hist (UHI) of rates in Hz with variances; it has no flow bins. name: a trigger, or
+        the menu; by default all, with a category axis of names. rescaled: whether to rescale rates to all
+        crossings, as the figure does; by default they are the rates in the bin."""
         return exported(self, "hist", name=name, rescaled=rescaled)
 
     def _named(self) -> tuple[str, Mapping[str, tuple[TriggerRates | None, ...]]]:
