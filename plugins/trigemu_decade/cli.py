@@ -17,7 +17,7 @@ from trigemu.cli import options
 from trigemu.cli.console import present, say, warn
 from trigemu.cli.progress import bar, steps_bar
 from trigemu.cli.session import Session, processing, session
-from trigemu.results.documents import in_json
+from trigemu.results.table import in_json
 from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.studies.efficiency_profiles import read_profiles
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
-from trigemu.counting.acceptance import own_decisions, raw_decisions
+from trigemu.counting.decisions import own_decisions, raw_decisions
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.logic import Random

@@ -14,7 +14,7 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.counting.acceptance import raw_decisions
+from trigemu.counting.decisions import raw_decisions
 from trigemu.emulation.engine import Chunk
 from trigemu.emulation.plan import Plan, decide
 from trigemu.menus.menu import Menu, Trigger

@@ -20,9 +20,9 @@ from scipy import sparse
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.shown import Shown
-from trigemu.base.toml import TomlTable, load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
-from trigemu.counting.acceptance import Acceptance, acceptances, raw_decisions
+from trigemu.base.toml import TomlTable, load_toml, read_table, refuse_other_kinds
+from trigemu.counting.acceptance import Acceptance, acceptances
+from trigemu.counting.decisions import raw_decisions
 from trigemu.emulation import scaling
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
@@ -42,18 +42,10 @@ _Limit = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Tolerance(TomlTable, frozen=True):
-    """Limits of a difference, any of which accepts it.
+    """Limits of a difference, any of which accepts it."""
 
-    Attributes
-    ----------
-    percent : float or None
-        The largest difference, in percent of the old value.
-    sigma : float or None
-        The largest difference, in units of its statistical uncertainty.
-    """
-
-    percent: _Limit | None = None
-    sigma: _Limit | None = None
+    percent: _Limit | None = None  #: The largest difference, in percent of the old value.
+    sigma: _Limit | None = None  #: The largest difference, in units of its statistical uncertainty.
 
     def __str__(self) -> str:
         limits = [f"{self.percent:g} %"] if self.percent is not None else []
@@ -62,18 +54,10 @@ class Tolerance(TomlTable, frozen=True):
 
 
 class TriggerTolerance(Tolerance, frozen=True):
-    """[trigger.NAME] or [default]: limits, and whether a trigger may come or go.
+    """[trigger.NAME] or [default]: limits, and whether a trigger may come or go."""
 
-    Attributes
-    ----------
-    added : bool
-        Whether only the new menu may have it.
-    removed : bool
-        Whether only the old menu may have it.
-    """
-
-    added: bool = False
-    removed: bool = False
+    added: bool = False  #: Whether only the new menu may have it.
+    removed: bool = False  #: Whether only the old menu may have it.
 
 
 @dataclass(frozen=True)
@@ -238,7 +222,7 @@ def gate(
 
 def _joint(acceptance: Acceptance, first: IntArray, second: IntArray) -> sparse.csr_array:
     """Return the probability that both triggers of each pair accept, float64[m, pairs]."""
-    accepted, counter, node = acceptance.accepted, acceptance.counter, acceptance.node
+    accepted, counter, node = acceptance.accepted, acceptance.counter, acceptance.seeded.of_trigger
     joint = (accepted[:, first] * accepted[:, second]).tocsc()
     connected = (counter[first] == counter[second]) | ((node[first] >= 0) & (node[second] >= 0))
     columns = [joint[:, [pair]] for pair in range(len(first))]

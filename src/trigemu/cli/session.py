@@ -16,8 +16,8 @@ from trigemu.base.checkpoint import Checkpoint
 from trigemu.base.errors import SampleError, TrigemuError, few_of
 from trigemu.base.files import check_outputs, is_file
 from trigemu.base.mapping import Engine
-from trigemu.base.plugin_search import search_path
-from trigemu.base.processes import cores, dask_client, own_pool
+from trigemu.base.plugins import search_path
+from trigemu.base.processes import cores, dask_client, end_own_pools
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
 from trigemu.cli.console import on_disk, present, warn
@@ -172,10 +172,11 @@ class Session:
     @contextmanager
     def started(self) -> Iterator[Engine]:
         """Start the engine; it stops at the end of the block."""
-        number = self.workers or cores()
         kind, _, where = self.engine.partition(":")
         checkpoint = Checkpoint(self.checkpoint) if self.checkpoint else None
-        with dask_client(where or None, number) if kind == "dask" else nullcontext() as client:
+        with (
+            dask_client(where or None, self.workers or cores()) if kind == "dask" else nullcontext() as client
+        ):
             engine = Engine(
                 client, workers=self.workers, retries=self.retries, checkpoint=checkpoint, warn=warn
             )
@@ -184,8 +185,7 @@ class Session:
             try:
                 yield engine
             finally:
-                if not client:
-                    own_pool(number).restart()
+                end_own_pools()
 
     def present(
         self,
@@ -203,7 +203,7 @@ class Session:
 
             save(next(shown.figures(result)), self.figure)
         if self.figures:
-            from trigemu.results.figures.rates import write_pictures
+            from trigemu.results.figures.draw import write_pictures
 
             files += write_pictures(pictures, self.figures)
         documents = [(self.json_file, lambda: shown.json(result)), (self.csv_file, lambda: shown.csv(result))]

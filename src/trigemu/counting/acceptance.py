@@ -14,34 +14,30 @@ of the counters of their seeds.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.base.errors import PluginError, TrigemuError, own_cause
-from trigemu.base.kernels import inlined, inner, kernel
-from trigemu.base.plugins import place_of_method, reason_of
-from trigemu.counting.seeds import Node, Seeded
-from trigemu.menus.menu import Menu, Trigger
+from trigemu.base.errors import TrigemuError
+from trigemu.counting.decisions import Decisions, counter_of
+from trigemu.counting.patterns import starts_of
+from trigemu.counting.seeds import Seeded
+from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import no_column
-from trigemu.triggers.base import BitKind
 
 Numbers = npt.NDArray[np.int32]
 #: A sum of probabilities that differs from 1 by less is 1: nothing must not become an event of weight 1e-17.
 _CERTAIN = 1e-12
-
-
-def counter_of(trigger: Trigger) -> Hashable:
-    """Return a key that is equal for triggers that share their prescale counter."""
-    return ("set", trigger.coherent) if trigger.coherent else ("alone", trigger.name)
+#: Patterns whose bits are unpacked at a time.
+_BLOCK = 2**14
 
 
 class Rows(NamedTuple):
@@ -56,16 +52,14 @@ class Rows(NamedTuple):
     pattern: Numbers  # int32[k]
     part: Numbers  # part, outcome: int32[k], different for each part and outcome of a pattern
     outcome: Numbers
+    counter: Numbers  # int32[k]: that of the trigger
     trigger: Numbers  # int32[k]
     accept: FloatArray  # float64[k]: the probability that the trigger accepts in this outcome
     probability: FloatArray  # float64[k]: that of the outcome
+    certain: BoolArray  # bool[k]: whether both are 1
 
     def take(self, rows: IntArray | BoolArray | slice) -> Rows:
         return Rows(*(column[rows] for column in self))  # type: ignore[arg-type]
-
-    def starts(self, patterns: int) -> Numbers:
-        """Return the first row of each pattern, and the number of rows, int32[patterns + 1]."""
-        return np.searchsorted(self.pattern, np.arange(patterns + 1, dtype=np.int32)).astype(np.int32)
 
 
 class Row(NamedTuple):
@@ -73,11 +67,11 @@ class Row(NamedTuple):
 
     part: int
     outcome: int
+    counter: int
     trigger: int
     accept: float
     probability: float
-    counter: int
-    inside: bool
+    certain: bool
 
 
 #: The outcomes of a part of a pattern, each with its probability and the rows of each counter.
@@ -91,16 +85,16 @@ class Acceptance:
     patterns: int
     counter: Numbers  # int32[t]: the number of the prescale counter of each trigger
     rows: Rows
-    seeded: Seeded | None  # The triggers that are connected by seeds
-    node: IntArray  # int64[t]: the node of each trigger, −1 if no seed connects it
+    seeded: Seeded  # The triggers that are connected by seeds
 
     @cached_property
     def accepted(self) -> sparse.csr_array:
         """The probability of each trigger by itself, float64[m, t], sparse."""
         rows, shape = self.rows, (self.patterns, len(self.counter))
-        values = rows.accept * rows.probability if self.seeded else rows.accept
-        matrix = sparse.csr_array((values, rows.trigger, rows.starts(self.patterns)), shape, copy=True)
-        if self.seeded:
+        start = np.searchsorted(rows.pattern, np.arange(self.patterns + 1, dtype=np.int32)).astype(np.int32)
+        values = rows.accept * rows.probability
+        matrix = sparse.csr_array((values, rows.trigger.copy(), start), shape)
+        if self.seeded.nodes:
             matrix.sum_duplicates()
             matrix.eliminate_zeros()
         return matrix
@@ -111,50 +105,114 @@ class Acceptance:
         total: FloatArray = self.accepted.toarray()
         return total
 
-    def either(self, members: BoolArray, without: int = -1) -> FloatArray:
-        """Return or(S), float64[m], for the triggers S in `members`, bool[t]. without: a trigger that never
-        accepts, which other triggers read."""
-        rows = self.rows
-        node = self.node[without] if without >= 0 else -1
-        if node >= 0 and self.seeded:
-            affected = self.seeded.fires(node)
-            kept = rows.take(~affected[rows.pattern] | (self.node[rows.trigger] < 0))
-            changed = _seeded_rows(self.seeded, np.flatnonzero(affected), len(self.counter), node)
-            rows = _in_order(kept, changed)
-        return self._either(rows, np.where(members, 0, -1), 1).ravel()
+    def either(self, members: BoolArray) -> FloatArray:
+        """Return or(S), float64[m], for the triggers S in `members`, bool[t]."""
+        return self._any_of(self.rows, np.where(members, 0, -1), 1)
 
     def either_of_each(self, group: IntArray) -> sparse.csr_array:
         """Return or(G) of each group, float64[m, groups]. group: int64[t], that of each trigger, or −1."""
-        return sparse.csr_array(self._either(self.rows, group, int(group.max(initial=-1)) + 1))
+        if not (n := int(group.max(initial=-1)) + 1):
+            return sparse.csr_array((self.patterns, 0))
+        return sparse.csr_array(self._any_of(self.rows, group, n).reshape(self.patterns, n))
 
-    def _either(self, rows: Rows, group: IntArray, groups: int) -> FloatArray:
-        either = np.zeros((self.patterns, groups))
-        _add_any(rows, self.counter, group.astype(np.int32), either)
+    def _any_of(self, rows: Rows, group: IntArray, n: int) -> FloatArray:
+        """Return the probability that any of some rows accepts, of each pattern and group, float64[m · n]."""
+        either, place = np.zeros(self.patterns * n), rows.pattern
+        if (group != 0).any():
+            group_of = group.astype(np.int32)[rows.trigger]
+            place = np.where(group_of >= 0, place * np.int32(n) + group_of, -1)
+        inside = place >= 0
+        either[place[rows.certain & inside]] = 1.0
+        rest = np.flatnonzero(inside & (either[place] == 0.0))
+        if not len(rest):
+            return either
+        if n > 1:
+            rest = rest[np.argsort(place[rest], kind="stable")]
+        rows = rows.take(rest)._replace(pattern=place[rest])
+        first = starts_of(rows.pattern, rows.part, rows.outcome, rows.counter)
+        rows = rows.take(first)  # of a counter, the least prescaled
+        accept = rows.accept
+        if self.seeded.nodes:
+            first = starts_of(rows.pattern, rows.part, rows.outcome)
+            accept, rows = _or(accept, first), rows.take(first)
+            first = starts_of(rows.pattern, rows.part)
+            accept, rows = _certain(np.add.reduceat(accept * rows.probability, first)), rows.take(first)
+        first = starts_of(rows.pattern)
+        either[rows.pattern[first]] = _or(accept, first)
         return either
+
+    def lost_without(self, members: BoolArray, trigger: int) -> tuple[IntArray, FloatArray]:
+        """Return the patterns in which a trigger fires that others read, int64[k], and in each of them or(S)
+        for S in `members` minus the same if this trigger never accepts, float64[k]."""
+        if (node := int(self.seeded.of_trigger[trigger])) < 0:
+            return np.zeros(0, np.int64), np.zeros(0)
+        affected = self.seeded.fired[:, node]
+        patterns, rows = np.flatnonzero(affected), self.rows
+        alone = affected[rows.pattern] & (self.seeded.of_trigger[rows.trigger] < 0)
+        changed = _seeded_rows(self.seeded, patterns, self.counter, node)
+        either, without = (
+            self._any_of(some, np.where(members, 0, -1), 1)[patterns]
+            for some in (
+                rows.take(np.flatnonzero(affected[rows.pattern])),
+                _joined(rows.take(np.flatnonzero(alone)), changed),
+            )
+        )
+        return patterns, either - without
 
     def unique(self, members: BoolArray, group: IntArray | None = None) -> sparse.csr_array:
         """Return or(S) − or(S without t), float64[m, t], for S in `members`, bool[t]; 0 for triggers outside
         of S. With `group`, int64[t], of each trigger, or −1: or(S) − or(S without G), float64[m, groups]. It
         is computed as a product to avoid cancellation."""
         group = np.arange(len(self.counter)) if group is None else group
-        n = int(group.max(initial=-1)) + 1
-        owner = np.where(members, group, _NO_MEMBER).astype(np.int32)
-        size = len(self.rows.pattern)
-        found = pattern, number, loss = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
-        k = _losses(self.rows, self.counter, owner, n, (_level(n), np.zeros(n), _level(n)), found)
-        return sparse.csr_array((loss[:k], (pattern[:k], number[:k])), (self.patterns, n))
+        shape, rows = (self.patterns, int(group.max(initial=-1)) + 1), self.rows
+        # Nothing is lost where two owners accept for certain, or one that is in no group.
+        inside = members[rows.trigger]
+        group = group.astype(np.int32)
+        certain = np.flatnonzero(inside & rows.certain)
+        pattern, owner = rows.pattern[certain], group[rows.trigger[certain]]
+        if len(first := starts_of(pattern)):
+            lowest, highest = (extreme.reduceat(owner, first) for extreme in (np.minimum, np.maximum))
+            settled = np.zeros(self.patterns, np.bool_)
+            settled[pattern[first]] = (lowest != highest) | (lowest < 0)
+            inside &= ~settled[rows.pattern]
+        rows = rows.take(np.flatnonzero(inside))
+        if not len(rows.pattern):
+            return sparse.csr_array(shape)
+        # Only the removal of the owner that accepts most changes what a counter accepts.
+        owner, first = group[rows.trigger], starts_of(rows.pattern, rows.part, rows.outcome, rows.counter)
+        best, best_owner = rows.accept[first], owner[first]
+        others = owner != np.repeat(best_owner, np.diff(first, append=len(owner)))
+        loss = best - np.maximum.reduceat(np.where(others, rows.accept, 0.0), first)
+        element = np.flatnonzero((loss > 0.0) & (best_owner >= 0))
+        losses = element, best_owner[element], loss[element]
+        if self.seeded.nodes:
+            of_outcome = starts_of(rows.pattern[first], rows.part[first], rows.outcome[first])
+            losses = _in_runs(best, of_outcome, losses)
+            best = _or(best, of_outcome)
+            first, probability = first[of_outcome], rows.probability[first[of_outcome]]
+            outcome, owner, loss = losses
+            of_part = starts_of(rows.pattern[first], rows.part[first])
+            best = _certain(np.add.reduceat(best * probability, of_part))
+            element = np.searchsorted(of_part, outcome, "right") - 1
+            order = np.lexsort((owner, element))
+            at, loss = starts_of(element[order], owner[order]), (loss * probability[outcome])[order]
+            loss = np.add.reduceat(loss, at) if len(at) else loss
+            losses, first = (element[order][at], owner[order][at], loss), first[of_part]
+        of_pattern = starts_of(rows.pattern[first])
+        run, owner, loss = _in_runs(best, of_pattern, losses)
+        return sparse.csr_array((loss, (rows.pattern[first][of_pattern][run], owner)), shape)
 
     def outcomes(self, pattern: int, within: BoolArray) -> list[Part]:
         """Return the parts of a pattern, with only the triggers in `within`, bool[t]."""
         rows = self.rows.take(slice(*np.searchsorted(self.rows.pattern, [pattern, pattern + 1])))
-        columns = (
-            column.tolist() for column in (*rows[1:], self.counter[rows.trigger], within[rows.trigger])
-        )
-        listed = [Row(*values) for values in zip(*columns, strict=True)]
+        listed = [Row(*values) for values in zip(*(column.tolist() for column in rows[1:]), strict=True)]
         return [
             [
-                (probability, [[row for row in rows if row.inside] for _, rows in groupby(outcome, _COUNTER)])
-                for (_, probability), outcome in groupby(part, _OUTCOME)
+                (
+                    probability,
+                    [[row for row in of if within[row.trigger]] for _, of in groupby(some, _COUNTER)],
+                )
+                for (_, probability), some in groupby(part, _OUTCOME)
             ]
             for _, part in groupby(listed, _PART)
         ]
@@ -163,170 +221,45 @@ class Acceptance:
 _PART, _OUTCOME, _COUNTER = attrgetter("part"), attrgetter("outcome", "probability"), attrgetter("counter")
 
 
-@inlined
-def _or(a: float, b: float) -> float:
-    """Return the probability of any of two independent ones, without cancellation."""
-    return a + (1.0 - a) * b
+def _certain(probability: FloatArray) -> FloatArray:
+    """Return sums of probabilities, at most 1."""
+    return np.where(probability > 1.0 - _CERTAIN, 1.0, probability)
 
 
-@kernel
-def _add_any(rows: Rows, counter: Numbers, group: Numbers, either: FloatArray) -> None:
-    """Fill in or(G) of each group, float64[m, groups]. group: int32[t], that of each trigger, or −1."""
-    groups, last = either.shape[1], np.full(either.shape[1], -1)
-    of_outcome, of_part = np.zeros((2, groups))
-    for row in range(len(rows.pattern) + groups):  # at the end, those that finish the last part of each group
-        end = row >= len(rows.pattern)
-        g = row - len(rows.pattern) if end else group[rows.trigger[row]]
-        if g < 0:
-            continue
-        before = last[g]
-        if before >= 0:
-            pattern = rows.pattern[before]
-            same_part = not end and pattern == rows.pattern[row] and rows.part[before] == rows.part[row]
-            same = same_part and rows.outcome[before] == rows.outcome[row]
-            if same and counter[rows.trigger[before]] == counter[rows.trigger[row]]:
-                continue  # the first row of a counter has the largest probability
-            if not same:
-                of_part[g] += rows.probability[before] * of_outcome[g]
-                of_outcome[g] = 0.0
-            if not same_part:
-                either[pattern, g] = _or(
-                    either[pattern, g], 1.0 if of_part[g] > 1.0 - _CERTAIN else of_part[g]
-                )
-                of_part[g] = 0.0
-        if not end:
-            of_outcome[g] = _or(of_outcome[g], rows.accept[row])
-            last[g] = row
+def _or(probability: FloatArray, first: IntArray) -> FloatArray:
+    """Return the probability of any of the independent ones in each run, without cancellation."""
+    with np.errstate(divide="ignore"):
+        any_of = 0.0 - np.expm1(np.add.reduceat(np.log1p(-probability), first))
+    alone = np.diff(first, append=len(probability)) == 1
+    return np.where(alone, probability[first], any_of)
 
 
-#: The owner of triggers that are not in S; that of members in no group is −1.
-_NO_MEMBER = -2
+#: The losses without an owner: the elements, int64[k], the owners, int64[k], and the losses, float64[k].
+_Losses = tuple[IntArray, IntArray, FloatArray]
 
 
-class _Level(NamedTuple):
-    """How much the product of the probabilities `missed` of some elements grows without each of n owners."""
-
-    grown: FloatArray  # float64[n]: by how much that of the elements of each owner grows
-    missed: FloatArray  # float64[n]: this product; −1: no elements
-    # float64[n + 1], int64[n + 1]: the logarithm of that of those above 0, and the number of those that are
-    # 0; the last ones are of all elements
-    logarithm: FloatArray
-    zeros: IntArray
-    owners: IntArray  # int64[n]: the owners so far
-    n_owners: IntArray  # int64[1]: their number
-
-
-def _level(n: int) -> _Level:
-    zeros, owners, count = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.zeros(1, np.int64)
-    return _Level(np.zeros(n), np.full(n, -1.0), np.zeros(n + 1), zeros, owners, count)
-
-
-@inner
-def _multiply(level: _Level, owner: int, missed: float) -> None:
-    if missed == 0.0:
-        level.zeros[owner] += 1
-    else:
-        level.logarithm[owner] += math.log(missed)
-
-
-@inner
-def _add_loss(level: _Level, owner: int, missed: float, loss: float) -> None:
-    """Add an element that grows from `missed` by `loss` without its owner."""
-    if level.missed[owner] < 0.0:
-        level.owners[level.n_owners[0]] = owner
-        level.n_owners[0] += 1
-        level.grown[owner], level.missed[owner] = 0.0, 1.0
-        level.logarithm[owner], level.zeros[owner] = 0.0, 0
-    level.grown[owner] = level.grown[owner] * (missed + loss) + level.missed[owner] * loss
-    level.missed[owner] *= missed
-    _multiply(level, owner, missed)
-
-
-@inner
-def _pop(level: _Level) -> tuple[int, float]:
-    """Remove an owner; return it and by how much the product of all elements grows without it."""
-    level.n_owners[0] -= 1
-    owner = level.owners[level.n_owners[0]]
-    level.missed[owner] = -1.0
-    others = math.exp(level.logarithm[-1] - level.logarithm[owner])
-    return owner, level.grown[owner] * others if level.zeros[-1] == level.zeros[owner] else 0.0
-
-
-@inner
-def _finish(level: _Level) -> float:
-    """Return the product of all elements, and remove them."""
-    missed = math.exp(level.logarithm[-1]) if level.zeros[-1] == 0 else 0.0
-    level.logarithm[-1], level.zeros[-1] = 0.0, 0
-    return missed
-
-
-@kernel
-def _losses(rows: Rows, counter: Numbers, owner: Numbers, n: int, scratch: Any, result: Any) -> int:
-    """Fill in or(S) − or(S without an owner) where it is not 0: the pattern, the owner and the loss; return
-    how many there are. owner: int32[t] < n, that of each trigger, −1 for none, `_NO_MEMBER` outside of S.
-    scratch: a level, 0 of each owner, a level. result: arrays of as many elements as there are rows."""
-    size, end, found = len(rows.pattern), 0, 0
-    (of_outcome, of_part, of_pattern), (patterns, owners, losses) = scratch, result
-    while end < size:
-        # Nothing is lost where two owners accept for certain.
-        row, settled, certain = end, False, -1
-        while end < size and rows.pattern[end] == rows.pattern[row]:
-            g = owner[rows.trigger[end]]
-            if rows.accept[end] == 1.0 and rows.probability[end] == 1.0 and g != _NO_MEMBER:
-                settled |= g < 0 or (certain >= 0 and certain != g)
-                certain = g
-            end += 1
-        if settled:
-            continue
-        pattern = rows.pattern[row]
-        while row < end:
-            part, missed, hit, lost = rows.part[row], 0.0, False, found
-            while row < end and rows.part[row] == part:
-                outcome, probability = rows.outcome[row], rows.probability[row]
-                while row < end and rows.outcome[row] == outcome:
-                    # Only the removal of the owner that accepts most changes what its counter accepts.
-                    best, second, best_owner, c = 0.0, 0.0, _NO_MEMBER, counter[rows.trigger[row]]
-                    while row < end and rows.outcome[row] == outcome and counter[rows.trigger[row]] == c:
-                        g = owner[rows.trigger[row]]
-                        if g != _NO_MEMBER and best_owner == _NO_MEMBER:
-                            best, best_owner = rows.accept[row], g
-                        elif g != _NO_MEMBER and g != best_owner:
-                            second = max(second, rows.accept[row])
-                        row += 1
-                    hit |= best > 0.0
-                    _multiply(of_outcome, n, 1.0 - best)
-                    if best_owner >= 0 and best > second:
-                        _add_loss(of_outcome, best_owner, 1.0 - best, best - second)
-                while of_outcome.n_owners[0] > 0:
-                    g, loss = _pop(of_outcome)
-                    if of_part[g] == 0.0 and loss > 0.0:
-                        owners[lost] = g
-                        lost += 1
-                    of_part[g] += probability * loss
-                missed += probability * _finish(of_outcome)
-            missed = missed if hit else 1.0
-            _multiply(of_pattern, n, missed)
-            for i in range(found, lost):
-                _add_loss(of_pattern, owners[i], missed, of_part[owners[i]])
-                of_part[owners[i]] = 0.0
-        while of_pattern.n_owners[0] > 0:
-            patterns[found] = pattern
-            owners[found], losses[found] = _pop(of_pattern)
-            found += 1
-        _finish(of_pattern)
-    return found
-
-
-@kernel
-def _fired(words: Words, bits: IntArray, triggers: Numbers, pattern: Numbers, trigger: Numbers) -> int:
-    """Fill in the pattern and the trigger of each bit that is set, ordered by pattern, then as in `triggers`,
-    int32[t], with their `bits`, int64[t]; return how many there are. Both arrays have room for one more."""
-    n = 0
-    for row in range(len(words)):
-        for i in range(len(bits)):  # without a branch, which would be mispredicted
-            pattern[n], trigger[n] = row, triggers[i]
-            n += (words[row, bits[i] >> 6] >> np.uint64(bits[i] & 63)) & 1
-    return n
+def _in_runs(accept: FloatArray, first: IntArray, losses: _Losses) -> _Losses:
+    """Return what the probability of any of the independent elements in each run loses without each owner,
+    from the probability of each element and the same losses of it."""
+    element, owner, loss = losses
+    if not len(element):
+        return losses
+    run_of = np.repeat(np.arange(len(first)), np.diff(first, append=len(accept)))
+    missed, zero = np.where(accept == 1.0, 1.0, 1.0 - accept), (accept == 1.0).astype(np.int64)
+    product, zeros = np.multiply.reduceat(missed, first), np.add.reduceat(zero, first)
+    order = np.lexsort((owner, run_of[element]))
+    element, owner, loss = element[order], owner[order], loss[order]
+    at = starts_of(run_of[element], owner)
+    run, own = run_of[element[at]], np.multiply.reduceat(missed[element], at)
+    # The product of those of an owner grows to that of `grown`, by the part of it that this sum gives.
+    grown = np.where(zero[element], 0.0, missed[element]) + loss
+    with np.errstate(divide="ignore"):
+        growth = -np.multiply.reduceat(grown, at) * np.expm1(np.add.reduceat(np.log1p(-loss / grown), at))
+    growth = np.where(np.diff(at, append=len(loss)) == 1, loss[at], growth)
+    others = np.divide(product[run], own, out=np.zeros(len(at)), where=own > 0.0)
+    growth *= np.where(zeros[run] == np.add.reduceat(zero[element], at), others, 0.0)
+    kept = growth > 0.0
+    return run[kept], owner[at][kept], growth[kept]
 
 
 def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance:
@@ -360,143 +293,46 @@ def acceptances_of(words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[s
     for menu in menus:
         if menu.columns.names and not menu.columns.chosen:
             raise TrigemuError(no_column(menu))
-    triggers = [trigger for menu in menus for trigger in menu.enabled]
-    number_of = {key: n for n, key in enumerate(dict.fromkeys(map(counter_of, triggers)))}
-    counter = np.array([number_of[counter_of(trigger)] for trigger in triggers], np.int32)
-    prescale = np.array([trigger.prescale for trigger in triggers])
-    connected = {key for menu in menus for key in _connected_counters(menu)}
-    bit, shift = np.full(len(triggers), -1), 0
-    decided: list[BoolArray] = []  # from other bits
-    nodes: list[Node] = []
-    for which, (menu, bits_of_menu) in enumerate(zip(menus, bits, strict=True)):
-        decisions = Decisions(words, menu, bits_of_menu)
-        for column, trigger in enumerate(menu.enabled, shift):
-            if counter_of(trigger) not in connected and trigger.prescale < math.inf:
-                bit[column] = bits_of_menu.get(trigger.name, 64 * words.shape[1] + len(decided))
-                if trigger.name not in bits_of_menu:
-                    decided.append(decisions.own(trigger.name))
-        nodes += _nodes(which, shift, menu, decisions, connected) if connected else ()
-        shift += len(menu.enabled)
-    if decided:
-        packed = np.packbits(np.column_stack(decided), axis=1, bitorder="little")
-        padded = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
-        words = np.hstack([words, padded.view("<u8")])
-    by_counter = np.lexsort((prescale, counter))
-    order: Numbers = by_counter[bit[by_counter] >= 0].astype(np.int32)
-    words = np.ascontiguousarray(words)
-    most = np.count_nonzero(np.unpackbits(words.view(np.uint8))) * np.bincount(bit[order]).max(initial=0) + 1
-    pattern, number = np.empty((2, most), np.int32)
-    k = _fired(words, bit[order], order, pattern, number)
-    pattern, number, part = pattern[:k], number[:k], counter[number[:k]]
-    rows = Rows(pattern, part, part, number, 1.0 / prescale[number], np.ones(len(number)))
-    node_of = np.full(len(triggers), -1, np.int64)
-    if not nodes:
-        return Acceptance(len(words), counter, rows, None, node_of)
-    seeded = Seeded(nodes)
-    placed = np.flatnonzero(seeded.column >= 0)
-    node_of[seeded.column[placed]] = placed
-    rows = _in_order(rows, _seeded_rows(seeded, np.arange(len(words)), len(number_of)))
-    return Acceptance(len(words), counter, rows, seeded, node_of)
+    decisions = [Decisions(words, menu, of_menu) for menu, of_menu in zip(menus, bits, strict=True)]
+    triggers = [(t, of_menu) for menu, of_menu in zip(menus, decisions, strict=True) for t in menu.enabled]
+    number_of = {key: n for n, key in enumerate(dict.fromkeys(counter_of(t) for t, _ in triggers))}
+    counter = np.array([number_of[counter_of(t)] for t, _ in triggers], np.int32)
+    prescale = np.array([t.prescale for t, _ in triggers])
+    seeded = Seeded(menus, decisions)
+    order = np.lexsort((prescale, counter)).astype(np.int32)
+    order = order[(seeded.of_trigger[order] < 0) & (prescale[order] < math.inf)]
+    bit = np.array([of_menu.bits.get(t.name, -1) for t, of_menu in triggers], np.int64)[order]
+    others = {column: triggers[order[column]] for column in np.flatnonzero(bit < 0).tolist()}
+    decided = {column: of_menu.own(trigger.name) for column, (trigger, of_menu) in others.items()}
+    found: list[tuple[Numbers, Numbers]] = [(np.zeros(0, np.int32), order[:0])]
+    for start in range(0, len(words), _BLOCK):
+        some = np.ascontiguousarray(words[start : start + _BLOCK])
+        each = np.unpackbits(some.view(np.uint8), axis=1, bitorder="little")
+        fired = np.take(each, bit, axis=1).view(np.bool_)  # bool[m, triggers in order]
+        for column, decision in decided.items():
+            fired[:, column] = decision[start : start + _BLOCK]
+        row = np.repeat(np.arange(len(some), dtype=np.int32), np.count_nonzero(fired, axis=1))
+        found.append((row + np.int32(start), order[np.flatnonzero(fired) - row * len(order)]))
+    pattern, number = map(np.concatenate, zip(*found, strict=True))
+    part = counter[number]
+    accept = 1.0 / prescale[number]
+    rows = Rows(pattern, part, part, part, number, accept, np.ones(len(number)), accept == 1.0)
+    if seeded.nodes:
+        rows = _joined(rows, _seeded_rows(seeded, np.arange(len(words)), counter))
+    return Acceptance(len(words), counter, rows, seeded)
 
 
-def _seeded_rows(seeded: Seeded, patterns: IntArray, first_part: int, removed: int = -1) -> Rows:
-    """Return the rows of triggers that seeds connect, in some patterns; parts are numbered from `first_part`.
-    removed: a node that never accepts."""
-    outcomes = seeded.rows(patterns, removed)
-    combination = seeded.combination[patterns]
-    first = np.searchsorted(outcomes.combination, combination)
-    lengths = np.searchsorted(outcomes.combination, combination, "right") - first
-    row = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-    return Rows(
-        np.repeat(patterns, lengths).astype(np.int32),
-        (first_part + outcomes.component[row]).astype(np.int32),
-        (first_part + outcomes.outcome[row]).astype(np.int32),
-        seeded.column[outcomes.node[row]].astype(np.int32),
-        outcomes.accept[row],
-        outcomes.probability[row],
-    )
+def _seeded_rows(seeded: Seeded, patterns: IntArray, counter: Numbers, removed: int = -1) -> Rows:
+    """Return the rows of triggers that seeds connect, for some patterns. removed: a node that is off."""
+    rows, (accept, probability) = seeded.rows(patterns, removed)
+    pattern, part, outcome, trigger = rows.astype(np.int32)
+    first = np.int32(len(counter))  # above the parts of other triggers
+    certain = (accept == 1.0) & (probability == 1.0)
+    numbers = pattern, part + first, outcome + first, counter[trigger], trigger
+    return Rows(*numbers, accept, probability, certain)
 
 
-def _in_order(*parts: Rows) -> Rows:
+def _joined(*parts: Rows) -> Rows:
     """Join rows and order them by pattern."""
     rows = Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
     return rows.take(np.argsort(rows.pattern, kind="stable"))
-
-
-def _connected_counters(menu: Menu) -> set[Hashable]:
-    """Return the counters of triggers that have seeds or are seeds."""
-    seeded = [trigger for trigger in menu.enabled if trigger.seed]
-    read = [menu.trigger(name) for trigger in seeded if trigger.seed for name in trigger.seed.names()]
-    return {counter_of(trigger) for trigger in (*seeded, *read)}
-
-
-def _nodes(
-    which: int,
-    shift: int,
-    menu: Menu,
-    decisions: Decisions,
-    counters: Container[Hashable],
-) -> Iterator[Node]:
-    """Yield the nodes of the triggers with some `counters`, which include all triggers connected by seeds. A
-    disabled trigger counts with its raw decision; one that a column of prescales switches off never
-    accepts. which, shift: the number of the menu, and of the column of its first trigger."""
-    enabled = {trigger.name: column for column, trigger in enumerate(menu.enabled, shift)}
-    read = {name for t in menu.enabled if t.seed for name in t.seed.names()}
-    for name in menu.order:
-        trigger = menu.trigger(name)
-        if name in enabled and counter_of(trigger) in counters:
-            seed = trigger.seed
-            reads = {other: (which, other) for other in seed.names()} if seed else {}
-            column, counter, fired = enabled[name], counter_of(trigger), decisions.own(name)
-            yield Node((which, name), name, column, counter, trigger.prescale, seed, reads, fired)
-        elif name not in enabled and name in read:
-            fired = decisions[name] & (trigger.prescale < math.inf)
-            yield Node((which, name), name, -1, ("disabled", name), 1.0, None, {}, fired)
-
-
-def own_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return the decisions of the triggers of a menu before prescales and without their seeds. words:
-    uint64[m, w]; returns dict of str to bool[m]."""
-    decisions = Decisions(words, menu, bits)
-    return {trigger.name: decisions.own(trigger.name) for trigger in menu.used}
-
-
-def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return the decisions of the triggers of a menu before prescales. words: uint64[m, w]; returns dict of
-    str to bool[m]."""
-    decisions = Decisions(words, menu, bits)
-    return {trigger.name: decisions[trigger.name] for trigger in menu.used}
-
-
-class Decisions(dict[str, BoolArray]):
-    """The decisions of triggers before prescales, bool[m], by name, each made when it is first asked for."""
-
-    def __init__(self, words: Words, menu: Menu, bits: Mapping[str, int]) -> None:
-        self._words, self._menu, self._bits = words, menu, bits
-
-    def __missing__(self, name: str) -> BoolArray:
-        seed = self._menu.trigger(name).seed
-        own = self.own(name)
-        self[name] = own & seed.evaluate(self) if seed else own
-        return self[name]
-
-    def own(self, name: str) -> BoolArray:
-        """Return the decisions of a trigger without its seed."""
-        if name in self._bits:
-            word, bit = divmod(self._bits[name], 64)
-            return np.asarray((self._words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0)
-        trigger, n = self._menu.trigger(name), len(self._words)
-        kind = trigger.description
-        assert isinstance(kind, BitKind)
-        where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
-        try:
-            # a plugin may return any type
-            fired: object = kind.decide({other: self[other] for other in kind.inputs()}, n)
-        except Exception as error:
-            if cause := own_cause(error):
-                raise cause from error
-            raise PluginError(f"{where} failed: {reason_of(error)}") from error
-        if not isinstance(fired, np.ndarray) or fired.dtype != np.bool_ or fired.shape != (n,):
-            location = place_of_method(kind, "decide")
-            raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]{location}")
-        return fired

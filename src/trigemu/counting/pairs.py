@@ -135,13 +135,13 @@ class PairSums:
         """Add the entries in `rows`."""
         pattern = acceptance.rows.pattern + np.int32(rows.start)
         self._rows.append(acceptance.rows._replace(pattern=pattern))
-        self._counter, self._seeded = acceptance.counter, acceptance.seeded is not None
+        self._counter, self._seeded = acceptance.counter, bool(acceptance.seeded.nodes)
 
     @cached_property
     def _lists(self) -> tuple[_List, _List]:
         """The rows of the first and of the second triggers."""
         none, no_number = np.zeros(0, np.int32), np.zeros(0)
-        parts = [Rows(none, none, none, none, no_number, no_number), *self._rows]
+        parts = [Rows(none, none, none, none, none, no_number, no_number, no_number > 0), *self._rows]
         rows = Rows(*map(np.concatenate, zip(*parts, strict=True)))
         self._rows.clear()
         if self._same:
@@ -153,7 +153,10 @@ class PairSums:
     def _list(self, rows: Rows, first: int) -> _List:
         accept = rows.accept, rows.probability
         numbers = rows.part, rows.outcome, rows.trigger - np.int32(first), self._counter[rows.trigger]
-        return _List(rows.starts(len(self._table)), *numbers, *accept, np.multiply(*accept))
+        start = np.searchsorted(rows.pattern, np.arange(len(self._table) + 1, dtype=np.int32)).astype(
+            np.int32
+        )
+        return _List(start, *numbers, *accept, np.multiply(*accept))
 
     def result(self) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f in Hz and its variance in Hz², float64[s, t] each."""

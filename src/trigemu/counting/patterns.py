@@ -35,7 +35,23 @@ def one_number(keys: Sequence[IntArray]) -> IntArray:
 
 def distinct_entries(words: Words, *keys: IntArray) -> tuple[IntArray, IntArray]:
     """Find equal rows. words: uint64[n, w]; *keys: int64[n]; returns entry int64[n], first int64[m]."""
-    return _distinct(words, one_number(keys or [np.zeros(len(words), np.int64)]))
+    number = one_number(keys or [np.zeros(len(words), np.int64)])
+    entry, room = np.empty(len(words), np.int64), 2**8
+    while True:
+        first = np.empty(room, np.int64)
+        m = _distinct(words, number, entry, first, np.full(4 * room, -1, np.int64))
+        if m >= 0:
+            return entry, first[:m].copy()
+        room *= 16
+
+
+def starts_of(*keys: npt.NDArray[Any]) -> IntArray:
+    """Return the first row of each run of rows with equal keys, int64[runs]."""
+    starts = np.ones(len(keys[0]), np.bool_)
+    starts[1:] = False
+    for key in keys:
+        starts[1:] |= (key[1:] != key[:-1]) if key.ndim == 1 else (key[1:] != key[:-1]).any(axis=1)
+    return np.flatnonzero(starts)
 
 
 @inlined
@@ -56,34 +72,27 @@ def _same(words: Words, number: IntArray, a: np.uint64, b: np.uint64) -> bool:
 
 
 @kernel
-def _distinct(words: Words, number: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the entry of each row and the first row of each entry. A larger table is filled with the known
-    entries again. (Indices are unsigned so that numba does not check for negative ones.)"""
-    entry, first, m = np.empty(len(words), np.int64), np.empty(32, np.int64), 0
-    table, row, rows = np.full(2 * len(first), -1, np.int64), np.uint64(0), np.uint64(len(words))
-    again = n_known = mask = np.uint64(0)
-    while row < rows:
-        found_slot, mask = np.uint64(first[again]) if again < n_known else row, np.uint64(len(table) - 1)
-        slot = _hash(words, found_slot, number[found_slot]) & mask
+def _distinct(words: Words, number: IntArray, entry: IntArray, first: IntArray, table: IntArray) -> int:
+    """Fill in the entry of each row and the first row of each entry; return the number of entries, or −1 if
+    there is no room. table: int64[s], −1. (Indices are unsigned so that numba does not check for negative
+    ones.)"""
+    m, row, mask = 0, np.uint64(0), np.uint64(len(table) - 1)
+    while row < np.uint64(len(words)):
+        slot = _hash(words, row, number[row]) & mask
         entry_at = table[slot]
-        while entry_at >= 0 and not _same(words, number, found_slot, np.uint64(first[np.uint64(entry_at)])):
+        while entry_at >= 0 and not _same(words, number, row, np.uint64(first[np.uint64(entry_at)])):
             slot = (slot + np.uint64(1)) & mask
             entry_at = table[slot]
-        if entry_at < 0 and m == len(first):
-            first, table = np.concatenate((first, np.empty(3 * m, np.int64))), np.full(8 * m, -1, np.int64)
-            again, n_known, m = np.uint64(0), np.uint64(m), 0
-            continue
         if entry_at < 0:
+            if m == len(first):
+                return -1
             entry_at = m
             table[slot] = m
-            first[m] = found_slot
+            first[m] = row
             m += 1
-        if again < n_known:
-            again += np.uint64(1)
-        else:
-            entry[row] = entry_at
-            row += np.uint64(1)
-    return entry, first[:m].copy()
+        entry[row] = entry_at
+        row += np.uint64(1)
+    return m
 
 
 @dataclass(frozen=True)
@@ -141,13 +150,17 @@ class SharedInteractions:
     def __bool__(self) -> bool:
         return bool(self.weights.shape[0])
 
-    def variance(self, fractions: sparse.csr_array) -> FloatArray:
-        """Return Σ over interactions of (Σ w f)² − Σ w² f², float64[c]. fractions: float64[m, c]."""
-        variance: FloatArray = -(self.squares @ with_data(fractions, fractions.data**2))
-        weights = self.weights
+    def squares_of(self, fractions: sparse.csr_array) -> FloatArray:
+        """Return Σ over interactions of (Σ w f)², float64[c]. fractions: float64[m, c]."""
+        squares, weights = np.zeros(fractions.shape[1]), self.weights
         of_events = weights.indptr, weights.indices, weights.data
-        _add_squares(*of_events, fractions.indptr, fractions.indices, fractions.data, variance)
-        return variance
+        _add_squares(*of_events, fractions.indptr, fractions.indices, fractions.data, squares)
+        return squares
+
+    def covariance(self, fractions: sparse.csr_array) -> FloatArray:
+        """Return the same minus Σ w² f², float64[c]."""
+        alone: FloatArray = self.squares @ with_data(fractions, fractions.data**2)
+        return self.squares_of(fractions) - alone
 
 
 @kernel

@@ -113,9 +113,10 @@ class Accepted:
         members, either = self.levels[self.last], self.either[self.last]
         columns = [sparse.csc_array((len(either), 1))] * len(members)
         for trigger in np.flatnonzero(~members).tolist():
-            loss = either - self.acceptance.either(members, without=trigger)
-            loss[np.abs(loss) <= ROUNDING * either] = 0.0  # the same products in another order
-            columns[trigger] = sparse.csc_array(loss[:, None])
+            patterns, loss = self.acceptance.lost_without(members, trigger)
+            kept = np.abs(loss) > ROUNDING * either[patterns]  # not the same products in another order
+            place = patterns[kept], np.zeros(np.count_nonzero(kept), np.int64)
+            columns[trigger] = sparse.csc_array((loss[kept], place), (len(either), 1))
         return sparse.hstack(columns, "csr")
 
     @property

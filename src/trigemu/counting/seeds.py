@@ -5,15 +5,14 @@ one). Given which of them accepted, a trigger with a seed accepts with probabili
 true. Once the counters of all triggers that others read are fixed, everything else is independent: the
 probabilities in `acceptance.py` are sums over the outcomes of these counters.
 
-Only the triggers that fired matter in an event. Those that read each other, or share a counter, form a
-component; components are independent. Within a component, a counter with k distinct prescales above 1 has k +
-1 outcomes.
+Only the triggers that fired matter in an event. Those that read each other, or share a counter, form a part;
+parts are independent. Within a part, a counter with k distinct prescales above 1 has k + 1 outcomes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -21,37 +20,26 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import kernel
+from trigemu.counting.decisions import Decisions, counter_of
+from trigemu.menus.menu import Menu
 from trigemu.triggers.logic import Expression
 
 AND, OR, NOT = -1, -2, -3
-#: The largest number of outcomes of the counters of one component in one event: sixteen prescaled seeds.
+#: The largest number of outcomes of the counters of one part of an event: sixteen prescaled seeds.
 MAX_OUTCOMES = 2**16
+#: What the kernel returns in place of a number of rows.
+_NO_ROOM, _TOO_MANY = -1, -2
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """A trigger that has a seed or is one."""
 
-    key: Hashable  # identifies it for other nodes
     name: str
-    column: int  # its position among the triggers, −1 if it is only a seed
+    column: int  # its position among the triggers of all menus, −1 if it is only a seed
     counter: Hashable  # the key of its prescale counter, common to its coherent set
     prescale: float  # ≥ 1
-    seed: Expression | None
-    reads: Mapping[str, Hashable]  # the keys of the nodes for the names in `seed`
+    program: list[int]  # its seed in postfix notation: positions of nodes, AND, OR, NOT; empty without a seed
     fired: BoolArray  # bool[m], its decision without the seed
-
-
-class OutcomeRows(NamedTuple):
-    """What accepts in each outcome of the counters that other nodes read: a row for each component, outcome
-    and trigger that may accept, in this order. An outcome in which none may has a row with `accept` 0."""
-
-    combination: IntArray  # int64[k]: the number of the combination of fired nodes
-    component: IntArray  # component, outcome: int64[k], numbered over all combinations
-    outcome: IntArray
-    node: IntArray  # int64[k]
-    accept: FloatArray  # float64[k]: the probability that the node accepts in the outcome
-    probability: FloatArray  # float64[k]: that of the outcome
 
 
 class Graph(NamedTuple):
@@ -59,81 +47,94 @@ class Graph(NamedTuple):
 
     counter: IntArray  # int64[nodes]: the prescale counter of each
     prescale: FloatArray  # float64[nodes] ≥ 1
-    # The seed of a node is the postfix program code[starts[node] : starts[node + 1]], of numbers of nodes,
-    # AND, OR, NOT; empty without a seed.
-    code: IntArray
-    starts: IntArray
+    column: IntArray  # int64[nodes]
+    code: IntArray  # the programs of all nodes: that of a node is code[starts[node] : starts[node + 1]]
+    starts: IntArray  # int64[nodes + 1]
     read: BoolArray  # bool[counters]: whether other nodes read a node with this counter
+    order: IntArray  # int64[nodes]: the nodes by counter, and by rising prescale
 
 
 class Seeded:
-    """The nodes of menus in m patterns. Arrays have one column per node; each node follows those that it
-    reads."""
+    """The nodes of menus in m patterns."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = nodes = _in_order(nodes)
-        self.column = np.array([node.column for node in nodes], np.int64)
-        position = {node.key: number for number, node in enumerate(nodes)}
-        # Sorted, so that the order of multiplications does not depend on the order of menus.
+    def __init__(self, menus: Sequence[Menu], decisions: Sequence[Decisions]) -> None:
+        """Collect the triggers of menus that have seeds or are seeds, and those that share a counter with
+        one. A disabled trigger counts with its raw decision; one that a column of prescales switches off
+        never accepts."""
+        connected = {
+            counter_of(menu.trigger(name))
+            for menu in menus
+            for trigger in menu.enabled
+            if trigger.seed
+            for name in (trigger.name, *trigger.seeds)
+        }
+        nodes: list[Node] = []
+        shift = 0
+        for menu, decided in zip(menus, decisions, strict=True) if connected else ():
+            enabled = {trigger.name: column for column, trigger in enumerate(menu.enabled, shift)}
+            shift += len(enabled)
+            read = {name for trigger in menu.enabled for name in trigger.seeds}
+            depth: dict[str, int] = {}  # of seeds of seeds; the order must not depend on that in the menu
+            for name in menu.order:
+                depth[name] = 1 + max((depth[other] for other in menu.trigger(name).seeds), default=-1)
+            position: dict[str, int] = {}
+            for name in sorted(depth, key=lambda name: (depth[name], name)):
+                trigger, own = menu.trigger(name), decided.own
+                if name in enabled and counter_of(trigger) in connected:
+                    program = postfix(trigger.seed, position) if trigger.seed else []
+                    key, column = counter_of(trigger), enabled[name]
+                    nodes.append(Node(name, column, key, trigger.prescale, program, own(name)))
+                elif name not in enabled and name in read:
+                    fired = decided[name] & (trigger.prescale < math.inf)
+                    nodes.append(Node(name, -1, ("disabled", name), 1.0, [], fired))
+                else:
+                    continue
+                position[name] = len(nodes) - 1
+        self.nodes = nodes
+        #: int64[t]: the node of each trigger, −1 if no seed connects it
+        self.of_trigger = np.full(sum(len(menu.enabled) for menu in menus), -1, np.int64)
+        columns = np.array([node.column for node in nodes], np.int64)
+        self.of_trigger[columns[columns >= 0]] = np.flatnonzero(columns >= 0)
+        if not nodes:
+            return
         number_of = {key: i for i, key in enumerate(sorted({node.counter for node in nodes}, key=repr))}
-        self.counter = np.array([number_of[node.counter] for node in nodes], np.int64)
-        programs = [
-            postfix(node.seed, {name: position[key] for name, key in node.reads.items()}) if node.seed else []
-            for node in nodes
-        ]
-        code = np.array([step for program in programs for step in program], np.int64)
-        read = np.zeros(len(number_of), np.bool_)
-        read[self.counter[code[code >= 0]]] = True
+        counter = np.array([number_of[node.counter] for node in nodes], np.int64)
         prescale = np.array([node.prescale for node in nodes])
-        self._graph = Graph(self.counter, prescale, code, np.cumsum([0, *map(len, programs)]), read)
-        fired = np.column_stack([node.fired for node in nodes])
-        packed = np.packbits(fired, axis=1)
-        _, first, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        self.combination = number.ravel().astype(np.int64)  # int64[m]: the number of each combination
-        self._component, self.n_rows = components(fired[first], self._graph, MAX_OUTCOMES)
-        if (too_many := self.n_rows < 0).any():
-            raise self._too_many_outcomes(fired[first[too_many.argmax()]])
+        code = np.array([step for node in nodes for step in node.program], np.int64)
+        starts = np.cumsum([0, *(len(node.program) for node in nodes)])
+        read_counters = np.zeros(len(number_of), np.bool_)
+        read_counters[counter[code[code >= 0]]] = True
+        order = np.lexsort((prescale, counter))
+        self._graph = Graph(counter, prescale, columns, code, starts, read_counters, order)
+        self.fired = np.column_stack([node.fired for node in nodes])  # bool[m, nodes]
 
-    def rows(self, patterns: IntArray, removed: int = -1) -> OutcomeRows:
-        """Return the outcomes of the combinations of some patterns; the node `removed` never accepts."""
-        chosen = np.unique(self.combination[patterns])
-        n = int(self.n_rows[chosen].sum())
-        integers, floats = np.empty((4, n), np.int64), np.empty((2, n))
-        n = _fill_rows(chosen, self._component, self._graph, self.column >= 0, removed, integers, floats)
-        _, _, outcome, node = integers[:, :n]
-        order = np.lexsort((node, -floats[0, :n], self.counter[node], outcome))
-        return OutcomeRows(*integers[:, order], *floats[:, order])
-
-    def fires(self, node: int) -> BoolArray:
-        """Return whether a node fires in each pattern, bool[m]."""
-        fires: BoolArray = self._component[self.combination, node] >= 0
-        return fires
+    def rows(self, patterns: IntArray, removed: int = -1) -> tuple[IntArray, FloatArray]:
+        """Return what accepts in each outcome of the counters that other nodes read, in some patterns: a row
+        for each part, outcome and trigger that may accept, in this order. An outcome in which none may has a
+        row with probability 0. Returns the numbers of the pattern, part, outcome and trigger, int64[4, k];
+        and the probabilities of the trigger in the outcome, and of the outcome, float64[2, k]. removed: a
+        node that never accepts."""
+        fired = np.ascontiguousarray(self.fired[patterns])
+        room = 2**10 + 4 * int(np.count_nonzero(fired))
+        while True:
+            numbers, probabilities = np.empty((4, room), np.int64), np.empty((2, room))
+            n, row = _outcomes(fired, self._graph, removed, MAX_OUTCOMES, numbers, probabilities)
+            if n == _TOO_MANY:
+                raise self._too_many_outcomes(fired[row])
+            if n != _NO_ROOM:
+                numbers[0, :n] = patterns[numbers[0, :n]]
+                return numbers[:, :n], probabilities[:, :n]
+            room *= 4
 
     def _too_many_outcomes(self, fired: BoolArray) -> TrigemuError:
-        names = [
-            repr(node.name)
-            for node, accepts, counter in zip(self._nodes, fired, self.counter, strict=True)
-            if accepts and node.prescale > 1 and self._graph.read[counter]
-        ]
+        read = self._graph.read[self._graph.counter]
+        some = zip(self.nodes, fired & read, strict=True)
+        names = [repr(node.name) for node, inside in some if inside and node.prescale > 1]
         return TrigemuError(
             f"the seeds {', '.join(dict.fromkeys(names))} are prescaled, fire together and are connected "
             f"by the triggers that they seed: their counters have more than {MAX_OUTCOMES} outcomes, too "
             f"many for exact rates; put some into one `coherent` set, or use fewer seeds in a trigger"
         )
-
-
-def _in_order(nodes: Sequence[Node]) -> list[Node]:
-    """Return the nodes sorted by the depth of their seeds and by name, independent of the order of triggers
-    in the menu."""
-    by_key = {node.key: node for node in nodes}
-    depth: dict[Hashable, int] = {}
-
-    def depth_of(node: Node) -> int:
-        if node.key not in depth:
-            depth[node.key] = 1 + max((depth_of(by_key[key]) for key in node.reads.values()), default=-1)
-        return depth[node.key]
-
-    return sorted(nodes, key=lambda node: (depth_of(node), node.name, str(node.key)))
 
 
 def postfix(expression: Expression, position: Mapping[str, int]) -> list[int]:
@@ -148,156 +149,110 @@ def postfix(expression: Expression, position: Mapping[str, int]) -> list[int]:
 
 
 @kernel
-def components(fired: BoolArray, graph: Graph, limit: int) -> tuple[IntArray, IntArray]:
-    """Return the component of each node that fired, −1 for others, int64[c, nodes]; and the largest number of
-    rows of the outcomes of each combination, int64[c]: −1 if a component has more than `limit` outcomes.
-    (Plain loops: np.where, max and assignments of slices take seconds to compile.)"""
-    component, n_rows = np.empty(fired.shape, np.int64), np.zeros(len(fired), np.int64)
-    for row in range(len(fired)):
-        for number in range(_components(fired[row], graph, component[row])):
-            n = _thresholds(component[row], number, graph)[1]
-            outcomes, size = 1, 0
-            for c in range(len(n)):
+def _outcomes(
+    fired: BoolArray, graph: Graph, removed: int, limit: int, numbers: IntArray, probabilities: FloatArray
+) -> tuple[int, int]:
+    """Fill in `Seeded.rows`; return their number, or _NO_ROOM, or _TOO_MANY and the row of `fired` with a
+    part of more than `limit` outcomes. (Plain loops: np.where, max and assignments of slices take seconds to
+    compile.)"""
+    counter, prescale, column, code, starts, read, order = graph
+    nodes, counters = len(order), len(read)
+    part, n, row = np.empty(nodes, np.int64), np.empty(counters, np.int64), 0
+    value, lowest = np.empty((counters, nodes)), np.empty(counters)  # thresholds of read counters
+    accept, stack = np.zeros(nodes), np.empty(len(code) + 1, np.bool_)
+    parts_so_far, outcomes_so_far = 0, 0
+    for pattern in range(len(fired)):
+        parts = _parts(fired[pattern], graph, part)
+        for number in range(parts):
+            outcomes = 1
+            for c in range(counters):
+                n[c] = 0
+            for node in order:
+                c = counter[node]
+                if part[node] == number and read[c] and prescale[node] > 1.0:
+                    share = 1.0 / prescale[node]
+                    if n[c] == 0 or value[c, n[c] - 1] != share:
+                        value[c, n[c]] = share
+                        n[c] += 1
+            for c in range(counters):
                 outcomes *= n[c] + 1
                 if outcomes > limit:
-                    break
-            if outcomes > limit:
-                n_rows[row] = -1
-                break
-            for node in range(fired.shape[1]):
-                size += component[row, node] == number
-            n_rows[row] += outcomes * size
-    return component, n_rows
-
-
-@kernel
-def _components(fired: BoolArray, graph: Graph, component: IntArray) -> int:
-    """Set the component of each node that fired, and −1 for others; return the number of components."""
-    counter, code, starts = graph.counter, graph.code, graph.starts
-    nodes, n = len(fired), 0
-    for node in range(nodes):
-        component[node] = node if fired[node] else -1
-    changed = True
-    while changed:  # until each has the lowest node of its component
-        changed = False
-        for a in range(nodes):
-            if not fired[a]:
-                continue
-            for b in range(a):
-                if not fired[b] or component[a] == component[b]:
-                    continue
-                bound = counter[a] == counter[b]
-                for k in range(starts[a], starts[a + 1]):
-                    bound |= code[k] == b
-                if bound:
-                    component[a] = component[b] = min(component[a], component[b])
-                    changed = True
-    for node in range(nodes):
-        if component[node] == node:
-            component[node] = n
-            n += 1
-        elif component[node] >= 0:
-            component[node] = component[component[node]]
-    return n
-
-
-@kernel
-def _thresholds(component: IntArray, number: int, graph: Graph) -> tuple[FloatArray, IntArray]:
-    """Return the distinct 1 / p below 1 of each read counter, descending, float64[counters, nodes], and their
-    number, int64[counters]."""
-    counter, prescale, read, nodes = graph.counter, graph.prescale, graph.read, len(component)
-    value, n = np.zeros((len(read), nodes)), np.zeros(len(read), np.int64)
-    for node in range(nodes):
-        c = counter[node]
-        if component[node] != number or not read[c] or prescale[node] <= 1.0:
-            continue
-        share = 1.0 / prescale[node]
-        place = n[c]
-        while place > 0 and value[c, place - 1] < share:
-            place -= 1
-        if place > 0 and value[c, place - 1] == share:
-            continue
-        for k in range(n[c], place, -1):
-            value[c, k] = value[c, k - 1]
-        value[c, place] = share
-        n[c] += 1
-    return value, n
-
-
-@kernel
-def _seen(code: IntArray, first: int, last: int, accept: FloatArray, stack: BoolArray) -> bool:
-    """Whether a seed is true, given which nodes accepted."""
-    top = -1
-    for k in range(first, last):
-        step = code[k]
-        if step >= 0:
-            top += 1
-            stack[top] = accept[step] == 1.0
-        elif step == NOT:
-            stack[top] = not stack[top]
-        else:
-            top -= 1
-            stack[top] = (stack[top] and stack[top + 1]) if step == AND else (stack[top] or stack[top + 1])
-    return bool(stack[0])
-
-
-@kernel
-def _fill_rows(
-    chosen: IntArray,
-    component: IntArray,
-    graph: Graph,
-    is_trigger: BoolArray,
-    removed: int,
-    integers: IntArray,
-    floats: FloatArray,
-) -> int:
-    """Fill in the rows of the `chosen` combinations, and return their number. is_trigger: bool[nodes], others
-    are only seeds. integers: int64[4, k], floats: float64[2, k], the columns of `OutcomeRows`."""
-    counter, code, starts, read = graph.counter, graph.code, graph.starts, graph.read
-    nodes = component.shape[1]
-    accept, lowest, stack = np.empty(nodes), np.empty(len(read)), np.empty(len(code) + 1, np.bool_)
-    row, part, numbered = 0, 0, 0
-    for combination in chosen:
-        within = component[combination]
-        last = -1
-        for node in range(nodes):
-            last = max(last, within[node])
-        for number in range(last + 1):
-            value, n = _thresholds(within, number, graph)
-            outcomes = 1
-            for c in range(len(read)):
-                outcomes *= n[c] + 1
+                    return _TOO_MANY, pattern
             for outcome in range(outcomes):
+                if row + nodes > numbers.shape[1]:
+                    return _NO_ROOM, pattern
                 rest, probability = outcome, 1.0
-                for c in range(len(read)):
+                for c in range(counters):
                     k = rest % (n[c] + 1)  # the counter is below the first k thresholds, not below the next
                     rest //= n[c] + 1
                     lowest[c] = value[c, k - 1] if k > 0 else 1.0
                     probability *= lowest[c] - (value[c, k] if k < n[c] else 0.0)
-                    # k = 0: between 1 and the first; k = n: below the last
-                begin, some = row, -1
-                for node in range(nodes):
+                for node in range(nodes):  # each after those that it reads
                     accept[node] = 0.0
-                    if within[node] == number and is_trigger[node]:
-                        some = node
-                    if within[node] != number or node == removed:
+                    if part[node] != number or node == removed:
                         continue
-                    first, last = starts[node], starts[node + 1]
-                    if first < last and not _seen(code, first, last, accept, stack):
-                        continue
-                    share = 1.0 / graph.prescale[node]
+                    if starts[node] < starts[node + 1]:
+                        top = -1
+                        for k in range(starts[node], starts[node + 1]):
+                            step = code[k]
+                            if step >= 0:
+                                top += 1
+                                stack[top] = accept[step] == 1.0
+                            elif step == NOT:
+                                stack[top] = not stack[top]
+                            else:
+                                top -= 1
+                                both, one = stack[top] and stack[top + 1], stack[top] or stack[top + 1]
+                                stack[top] = both if step == AND else one
+                        if not stack[0]:
+                            continue
+                    share = 1.0 / prescale[node]
                     if read[counter[node]]:
                         share = 1.0 if share >= lowest[counter[node]] else 0.0
                     accept[node] = share
-                    if share > 0.0 and is_trigger[node]:
-                        integers[3, row], floats[0, row] = node, share
+                begin, some = row, -1
+                for node in order:
+                    if part[node] != number or column[node] < 0:
+                        continue
+                    some = column[node]
+                    if accept[node] > 0.0:
+                        numbers[3, row], probabilities[0, row] = some, accept[node]
                         row += 1
                 if row == begin and some >= 0:
-                    integers[3, row], floats[0, row] = some, 0.0
+                    numbers[3, row], probabilities[0, row] = some, 0.0
                     row += 1
                 for k in range(begin, row):
-                    integers[0, k], integers[1, k], integers[2, k] = combination, part, numbered
-                    floats[1, k] = probability
-                numbered += 1
-            part += 1
-    return row
+                    numbers[0, k], numbers[1, k], numbers[2, k] = pattern, parts_so_far, outcomes_so_far
+                    probabilities[1, k] = probability
+                outcomes_so_far += 1
+            parts_so_far += 1
+    return row, 0
+
+
+@kernel
+def _parts(fired: BoolArray, graph: Graph, part: IntArray) -> int:
+    """Set the part of each node that fired, and −1 for others; return the number of parts."""
+    nodes, n = len(fired), 0
+    last = np.full(len(graph.read), -1)  # the last node so far with each counter
+    for node in range(nodes):  # `part` is first another node of the part with a lower number
+        part[node] = node if fired[node] else -1
+        if not fired[node]:
+            continue
+        for k in range(graph.starts[node] - 1, graph.starts[node + 1]):
+            other = last[graph.counter[node]] if k < graph.starts[node] else graph.code[k]
+            if other < 0 or not fired[other]:
+                continue
+            a, b = node, other
+            while part[a] != a:
+                a = part[a]
+            while part[b] != b:
+                b = part[b]
+            part[max(a, b)] = min(a, b)
+        last[graph.counter[node]] = node
+    for node in range(nodes):
+        if part[node] == node:
+            part[node] = n
+            n += 1
+        elif part[node] >= 0:
+            part[node] = part[part[node]]
+    return n

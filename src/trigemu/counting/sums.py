@@ -92,6 +92,7 @@ class RateSums:
     ) -> None:
         self._table, self._everything = table, scales.everything
         self._interactions = table.interactions
+        self._alone = table.square - self._interactions.squares
         self.strata = (
             Strata(table, scales.stratum, self._interactions) if scales.stratum is not None else None
         )
@@ -118,7 +119,7 @@ class RateSums:
             rest = sparse.hstack(matrices, "csr")[:, self.varying_columns].toarray() - self._constant
             self.varying.add(rows, np.where(np.abs(rest) < ROUNDING, 0.0, rest))
         weight, largest = table.weight[rows] * self._everything, table.largest[rows] * self._everything
-        entries = table.sample[rows], table.n[rows], weight, table.square[rows], largest
+        entries = table.sample[rows], table.n[rows], weight, self._alone[rows], largest
         sums = self.hz, self.events, self._square, self.largest, self.fraction
         first = 0
         for part in matrices:
@@ -144,7 +145,7 @@ class RateSums:
         first = 0
         while self._added and self._added[0]:  # they take most of the memory
             part = sparse.vstack([matrices.pop(0) for matrices in self._added], "csr")
-            variance[first : first + part.shape[1]] += self._interactions.variance(part)
+            variance[first : first + part.shape[1]] += self._interactions.squares_of(part)
             first += part.shape[1]
         if self.strata:
             variance += ((self.strata.both @ self._mean - 2 * self._cross) * self._mean).sum(axis=0)

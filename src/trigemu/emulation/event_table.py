@@ -12,7 +12,8 @@ import numpy as np
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.base.mapping import CHUNK_EVENTS, engine_of
-from trigemu.counting.acceptance import acceptances, raw_decisions
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.decisions import raw_decisions
 from trigemu.counting.patterns import distinct_entries, merge_tables
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets

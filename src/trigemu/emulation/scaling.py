@@ -13,7 +13,7 @@ from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.counting.acceptance import own_decisions
+from trigemu.counting.decisions import own_decisions
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
 from trigemu.counting.sums import RateSums, Scales, pattern_blocks
 from trigemu.emulation.plan import Plan

@@ -15,7 +15,7 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest
 from trigemu.base.mapping import engine_of
-from trigemu.counting.acceptance import raw_decisions
+from trigemu.counting.decisions import raw_decisions
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background, over_samples
@@ -34,9 +34,9 @@ from trigemu.emulation.scores import (
     made_with,
     take_rows,
 )
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenusLike, menus_of
-from trigemu.menus.warnings import unit_of_threshold
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events

@@ -137,7 +137,7 @@ class Sums:
         values = np.nan_to_num(np.repeat(fraction[used], 2) - mean[bins.indices])
         place = np.repeat(self._rows[used], 2), bins.indices
         shape = len(self._interactions.squares), len(mean)
-        return self._interactions.variance(sparse.csr_array((values, place), shape))
+        return self._interactions.covariance(sparse.csr_array((values, place), shape))
 
     def curve(
         self,

@@ -13,7 +13,8 @@ from counters_menus import any_menu, menu_with_bits, toy_patterns, words_of
 from counters_twin import Event, Toy, ToyMenu
 from hypothesis import given, settings, strategies as st
 
-from trigemu.counting.acceptance import acceptances, own_decisions, raw_decisions
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.decisions import own_decisions, raw_decisions
 from trigemu.studies.exclusive import exactly
 
 CLOSE = {"rel": 1e-12, "abs": 1e-15}

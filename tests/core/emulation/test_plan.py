@@ -13,7 +13,7 @@ from toys import columns, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, decide, make_events, make_plan
 from trigemu.base.errors import PluginError
-from trigemu.counting.acceptance import raw_decisions
+from trigemu.counting.decisions import raw_decisions
 from trigemu.emulation.plan import Plan, PlannedTrigger
 from trigemu.menus.menu import Menu
 from trigemu.samples.events import Events

@@ -16,7 +16,7 @@ from trigemu_validation import check_decisions
 
 from trigemu import TrigemuError, catalogue_of, decide, make_plan, read_menu
 from trigemu.base.toml import TableError
-from trigemu.counting.acceptance import raw_decisions
+from trigemu.counting.decisions import raw_decisions
 
 
 @pytest.mark.parametrize("text", [toys.MENU, toys.FORMS])

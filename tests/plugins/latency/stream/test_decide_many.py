@@ -18,7 +18,7 @@ from trigemu_latency.stream import stream as streams
 
 from trigemu import Events, decide, make_plan
 from trigemu.api import Compiled, Plan, acceptances
-from trigemu.counting.acceptance import raw_decisions
+from trigemu.counting.decisions import raw_decisions
 from trigemu.emulation.plan import PlannedTrigger
 
 EVENTS = events_of(5, ARRAYS_FROM + 200)
