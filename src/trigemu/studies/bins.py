@@ -182,23 +182,13 @@ def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: f
     return Bin(low, high, crossings, result, menu, tuple(triggers))
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """The quantity of a spectrum."""
-
-    name: str  # The observable, or "weight"
-    label: str  # Its name in words
-    unit: str  # Its unit; empty if it has none
-    edges: FloatArray  # float64[bins + 1], the edges of the bins in `unit`
-
-
 @dataclass(frozen=True, repr=False)
 class Spectrum(WithHistograms):
     """A spectrum of each sample. Values above the last edge are counted in the last bin."""
 
     _view: ClassVar[str] = "trigemu.results.bins:SpectrumView"
 
-    quantity: Quantity  #: The quantity
+    quantity: Profile  #: The observable, or "weight", and its bins
     #: The rate of each sample in Hz, float64[bins], by the name of the sample
     sum_w: Mapping[str, FloatArray]
     #: The variance of each rate in Hz², float64[bins], by the name of the sample
@@ -206,21 +196,21 @@ class Spectrum(WithHistograms):
     signals: frozenset[str] = frozenset()  #: The names of the signals among the samples
 
 
-def _counts(n: int) -> FloatArray:
-    return np.arange(n + 2, dtype=np.float64) - 0.5
-
-
-QUANTITIES = (
-    Quantity("jet[0].pt", "leading jet pT", "GeV", np.geomspace(20, 500, 41)),
-    Quantity("photon[0].pt", "leading photon pT", "GeV", np.geomspace(10, 200, 41)),
-    Quantity("electron[0].pt", "leading electron pT", "GeV", np.geomspace(5, 200, 31)),
-    Quantity("muon[0].pt", "leading muon pT", "GeV", np.geomspace(3, 200, 31)),
-    Quantity("n_jet", "number of jets", "", _counts(10)),
-    Quantity("n_photon", "number of photons", "", _counts(5)),
-    Quantity("ht", "HT", "GeV", np.linspace(0, 600, 61)),
-    Quantity("met", "missing ET", "GeV", np.linspace(0, 200, 41)),
-    Quantity("n_interaction", "number of interactions", "", _counts(60)),
-    Quantity("weight", "weight in Hz", "", np.geomspace(1e-6, 1e7, 53)),
+#: The quantities of spectra.
+QUANTITIES = tuple(
+    Profile(observable, tuple(edges.tolist()), label, unit)
+    for observable, edges, label, unit in (
+        ("jet[0].pt", np.geomspace(20, 500, 41), "leading jet pT", "GeV"),
+        ("photon[0].pt", np.geomspace(10, 200, 41), "leading photon pT", "GeV"),
+        ("electron[0].pt", np.geomspace(5, 200, 31), "leading electron pT", "GeV"),
+        ("muon[0].pt", np.geomspace(3, 200, 31), "leading muon pT", "GeV"),
+        ("n_jet", np.arange(12) - 0.5, "number of jets", ""),
+        ("n_photon", np.arange(7) - 0.5, "number of photons", ""),
+        ("ht", np.linspace(0, 600, 61), "HT", "GeV"),
+        ("met", np.linspace(0, 200, 41), "missing ET", "GeV"),
+        ("n_interaction", np.arange(62) - 0.5, "number of interactions", ""),
+        ("weight", np.geomspace(1e-6, 1e7, 53), "weight in Hz", ""),
+    )
 )
 
 
@@ -240,13 +230,14 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
         The spectra of the quantities that at least one sample has.
     """
     context = Context(make_scope({}, {}, lambda key, message: None))
-    observables = [_Weight() if q.name == "weight" else context.observable(q.name) for q in QUANTITIES]
+    names = [quantity.observable for quantity in QUANTITIES]
+    observables = [_Weight() if name == "weight" else context.observable(name) for name in names]
     found: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
     for sample in catalogue.samples:
         columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
         columns |= {("", scalar) for scalar in sample.schema.scalars}
         available = [q for q, observable in enumerate(observables) if set(observable.needs()) <= columns]
-        profiles = [Profile("", (*QUANTITIES[q].edges[:-1].tolist(), np.inf)) for q in available]
+        profiles = [replace(QUANTITIES[q], edges=(*QUANTITIES[q].edges[:-1], np.inf)) for q in available]
         needs = frozenset(need for q in available for need in observables[q].needs())
         bins = tuple((observables[q], profile.edges) for q, profile in zip(available, profiles, strict=True))
         job, task = Job((), make_plan(()), catalogue, needs), CountProfiles(bins, catalogue.with_parents)
