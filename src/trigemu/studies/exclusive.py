@@ -127,21 +127,22 @@ def _combinations(parts: Sequence[Part]) -> list[tuple[tuple[int, ...], float]]:
         for probability, counters in outcomes:
             found = [(triggers, likely * probability) for triggers, likely in before]
             for counter in counters:
+                fired = [row.trigger for row in counter]
+                widths = [*enumerate(_width(counter, n) for n in range(len(counter) + 1))]
                 found = [
-                    ((*triggers, *more), likely * width)
+                    ((*triggers, *fired[:n]), likely * width)
                     for triggers, likely in found
-                    for more, width in _sets(counter).items()
+                    for n, width in widths
                     if likely * width > NEGLIGIBLE
                 ]
             combinations += found
     return combinations
 
 
-def _sets(counter: Sequence[Row]) -> dict[tuple[int, ...], float]:
-    """Return each set of triggers of one counter that can accept together, with its probability."""
-    fired = [row.trigger for row in counter]
-    bounds = [1.0, *(row.accept for row in counter), 0.0]  # the least prescaled come first
-    return {tuple(fired[:count]): bounds[count] - bounds[count + 1] for count in range(len(fired) + 1)}
+def _width(counter: Sequence[Row], n: int) -> float:
+    """Return the probability that of the triggers of one counter, of which the least prescaled come first,
+    exactly the first n accept."""
+    return (counter[n - 1].accept if n else 1.0) - (counter[n].accept if n < len(counter) else 0.0)
 
 
 def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> FloatArray:
@@ -165,7 +166,8 @@ def _exactly_in(part: Part, members: Set[int]) -> float:
     for (probability, counters), triggers in zip(part, fired, strict=True):
         if needed <= triggers:
             for counter in counters:
-                of_counter = tuple(row.trigger for row in counter if row.trigger in members)
-                probability *= _sets(counter).get(of_counter, 0.0)
+                n = sum(row.trigger in members for row in counter)
+                are_first = all(row.trigger in members for row in counter[:n])
+                probability *= _width(counter, n) if are_first else 0.0
             total += probability
     return total
