@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray, Words
+from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import SampleError
 from trigemu.base.shown import Named, WithHistograms, exported
 from trigemu.counting.acceptance import acceptances
@@ -17,7 +17,7 @@ from trigemu.counting.patterns import complete_table, empty_table
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.emulation.engine import Job, Progress, over_samples
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.plan import Plan, check_needs, make_plan
+from trigemu.emulation.plan import check_needs, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.expressions import Number
@@ -26,9 +26,8 @@ from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, Rate, TriggerRates
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Need
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.studies.efficiency import CountProfiles, binned
+from trigemu.studies.efficiency import Bins, CountProfiles
 from trigemu.studies.intervals import Profile, Sums, edges_of
 from trigemu.triggers.base import Context
 
@@ -114,7 +113,7 @@ def binned_rates(
     ['8.0 kHz', '10.0 kHz']
     """
     menu, edges = menu_of(menu), edges_of(repr(observable), edges)
-    axis = _Bins(Context(menu.scope).observable(observable), edges)
+    axis = Bins(Context(menu.scope).observable(observable), edges)
     catalogue = samples_of(catalogue, executor=executor)
     check_needs(catalogue.background, axis.number.needs(), f"{observable!r} needs")
     emulation = emulate([menu], catalogue, axis=axis, executor=executor, progress=progress)
@@ -127,25 +126,6 @@ def binned_rates(
     if not any(part.rates for part in bins):
         raise SampleError(f"{observable!r} has no value from {edges[0]:g} to {edges[-1]:g} in any event")
     return BinnedRates(observable, rates_of(emulation), every, outside, bins)
-
-
-@dataclass(frozen=True)
-class _Bins:
-    """The axis of an observable; its last bin is for values outside of the edges."""
-
-    number: Number
-    edges: tuple[float, ...]
-    count_rejected = True
-
-    @property
-    def bins(self) -> int:
-        return len(self.edges)
-
-    def needs(self, plan: Plan) -> Iterable[Need]:
-        return self.number.needs()
-
-    def __call__(self, plan: Plan, work: Workspace) -> IntArray:
-        return binned(self.number.evaluate(work), self.edges)
 
 
 def _crossings(part: Emulation) -> Rate:
@@ -239,8 +219,9 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
         available = [q for q, observable in enumerate(observables) if set(observable.needs()) <= columns]
         profiles = [replace(QUANTITIES[q], edges=(*QUANTITIES[q].edges[:-1], np.inf)) for q in available]
         needs = frozenset(need for q in available for need in observables[q].needs())
-        bins = tuple((observables[q], profile.edges) for q, profile in zip(available, profiles, strict=True))
-        job, task = Job((), make_plan(()), catalogue, needs), CountProfiles(bins, catalogue.with_parents)
+        bins = (Bins(observables[q], profile.edges) for q, profile in zip(available, profiles, strict=True))
+        job = Job((), make_plan(()), catalogue, needs)
+        task = CountProfiles(tuple(bins), catalogue.with_parents)
         parts = [*over_samples([sample], job, task, progress=progress)]
         merged = zip(*parts, strict=True) if parts else [[empty_table(1)]] * len(available)
         for q, profile, tables in zip(available, profiles, merged, strict=True):

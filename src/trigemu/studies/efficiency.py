@@ -236,7 +236,7 @@ def efficiencies(
     require = measured[0].table.require if require is None else require
     context = Context(scope or menus[0].scope)
     task = CountProfiles(
-        tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
+        tuple(Bins(context.observable(profile.observable), profile.edges) for profile in profiles),
         catalogue.with_parents,
         tuple(context.condition(category) for category in categories),
         context.condition(require) if require else None,
@@ -286,12 +286,31 @@ def efficiencies(
 
 
 @dataclass(frozen=True)
-class CountProfiles(Task[tuple[PatternTable, ...]]):
-    """The task that makes a pattern table for each profile. The last word of the patterns contains a bit for
-    each category, and another bit for negative weights; the last bin is for values outside of the bins.
-    halved: the samples of which only the unseen half is counted, because something was fitted to them."""
+class Bins:
+    """The axis of an observable; its last bin is for values outside of the edges."""
 
-    profiles: tuple[tuple[Number, tuple[float, ...]], ...]
+    number: Number
+    edges: tuple[float, ...]
+    count_rejected = True
+
+    @property
+    def bins(self) -> int:
+        return len(self.edges)
+
+    def needs(self, plan: Plan) -> Iterable[Need]:
+        return self.number.needs()
+
+    def __call__(self, plan: Plan, work: Workspace) -> IntArray:
+        return binned(self.number.evaluate(work), self.edges)
+
+
+@dataclass(frozen=True)
+class CountProfiles(Task[tuple[PatternTable, ...]]):
+    """The task that makes a pattern table for each axis. The last word of the patterns has a bit for each
+    category, and another bit for negative weights. halved: the samples of which only the unseen half is
+    counted, because something was fitted to them."""
+
+    axes: tuple[Bins, ...]
     with_parents: frozenset[int]
     categories: tuple[Condition, ...] = ()
     require: Condition | None = None
@@ -316,16 +335,9 @@ class CountProfiles(Task[tuple[PatternTable, ...]]):
         words = np.column_stack([words, mask])
         has_parents = chunk.sample in self.with_parents
         made_from = (events.parent[enters], events.id[enters]) if has_parents else None
-        return tuple(
-            count_patterns(
-                chunk.sample,
-                words[enters],
-                events.weight[enters],
-                Keys(bin=binned(number.evaluate(work), edges)[enters]),
-                made_from=made_from,
-            )
-            for number, edges in self.profiles
-        )
+        counted = chunk.sample, words[enters], events.weight[enters]
+        bins = (axis(plan, work)[enters] for axis in self.axes)
+        return tuple(count_patterns(*counted, Keys(bin=inside), made_from=made_from) for inside in bins)
 
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
