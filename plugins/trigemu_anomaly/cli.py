@@ -12,8 +12,7 @@ from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError, excerpt, few_of
 from trigemu.base.files import check_outputs, read_bounded, write_bytes, write_text
 from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.outputs import present
+from trigemu.cli.console import present, say
 from trigemu.cli.session import Session, session
 from trigemu.emulation.table_files import check_event_file, write_scores
 from trigemu.menus.menu import Menu
@@ -180,7 +179,7 @@ def verify(
         return compare_scores(input_table(card, good, names, **how), scores)
 
     table, counts, wrong = session.run([], compared, lambda good: _read(good, names))
-    present([table, counts], [])
+    present([table, counts])
     if wrong:
         context.exit(1)
 
@@ -213,7 +212,7 @@ def compare(
         return [*good.background, *signals] * len(cards)
 
     table = session.run(session.menus(menu) if menu else [], compared, samples)
-    present([table], [])
+    present([table])
 
 
 def _summary(file: Path, what: str, blocks: Blocks, has_objects: bool) -> list[str]:

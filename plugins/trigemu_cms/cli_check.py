@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -13,9 +14,9 @@ from trigemu.base.errors import TrigemuError, listed
 from trigemu.base.files import check_outputs
 from trigemu.base.plugins import search_path
 from trigemu.cli import options
-from trigemu.cli.outputs import DocumentFile, check_inputs, on_disk, present, present_result
+from trigemu.cli.console import on_disk, present
 from trigemu.cli.progress import events_bar
-from trigemu.cli.session import Processing, processing
+from trigemu.cli.session import Session, check_inputs, processing
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.results.table import csv_of
@@ -39,13 +40,13 @@ from .recorded import with_decisions
 
 @click.command()
 @click.argument("menu", type=click.Path(path_type=Path), required=False)
-@click.argument("sample", type=options.Location(), required=False)
+@click.argument("sample", type=options.LOCATION, required=False)
 @processing
 @options.plugin_path
 @options.json_file
 @click.option(
     "--decisions",
-    type=options.Location(),
+    type=options.LOCATION,
     help="File with the stored decisions, if SAMPLE has none: for the same events in the same order.",
 )
 @click.option(
@@ -78,7 +79,7 @@ from .recorded import with_decisions
 @click.option(
     "--csv",
     "csv_file",
-    type=DocumentFile(),
+    type=options.DOCUMENT,
     help="With --all: write the table as CSV; -: instead of the tables.",
 )
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="With --all: write it as a page.")
@@ -89,17 +90,14 @@ from .recorded import with_decisions
 def check(
     context: click.Context,
     menu: Path | None,
-    sample: Path | str | None,
-    processing: Processing,
-    plugin_path: tuple[Path, ...],
-    json_file: Path | None,
-    decisions: Path | str | None,
+    sample: str | None,
+    session: Session,
+    decisions: str | None,
     inject: int,
     strict: bool,
     not_consecutive: bool,
     match_bits: bool,
     folder: Path | None,
-    csv_file: Path | None,
     html_file: Path | None,
     mass_limit: bool,
     any_overlap_vetoes: bool,
@@ -115,9 +113,9 @@ def check(
             "--match-bits takes no --inject: flipped decisions are those of their own bits"
         )
 
-    def compared(menu: Menu, sample: Path | str, files: Sequence[Path]) -> DecisionCheck:
+    def compared(menu: Menu, sample: str, files: Sequence[Path]) -> DecisionCheck:
         """Compare a menu with a sample. files: the outputs, none of which may be an input."""
-        with processing.opened(sample) as (engine, catalogue):
+        with replace(session, catalogue=sample).opened() as (engine, catalogue):
             if decisions is not None:
                 catalogue = with_decisions(catalogue, decisions, executor=engine)
             check_inputs(files, [menu], catalogue)
@@ -133,57 +131,55 @@ def check(
                 )
                 return without_bad_files(catalogue, check_sample)
 
-    folders = search_path(plugin_path)
+    folders = search_path(session.plugin_path)
     if folder is not None:
         if menu is not None or decisions is not None or inject:
             raise click.UsageError("--all takes no MENU and SAMPLE, no --decisions and no --inject")
         as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
         read = functools.partial(read_menu_of, plugin_path=folders, as_emulated=as_emulated)
-        pairs = _check_all(folder, compared, read, json_file, csv_file, html_file)
+        pairs = _check_all(folder, compared, read, session, html_file)
         fails = any(
             pair.result.differ or (strict and (pair.left_out or pair.result.skipped)) for pair in pairs
         )
     else:
         if menu is None or sample is None:
             raise click.UsageError("expected MENU and SAMPLE, or --all FOLDER")
-        if csv_file or html_file or mass_limit or any_overlap_vetoes or networks:
+        if session.csv_file or html_file or mass_limit or any_overlap_vetoes or networks:
             raise click.UsageError(
                 "--csv, --html, --mass-limit, --any-overlap-vetoes and --network are for --all FOLDER; "
                 "`trigemu import cms-l1` takes the last three"
             )
-        files = on_disk(json_file)
-        check_outputs(files, (menu, sample, decisions))
-        result = compared(read_menu(menu, folders), sample, files)
-        present_result(result, json_file)
+        check_outputs(session.files, (menu, sample, decisions))
+        result = compared(read_menu(menu, folders), sample, session.files)
+        session.present(result)
         fails = bool(result.differ or (strict and result.skipped))
     context.exit(1 if fails else 0)
 
 
 def _check_all(
     folder: Path,
-    compared: Callable[[Menu, Path, Sequence[Path]], DecisionCheck],
+    compared: Callable[[Menu, str, Sequence[Path]], DecisionCheck],
     read: Callable[[Pair], tuple[Menu, tuple[LeftOut, ...]]],
-    json_file: Path | None,
-    csv_file: Path | None,
+    session: Session,
     html_file: Path | None,
 ) -> list[CheckedPair]:
     """Check the pairs of a folder by `compared`, with menus from `read`, and show all results."""
     pairs, alone = find_pairs(folder)
-    files = on_disk(json_file, csv_file, html_file)
+    files = on_disk(session.json_file, session.csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
     checked, problems = [], []
     for pair in pairs:
         try:
             menu, left_out = read(pair)
-            checked.append(CheckedPair(pair, left_out, compared(menu, pair.vector, files)))
+            checked.append(CheckedPair(pair, left_out, compared(menu, str(pair.vector), files)))
         except TrigemuError as error:
             problems.append(str(error))
     if problems:
         raise TrigemuError(listed([*dict.fromkeys(problems)]))
 
     documents = [
-        (json_file, lambda: as_json(checked)),
-        (csv_file, lambda: csv_of(pairs_table(checked))),
+        (session.json_file, lambda: as_json(checked)),
+        (session.csv_file, lambda: csv_of(pairs_table(checked))),
         (html_file, lambda: validation_page(checked, alone)),
     ]
     present([pairs_page(checked, alone)], documents)

@@ -14,10 +14,9 @@ from trigemu.base.errors import MissingExtraError, TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.base.mapping import Engine
 from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.outputs import present
+from trigemu.cli.console import present, say, warn
 from trigemu.cli.progress import bar, steps_bar
-from trigemu.cli.session import Processing, Session, processing, session
+from trigemu.cli.session import Session, processing, session
 from trigemu.results.table import in_json
 from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.studies.efficiency_profiles import read_profiles
@@ -44,6 +43,7 @@ max_trees = click.option(
 @click.option(
     "-o",
     "--output",
+    "folder",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for models and cards [default: the folder of CONFIG].",
 )
@@ -64,9 +64,8 @@ max_trees = click.option(
 def train(
     context: click.Context,
     config: Path,
-    catalogue: Path | None,
-    processing: Processing,
-    output: Path | None,
+    session: Session,
+    folder: Path | None,
     max_trees: int | None,
     quantise: bool,
     replicas: int | None,
@@ -83,7 +82,7 @@ def train(
     from .training.config import read_config, replica, with_most_trees
 
     settings = with_most_trees(read_config(config, quantise), max_trees)
-    folder = config.parent if output is None else output
+    folder = folder or config.parent
     half = half_of_card(settings)
     sets = [(settings if half is None else replace(settings, half=half), folder)]
     if replicas:
@@ -93,8 +92,8 @@ def train(
             new.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise TrigemuError(f"cannot create {new}: {error.strerror}") from None
-    check_outputs([new / CARD for _, new in sets], (config, settings.menu, catalogue, settings.card))
-    with _fitting(settings, processing, catalogue, len(sets)) as (samples, advance, engine, begin):
+    check_outputs([new / CARD for _, new in sets], (config, settings.menu, session.catalogue, settings.card))
+    with _fitting(settings, session, len(sets)) as (samples, advance, engine, begin):
         verdicts = [
             _train(configuration, samples, new, advance, engine, begin) for configuration, new in sets
         ]
@@ -119,7 +118,7 @@ def _train(
     )
     digests = write(trained, settings, used, folder)
     if trained.choice:
-        present([chosen(trained.choice)], [], [])
+        present([chosen(trained.choice)])
     say(
         f"q = {trained.q:.5f}: out of fold, the threshold for {settings.table.training.unique_rate_hz:g} Hz "
         f"is {trained.shift.threshold:.4f} ± {trained.shift.error:.4f}, which is added to Y(x)"
@@ -132,7 +131,7 @@ def _train(
     )
     for name, digest in digests.items():
         say(f'card = "{folder / name}"\nsha256 = "{digest}"')
-    present([trained.verdict.table(), f"Out of fold: {trained.verdict.text}"], [])
+    present([trained.verdict.table(), f"Out of fold: {trained.verdict.text}"])
     return trained.verdict
 
 
@@ -147,20 +146,19 @@ def _needs_extra(name: str) -> Iterator[None]:
 
 @contextmanager
 def _fitting(
-    settings: Config, processing: Processing, catalogue: Path | None, sets: int = 1
+    settings: Config, session: Session, sets: int = 1
 ) -> Iterator[tuple[Catalogue, Callable[[int], None], Engine, Callable[[str], None]]]:
     """Open the samples, and show the epochs and, if x is chosen from a menu, the fits for that."""
     from .training.choice import MOST
 
     epochs = settings.table.autoencoder.epochs if settings.inputs and settings.table.autoencoder else 0
     choosing: AbstractContextManager[Callable[[str], None]] = nullcontext(lambda fit: None)
-    with processing.opened(catalogue) as (engine, samples), bar("epochs", sets * epochs) as advance:
+    with session.opened() as (engine, samples), bar("epochs", sets * epochs) as advance:
         if settings.candidates:
             number = len(settings.candidates)
-            say(
-                f"trigemu: x is chosen from {number} observables, with two fits to at most {MOST} events for "
-                f"each that a step considers",
-                err=True,
+            warn(
+                f"x is chosen from {number} observables, with two fits to at most {MOST} events for "
+                f"each that a step considers"
             )
             choosing = steps_bar(None)
         with choosing as begin:
@@ -172,7 +170,7 @@ def _fitting(
 @options.samples
 @processing
 @max_trees
-def suggest(config: Path, catalogue: Path | None, processing: Processing, max_trees: int | None) -> None:
+def suggest(config: Path, session: Session, max_trees: int | None) -> None:
     """Print the observables that x = "menu" would choose for CONFIG (TOML), without further training."""
     with _needs_extra("suggest"):
         from .training.train import suggest as steps
@@ -180,9 +178,9 @@ def suggest(config: Path, catalogue: Path | None, processing: Processing, max_tr
     from .training.config import from_menu, read_config, with_most_trees
 
     settings = from_menu(with_most_trees(read_config(config), max_trees))
-    with _fitting(settings, processing, catalogue) as (samples, advance, engine, begin):
+    with _fitting(settings, session) as (samples, advance, engine, begin):
         choice = without_bad_files(samples, lambda good: steps(settings, good, advance, engine, begin))
-    present([chosen(choice)], [])
+    present([chosen(choice)])
 
 
 @command.command("check")

@@ -56,7 +56,7 @@ def _(result: BinnedRates, rescaled: bool = False) -> Histograms:
 def _(result: Spectrum) -> Histograms:
     values = {sample: (sum_w, result.variance[sample]) for sample, sum_w in result.sum_w.items()}
     quantity = result.quantity
-    return Histograms(with_unit(quantity.label, quantity.unit), quantity.edges, values)
+    return Histograms(with_unit(quantity.label, quantity.unit), np.array(quantity.edges), values)
 
 
 @histograms_of.register

@@ -14,8 +14,7 @@ from trigemu.base.files import check_outputs, new_folder
 from trigemu.base.mapping import Engine
 from trigemu.base.processes import cores
 from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.outputs import on_disk, present
+from trigemu.cli.console import on_disk, present, say
 from trigemu.cli.progress import bar, steps_bar
 from trigemu.cli.session import Session, session
 from trigemu.emulation.budgets import solve_budgets
@@ -112,7 +111,7 @@ def export(
 @_project
 @options.json_file
 @click.pass_context
-def verify(context: click.Context, directory: Path, json_file: Path | None) -> None:
+def verify(context: click.Context, directory: Path, json_file: str | None) -> None:
     """Compare every score of the Verilog and C++ of a project with the emulation, to the bit."""
     project = open_project(directory)
     check_outputs(on_disk(json_file), directory.rglob("*"))
@@ -140,7 +139,7 @@ def verify(context: click.Context, directory: Path, json_file: Path | None) -> N
     help="Place and route on an ECP5 with so many seeds (nextpnr; a minute each).",
 )
 @options.json_file
-def estimate(directory: Path, clock: float | None, seeds: int, json_file: Path | None) -> None:
+def estimate(directory: Path, clock: float | None, seeds: int, json_file: str | None) -> None:
     """Estimate latency, LUTs and registers of a project, and compare with the DECADE paper and budgets."""
     project = open_project(directory)
     check_outputs(on_disk(json_file), directory.rglob("*"))

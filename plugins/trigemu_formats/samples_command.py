@@ -15,7 +15,6 @@ from trigemu.base.mapping import Engine
 from trigemu.base.shown import view_of
 from trigemu.cli import options
 from trigemu.cli.console import console, say
-from trigemu.cli.options import Location
 from trigemu.cli.progress import events_bar
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table
@@ -26,14 +25,14 @@ from .columns import FileColumn, FileColumns, file_columns
 
 
 @click.command()
-@click.argument("catalogue", type=Location(), required=False)
+@click.argument("catalogue", type=options.LOCATION, required=False)
 @options.tree
 @click.option(
     "--plots",
     type=click.Path(path_type=Path, file_okay=False),
     help="Draw the spectra of all samples into this folder.",
 )
-def samples(catalogue: Path | str | None, tree: str | None, plots: Path | None) -> None:
+def samples(catalogue: str | None, tree: str | None, plots: Path | None) -> None:
     """List the samples of a CATALOGUE, the embedded one by default.
 
     Of a file of events in its place, also list its columns by the names that menus give them.

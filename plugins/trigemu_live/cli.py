@@ -46,7 +46,7 @@ class Readout:
         check_outputs(session.files, (self.filling and file_of(self.filling), self.rules))
         if self.filling and self.colliding:
             raise TrigemuError("--filling has its own number of colliding bunches: leave --colliding out")
-        if session.point.crossing_rate and (self.filling or self.colliding):
+        if session.crossing_rate and (self.filling or self.colliding):
             raise TrigemuError("the bunches give the rate of crossings: leave --crossing-rate out")
         filling = read_filling(self.filling) if self.filling else None
         filling = spread(self.colliding) if self.colliding else filling
@@ -134,7 +134,7 @@ def live(
     def recorded(menus: list[Menu], good: Catalogue, **engine: Any) -> LiveRates | OrderedAccepts:
         in_order = is_consecutive(good)
         if in_order and consecutive:
-            if readout.colliding or input_rate or session.point.pileup:
+            if readout.colliding or input_rate or session.pileup:
                 raise TrigemuError(
                     f"{good.path}: its crossings are consecutive and taken in their order, so their rate "
                     f"cannot be chosen: leave --colliding, --input-rate and --pileup out, or draw crossings "
@@ -143,7 +143,7 @@ def live(
             return accepts_in_order(menus[0], good, **how, **engine)
         drawn = not_consecutive(good) if in_order else good
         beam: dict[str, Any] = {"seconds": seconds, "input_rate_hz": input_rate}
-        beam["pileup"] = session.point.pileup or None
+        beam["pileup"] = session.pileup or None
         return live_rates(menus[0], drawn, **beam, workers=session.workers or cores(), **how, **engine)
 
     result = session.run([read], recorded, reweight=False)
@@ -167,7 +167,7 @@ def live(
 @options.csv_file
 def fill(menu: Path, config: Path, seeds: int, session: Session, readout: Readout) -> None:
     """Run a MENU through a FILL (TOML): falling pile-up, columns of prescales, thresholds under control."""
-    if session.point.pileup:
+    if session.pileup:
         raise TrigemuError(f"{config} has its own pile-up: leave --pileup out")
     read, how = readout.read(menu, session)
     about = read_fill(config)

@@ -17,7 +17,7 @@ from .tuning import tuning_table
 
 
 @click.command()
-@click.argument("config", shell_complete=options.Location().shell_complete)
+@click.argument("config", shell_complete=options.LOCATION.shell_complete)
 @click.option(
     "-o",
     "--output",

@@ -16,7 +16,7 @@ from trigemu.base.errors import SampleError, TrigemuError, excerpt, few_of, list
 from trigemu.base.plugins import available, search_path
 from trigemu.base.toml import Document, kind_of, load_toml
 from trigemu.cli import options
-from trigemu.cli.console import say
+from trigemu.cli.console import say, warn
 from trigemu.emulation.engine import Job
 from trigemu.emulation.plan import Plan, make_plan, numbers_of
 from trigemu.emulation.sample_warnings import (
@@ -155,7 +155,7 @@ def schema(plugins: tuple[str, ...], plugin_path: tuple[Path, ...]) -> None:
     folders = search_path(plugin_path)
     say(json.dumps(menu_schema(plugins, folders), indent=2))
     if omitted := sorted(_third_party(folders) - set(plugins)):
-        say(f"trigemu: without the kinds of these plugins: {', '.join(omitted)}", err=True)
+        warn(f"without the kinds of these plugins: {', '.join(omitted)}")
 
 
 def _third_party(folders: Iterable[Path]) -> set[str]:

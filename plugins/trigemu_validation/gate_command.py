@@ -12,7 +12,7 @@ import click
 
 from trigemu.base.errors import printable
 from trigemu.cli import options
-from trigemu.cli.outputs import present
+from trigemu.cli.console import present
 from trigemu.cli.session import Session, session
 from trigemu.menus.menu import Menu
 from trigemu.results import numbers

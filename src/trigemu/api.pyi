@@ -74,5 +74,4 @@ from .results.view import View as View
 
 # Commands
 from .cli import options as options
-from .cli.console import say as say
-from .cli.outputs import present as present, present_result as present_result
+from .cli.console import present as present, present_result as present_result, say as say

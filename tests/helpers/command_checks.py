@@ -14,7 +14,7 @@ from click.shell_completion import BashComplete, CompletionItem
 from click.testing import CliRunner
 from rich.cells import cell_len
 
-from trigemu.cli import outputs
+from trigemu.cli import console
 from trigemu.cli.commands import cli
 from trigemu.results.terminal import FittingConsole
 
@@ -64,7 +64,7 @@ def printed(arguments: tuple[str, ...]) -> list[Any]:
             pages.extend(objects)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(outputs, "console", Collector)
+        patch.setattr(console, "console", Collector)
         result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return pages
@@ -106,7 +106,7 @@ def check_documents_and_help(names: set[str]) -> set[str]:
         text = command.get_help(click.Context(command, info_name=f"trigemu {path}"))
         assert text.isascii(), (path, {c for c in text if not c.isascii()})
         documents = [o for o in command.params if {"--json", "--csv"} & set(o.opts)]
-        assert all(isinstance(option.type, outputs.DocumentFile) for option in documents)
+        assert {option.type.convert("-", option, None) for option in documents} <= {console.STDOUT}
         found |= {path} if documents else set()
     return found
 

@@ -9,18 +9,20 @@ import io
 import os
 import sys
 import traceback
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from trigemu.base.errors import PluginError, TrigemuError, excerpt, own_cause, printable
-from trigemu.base.plugins import CORE, FoundPlugin, find, providers, search_path, summary
-from trigemu.cli.console import say
+from trigemu.base.plugins import CORE, find, providers, search_path, summary
+from trigemu.cli.console import say, warn
 
-#: Heading → commands, in their order. Commands of other plugins have a heading of their own.
+#: Heading → commands, in their order.
 GROUPS = {
     "Everyday": ("run", "compare", "bench", "report", "explore", "samples", "check-menu"),
     "Studies": ("scan", "rates-vs", "rates-vs section", "efficiency", "live", "fill", "optimise", "gate"),
@@ -29,39 +31,35 @@ GROUPS = {
     "Experiments and samples": ("import", "check-decisions", "generate"),
     "Maintenance": ("schema", "checkpoint"),
 }
-OTHERS = "Plugins"
 #: Earlier name of a command → its name.
 ALIASES = {"check": "check-decisions"}
 
 
 class PluginGroup(click.Group):
     """A group of the commands of plugins, including those of the core. Listing them loads no plugin: a plugin
-    that fails must not hide the others. part: that of a `Plugin`, "commands" or "importers"."""
+    that fails must not hide the others."""
 
-    def __init__(self, *args: Any, part: str = "commands", **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.part = part
-
-    def _candidates(self) -> dict[str, FoundPlugin]:
-        return providers(self.part, search_path())
+    part = "commands"  # Which part of a `Plugin` has them
+    headings: Mapping[str, Sequence[str]] = {}  # Heading → commands; the others come last
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._candidates())
+        return list(providers(self.part, search_path()))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands with the first sentence of their help, by their headings."""
-        candidates = self._candidates()
-        groups = {heading: [*filter(candidates.get, group)] for heading, group in GROUPS.items()}
-        listed = {name for group in GROUPS.values() for name in group}
-        groups[OTHERS] = [name for name in candidates if name not in listed]
-        for heading, names in groups.items() if self.part == "commands" else [("Commands", [*candidates])]:
-            if names:
+        """Write the commands by their headings, each with the first sentence of its help, which is parsed
+        from the source without loading it."""
+        candidates = providers(self.part, search_path())
+        others = candidates.keys() - chain(*self.headings.values())
+        last = "Plugins" if self.headings else "Commands"
+        for heading, group in {**self.headings, last: [n for n in candidates if n in others]}.items():
+            rows = [
+                (name, printable(summary(found, self.part, name)) or f"(plugin {found.name})")
+                for name in group
+                if (found := candidates.get(name))
+            ]
+            if rows:
                 with formatter.section(heading):
-                    formatter.write_dl([(name, self._summary(name, candidates[name])) for name in names])
-
-    def _summary(self, name: str, candidate: FoundPlugin) -> str:
-        """Return the first paragraph of a command's help, parsed from the source without loading it."""
-        return printable(summary(candidate, self.part, name)) or f"(plugin {candidate.name})"
+                    formatter.write_dl(rows)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete commands and options."""
@@ -74,7 +72,7 @@ class PluginGroup(click.Group):
         """Find a command, by its first two words if there is one of that name; the error names one with a
         similar name."""
         two = " ".join(args[:2])
-        if len(args) > 1 and args[1].isidentifier() and two in self._candidates():
+        if len(args) > 1 and args[1].isidentifier() and two in self.list_commands(ctx):
             args = [two, *args[2:]]
         try:
             return super().resolve_command(ctx, args)
@@ -89,7 +87,7 @@ class PluginGroup(click.Group):
         with suppress(TrigemuError) if ctx.resilient_parsing else nullcontext():  # a shell completes it
             if name in getattr(CORE.declared(), self.part):
                 command = CORE.part(self.part, name)
-            elif name in (candidates := self._candidates()):
+            elif name in (candidates := providers(self.part, search_path())):
                 command = (plugin := find(candidates[name].name, search_path())).part(self.part, name)
                 if not isinstance(command, click.Command):
                     what = self.part.removesuffix("s")
@@ -109,19 +107,10 @@ _OF_STREAMS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 LONGEST_LINE = 4000
 
 
-class _Failed(click.ClickException):
-    """The lines of a message, with status 2."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        with suppress(OSError):  # nobody reads it
-            for line in self.message.splitlines() or ["failed without a message"]:
-                say(f"trigemu: {excerpt(line, LONGEST_LINE)}", err=True)
-
-
 class _Commands(PluginGroup):
     """The commands, with the handling of errors for all of them."""
+
+    headings = GROUPS
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; after a user's mistake, end with a message and exit status 2, without a
@@ -135,13 +124,16 @@ class _Commands(PluginGroup):
         except (TrigemuError, MemoryError, OSError) as error:
             if _of_stream(error):
                 raise
-            if ctx.params.get("traceback"):
-                remote = [error.remote] if isinstance(error, TrigemuError) else []
-                with suppress(OSError):
-                    say("".join([*remote, *traceback.format_exception(error)]).rstrip("\n"), err=True)
+            message = str(own_cause(error) if isinstance(error, MemoryError) else error)
             if isinstance(error, OSError) and error.filename:
-                raise _Failed(f"{error.filename}: {error.strerror}") from None
-            raise _Failed(str(own_cause(error) if isinstance(error, MemoryError) else error)) from None
+                message = f"{error.filename}: {error.strerror}"
+            with suppress(OSError):  # nobody reads it
+                if ctx.params.get("traceback"):
+                    remote = [error.remote] if isinstance(error, TrigemuError) else []
+                    say("".join([*remote, *traceback.format_exception(error)]).rstrip("\n"), err=True)
+                for line in message.splitlines() or ["failed without a message"]:
+                    warn(excerpt(line, LONGEST_LINE))
+            ctx.exit(2)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -166,7 +158,11 @@ def _of_stream(error: Exception) -> bool:
     return isinstance(error, OSError) and error.filename is None and error.errno in _OF_STREAMS
 
 
-@click.group("import", cls=PluginGroup, part="importers")
+class _Importers(PluginGroup):
+    part = "importers"
+
+
+@click.group("import", cls=_Importers)
 def import_() -> None:
     """Convert menus of experiments to TOML."""
 
@@ -201,5 +197,5 @@ def run_command() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python would complain at exit
         if isinstance(error, BrokenPipeError):
             sys.exit(UNREAD)
-        say(f"trigemu: cannot write to the standard output: {error.strerror}", err=True)
+        warn(f"cannot write to the standard output: {error.strerror}")
         sys.exit(2)

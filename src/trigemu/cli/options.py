@@ -11,7 +11,7 @@ import click
 
 from trigemu.base.errors import TrigemuError, quoted, without_unit
 from trigemu.base.plugins import plugin_path_of
-from trigemu.cli.outputs import DocumentFile
+from trigemu.menus.prescales import ALL_COLUMNS
 from trigemu.samples.catalogue import Errors
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,21 +22,8 @@ FIGURES = (".png", ".pdf", ".svg")
 WORKERS: click.IntRange = click.IntRange(1, 1024)
 
 
-class Location(click.Path):
-    """A path or a URL; a path would lose one of the slashes after a scheme."""
-
-    def __init__(self) -> None:
-        super().__init__(readable=False, path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if "://" in str(value) else super().convert(value, param, ctx)
-
-
 class _Positive(click.FloatRange):
-    """A number above 0, such as a rate in Hz; click's own ranges contain NaN."""
-
-    def __init__(self) -> None:
-        super().__init__(0, 1e15, min_open=True)
+    """The type of `POSITIVE`; click's own ranges contain NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if hint := without_unit(value):
@@ -47,8 +34,12 @@ class _Positive(click.FloatRange):
         return number
 
 
-#: The type of a number above 0, such as a rate in Hz.
-POSITIVE = _Positive()
+#: A number above 0, such as a rate in Hz.
+POSITIVE = _Positive(0, 1e15, min_open=True)
+#: A path or a URL, as a text: a Path would lose one of the slashes after a scheme.
+LOCATION = click.Path(readable=False)
+#: A document, as a text: the name of a file to write, or - for the standard output.
+DOCUMENT = click.Path()
 
 menu = click.argument("menu", type=click.Path(path_type=Path))
 #: The arguments MENU…
@@ -57,7 +48,7 @@ menus = click.argument("menus", type=click.Path(path_type=Path), nargs=-1, requi
 samples = click.option(
     "--samples",
     "catalogue",
-    type=Location(),
+    type=LOCATION,
     help="Catalogue (TOML) of the samples to use, its folder, or a file of events; "
     "the embedded ones by default.",
 )
@@ -66,13 +57,6 @@ tree = click.option(
     metavar="NAME",
     help="Tree (TTree or RNTuple) with the events of a ROOT file, such as ntuple/events "
     "[default: Events, or the only one with numbers].",
-)
-errors = click.option(
-    "--errors",
-    type=click.Choice(get_args(Errors)),
-    default="interactions",
-    show_default=True,
-    help="What fluctuates independently: each interaction, with all its events, or each event.",
 )
 
 
@@ -106,10 +90,10 @@ overlap = click.option(
     help="Also print the largest overlaps of two triggers; 'all': every one.",
 )
 json_file = click.option(
-    "--json", "json_file", type=DocumentFile(), help="Write all numbers as JSON; -: instead of the tables."
+    "--json", "json_file", type=DOCUMENT, help="Write all numbers as JSON; -: instead of the tables."
 )
 csv_file = click.option(
-    "--csv", "csv_file", type=DocumentFile(), help="Write the rates as CSV; -: instead of the tables."
+    "--csv", "csv_file", type=DOCUMENT, help="Write the rates as CSV; -: instead of the tables."
 )
 
 
@@ -164,4 +148,92 @@ figure = click.option(
 )
 figures = click.option(
     "--figures", type=click.Path(path_type=Path, file_okay=False), help="Draw figures into this folder."
+)
+
+
+def _number_or_file(text: str) -> float | Path:
+    try:
+        return float(text)
+    except ValueError:
+        return Path(text)
+
+
+#: Where and how samples are read.
+ENGINE = (
+    tree,
+    click.option(
+        "--engine",
+        metavar="ENGINE",
+        default="local",
+        show_default=True,
+        help="Engine: this machine (local), or dask: processes on this machine (dask), or a cluster "
+        "(dask:tcp://HOST:PORT, dask:FILE of its scheduler). The result does not depend on it.",
+    ),
+    click.option(
+        "--workers",
+        type=WORKERS,
+        help="Number of threads, and of processes on this machine, which are started if the work takes long "
+        "enough; 1: one core [default: all cores].",
+    ),
+    click.option(
+        "--retries",
+        type=click.IntRange(0, 100),
+        default=3,
+        show_default=True,
+        help="How often to repeat a task whose file cannot be read, or whose worker was lost.",
+    ),
+    click.option(
+        "--checkpoint",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Store finished tasks in this folder; the same command then runs only the missing ones.",
+    ),
+    click.option(
+        "--skip-bad-files", is_flag=True, help="Skip files that cannot be read, and list them with the rates."
+    ),
+)
+#: The working point: prescales of menus, and conditions of samples.
+POINT = (
+    click.option(
+        "--prescales",
+        type=click.Path(path_type=Path),
+        help="Prescale columns in place of the menu's: CSV (name, then one per column; also tables of CMS), "
+        "or XML of the CMS global trigger.",
+    ),
+    click.option(
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="NAME",
+        help=f"Column of prescales of every menu with columns; for run repeatable, or {ALL_COLUMNS!r}.",
+    ),
+    click.option(
+        "--pileup",
+        metavar="NUMBER|FILE",
+        type=_number_or_file,
+        help="Reweight crossings to this mean number of interactions, or a histogram of it (.root, .json, "
+        ".csv); 0: as they are [default: that of the column].",
+    ),
+    click.option(
+        "--luminosity",
+        type=float,
+        help="Scale samples of interactions to this luminosity, in cm^-2 s^-1 [default: that of the column].",
+    ),
+    click.option(
+        "--crossing-rate",
+        type=POSITIVE,
+        help="Rate of bunch crossings in Hz in place of the menu's.",
+    ),
+    click.option(
+        "--errors",
+        type=click.Choice(get_args(Errors)),
+        default="interactions",
+        show_default=True,
+        help="What fluctuates independently: each interaction, with all its events, or each event.",
+    ),
+    click.option(
+        "--skip-missing",
+        is_flag=True,
+        help="Leave out triggers that need columns that the samples lack, and list them; skip rows of "
+        "--prescales for which the menu has no trigger.",
+    ),
 )

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
 from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
-from trigemu.cli.outputs import overlaps
 from trigemu.cli.session import Session, session
-from trigemu.menus.menu import Menu
 from trigemu.rates.menu_rates import emulation_of, rates_of, rates_of_columns
+from trigemu.rates.results import MenuRates
 from trigemu.results.comparison import ComparisonView
+from trigemu.results.overlap import overlap_page
 from trigemu.results.rates import pictures_of
+from trigemu.results.table import Page
 from trigemu.studies.comparison import compare as compare_menus
 
 
@@ -27,20 +28,17 @@ from trigemu.studies.comparison import compare as compare_menus
 @options.csv_file
 def run(menu: Path, session: Session, overlap: str | None) -> None:
     """Run a MENU over samples and print each trigger's rates."""
-    menus = session.columns(menu)
+    menus = session.menus(menu, by_column=True)
     if not menus[0].columns.chosen:
         result = session.run(menus, lambda menus, good, **how: rates_of(emulation_of(menus, good, **how)))
-        session.present(result, *overlaps({"": result}, overlap), pictures=pictures_of([result]))
+        pages = overlaps({"": result}, overlap) if overlap else ()
+        session.present(result, *pages, pictures=pictures_of([result]))
         return
-    columns = session.run(menus, rates_of_columns, lambda good: good.background * passes(menus))
-    pages = overlaps({f"Column {name}": rates for name, rates in columns.items()}, overlap)
+    passes = len({menu.columns.conditions for menu in menus}) * (1 + any(menu.budgeted for menu in menus))
+    columns = session.run(menus, rates_of_columns, lambda good: good.background * passes)
+    named = {f"Column {name}": rates for name, rates in columns.items()}
+    pages = overlaps(named, overlap) if overlap else ()
     session.present(columns, *pages, pictures=pictures_of([*columns.values()]))
-
-
-def passes(menus: Sequence[Menu]) -> int:
-    """Return the number of passes over the background: columns of equal conditions share one."""
-    conditions = {menu.columns.conditions for menu in menus}
-    return len(conditions) * (1 + any(menu.budgeted for menu in menus))
 
 
 @click.command()
@@ -56,5 +54,12 @@ def compare(menus: tuple[Path, ...], session: Session, every: bool, overlap: str
     if len(menus) < 2:
         raise TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
     result = session.run(session.menus(*menus), compare_menus)
-    pages = overlaps({variant.menu.name: variant for variant in result.variants}, overlap)
+    pages = overlaps({v.menu.name: v for v in result.variants}, overlap) if overlap else ()
     session.present(result, *pages, view=ComparisonView(every), pictures=pictures_of(result.variants))
+
+
+def overlaps(rates: Mapping[str, MenuRates], which: str) -> Iterator[Page | str]:
+    """Yield the "largest" overlaps of each menu below its name, or "all"."""
+    for name, menu_rates in rates.items():
+        yield from ("", name) if name else ("",)
+        yield overlap_page(menu_rates, which == "all")

@@ -1,4 +1,4 @@
-"""What commands of menus and samples have in common: options, engine, samples and outputs."""
+"""What commands that read samples have in common: the working point of menus, engine, samples and outputs."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from trigemu.base.checkpoint import Checkpoint
-from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.base.files import check_outputs
+from trigemu.base.errors import SampleError, TrigemuError, few_of
+from trigemu.base.files import check_outputs, is_file
 from trigemu.base.mapping import Engine
 from trigemu.base.plugins import search_path
 from trigemu.base.processes import cores, dask_client, end_own_pools
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.outputs import check_inputs, on_disk, present_result
-from trigemu.cli.point import OPTIONS as POINT, WorkingPoint
+from trigemu.cli.console import on_disk, present, warn
 from trigemu.cli.progress import events_bar
-from trigemu.emulation.plan import LackingError
+from trigemu.emulation.plan import LackingError, fed_menu, make_plan
+from trigemu.emulation.reweight import at_conditions, at_luminosity, at_pileup
 from trigemu.menus.menu import Menu, named_apart
-from trigemu.menus.prescales import ALL_COLUMNS
+from trigemu.menus.prescales import ALL_COLUMNS, at_column, at_crossing_rate, chosen_columns, read_prescales
 from trigemu.menus.read import read_menu
 from trigemu.results.table import Page
 from trigemu.results.view import View
-from trigemu.samples.catalogue import Catalogue, without_bad_files
+from trigemu.samples.catalogue import Catalogue, Errors, without_bad_files
 from trigemu.samples.opening import open_catalogue
 from trigemu.samples.sample import Sample
 
@@ -39,141 +39,86 @@ if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-LOCAL, DASK = "local", "dask"
-
-
-def _engine(context: click.Context, option: click.Parameter, value: str) -> str:
-    kind, colon, where = value.partition(":")
-    if value == LOCAL or (kind == DASK and bool(colon) == bool(where)):
-        return value
-    raise click.BadParameter(f"{value!r}: expected local, dask, dask:tcp://HOST:PORT or dask:FILE")
+#: Skipped rows of prescales that a message names.
+_NAMED = 5
+#: Names of options of commands: files that are written, and files that are read.
+_WRITTEN = ("json_file", "csv_file", "junit", "markdown", "figure", "output", "explorer_file")
+_READ = ("menu", "old", "new", "config", "goals", "tolerances", "profile", "scores", "catalogue", "prescales")
 
 
 @dataclass(frozen=True)
-class Processing:
-    """The values of the options that `processing` adds to a command."""
+class Session:
+    """The values of the options that `session` or `processing` adds to a command, and of options for its
+    documents and figures."""
 
-    engine: str  # "local", or "dask" with an address or a file
-    workers: int | None  # The number of processes on this machine; None: all cores
-    retries: int  # The number of times that a failed task is repeated
-    checkpoint: Path | None  # The folder of finished tasks
-    skip_bad_files: bool  # Whether to skip files that cannot be read
-    tree: str | None  # The tree with the events of a ROOT file
-
-    def __post_init__(self) -> None:
-        if (self.workers or 1) > 1 and self.engine.startswith(f"{DASK}:"):
-            raise TrigemuError("--workers is for processes on this machine: a cluster has its own workers")
-
-    @contextmanager
-    def started(self) -> Iterator[Engine]:
-        """Start the engine; it stops at the end of the block."""
-        checkpoint = Checkpoint(self.checkpoint) if self.checkpoint else None
-        where = self.engine.partition(":")[2] or None
-        local = nullcontext() if self.engine == LOCAL else dask_client(where, self.workers or cores())
-        with local as client:
-            engine = Engine(
-                client, workers=self.workers, retries=self.retries, checkpoint=checkpoint, warn=_report
-            )
-            if engine.number == 0:
-                _report("the cluster has no workers yet: waiting for the first")
-            try:
-                yield engine
-            finally:
-                end_own_pools()
-
-    @contextmanager
-    def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
-        """Start the engine, and open a `catalogue` with it."""
-        with self.started() as engine:
-            skip = self.skip_bad_files
-            yield engine, open_catalogue(catalogue, executor=engine, skip_bad_files=skip, tree=self.tree)
-
-
-def _report(message: str) -> None:
-    say(f"trigemu: {message}", err=True)
-
-
-_OPTIONS = (
-    options.tree,
-    click.option(
-        "--engine",
-        metavar="ENGINE",
-        callback=_engine,
-        default=LOCAL,
-        show_default=True,
-        help="Engine: this machine (local), or dask: processes on this machine (dask), or a cluster "
-        "(dask:tcp://HOST:PORT, dask:FILE of its scheduler). The result does not depend on it.",
-    ),
-    click.option(
-        "--workers",
-        type=options.WORKERS,
-        help="Number of threads, and of processes on this machine, which are started if the work takes long "
-        "enough; 1: one core [default: all cores].",
-    ),
-    click.option(
-        "--retries",
-        type=click.IntRange(0, 100),
-        default=3,
-        show_default=True,
-        help="How often to repeat a task whose file cannot be read, or whose worker was lost.",
-    ),
-    click.option(
-        "--checkpoint",
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Store finished tasks in this folder; the same command then runs only the missing ones.",
-    ),
-    click.option(
-        "--skip-bad-files", is_flag=True, help="Skip files that cannot be read, and list them with the rates."
-    ),
-)
-
-
-def collects(made: type, argument: str, *added: Callable[[F], F]) -> Callable[[F], F]:
-    """Return a decorator that adds options to a command, which gets them as one `argument`: a dataclass whose
-    fields have the names of options."""
-
-    def decorate(command: F) -> F:
-        @functools.wraps(command)
-        def collected(*arguments: Any, **keywords: Any) -> Any:
-            names = [field.name for field in fields(made) if field.name in keywords]
-            settings = made(**{name: keywords.pop(name) for name in names})
-            return command(*arguments, **{argument: settings}, **keywords)
-
-        for option in reversed(added):
-            option(collected)
-        return collected  # type: ignore[return-value]
-
-    return decorate
-
-
-#: Add the options of `Processing` to a command.
-processing = collects(Processing, "processing", *_OPTIONS)
-
-
-@dataclass(frozen=True)
-class Session(Processing):
-    """What a command reads and writes, and where its menus are run."""
-
-    catalogue: Path | str | None
-    plugin_path: tuple[Path, ...]
-    point: WorkingPoint
-    json_file: Path | None = None
-    csv_file: Path | None = None
+    catalogue: str | None = None  # The samples
+    tree: str | None = None  # The tree with the events of a ROOT file
+    plugin_path: tuple[Path, ...] = ()
+    # How the samples are read
+    engine: str = "local"  # "local", or "dask" with an address or a file
+    workers: int | None = None  # The number of processes on this machine; None: all cores
+    retries: int = 3  # The number of times that a failed task is repeated
+    checkpoint: Path | None = None  # The folder of finished tasks
+    skip_bad_files: bool = False  # Whether to skip files that cannot be read
+    # The working point: prescales of the menus, and the conditions of the samples
+    prescales: Path | None = None  # A file of columns in place of those of the menus
+    columns: tuple[str, ...] = ()  # The columns of prescales
+    # The mean number of interactions per crossing, or a histogram of it; 0: that of the samples
+    pileup: float | Path | None = None
+    luminosity: float | None = None  # in cm⁻² s⁻¹
+    crossing_rate: float | None = None  # in Hz
+    errors: Errors = "interactions"  # What fluctuates independently
+    skip_missing: bool = False  # Whether to leave out triggers that the samples cannot feed
+    # What is written
+    json_file: str | None = None
+    csv_file: str | None = None
     figure: Path | None = None
     figures: Path | None = None  # A folder
     files: tuple[Path, ...] = ()  # All files that the command writes
 
-    def menus(self, *files: Path) -> list[Menu]:
-        """Read menus, with different names, at the prescales and the crossing rate of the working point."""
-        folders = search_path(self.plugin_path)
-        return self.point.of_menus(named_apart([read_menu(file, folders) for file in files]))
+    def __post_init__(self) -> None:
+        kind, colon, where = self.engine.partition(":")
+        if self.engine != "local" and (kind != "dask" or bool(colon) != bool(where)):
+            expected = f"{self.engine!r}: expected local, dask, dask:tcp://HOST:PORT or dask:FILE"
+            raise click.BadParameter(expected, param_hint="'--engine'")
+        if where and (self.workers or 1) > 1:
+            raise TrigemuError("--workers is for processes on this machine: a cluster has its own workers")
+        if self.pileup is not None and self.luminosity is not None:
+            raise TrigemuError(
+                "--pileup is for samples of crossings, and --luminosity for samples of interactions: give one"
+            )
 
-    def columns(self, file: Path) -> list[Menu]:
-        """Read a menu, at each column that is asked for; with a file of columns, by default at all."""
-        point = self.point
-        if point.prescales and not point.columns:
-            point = replace(point, columns=(ALL_COLUMNS,))
-        return point.of_columns(read_menu(file, search_path(self.plugin_path)))
+    def menus(self, *files: Path, by_column: bool = False) -> list[Menu]:
+        """Read menus, with different names, at the crossing rate and the column of prescales that are asked
+        for; a menu without columns has its one prescale. by_column: read one menu, at each column that is
+        asked for; with a file of columns, by default at all."""
+        folders, menus = search_path(self.plugin_path), []
+        for menu in named_apart([read_menu(file, folders) for file in files]):
+            if self.prescales:
+                menu = read_prescales(menu, self.prescales, self.skip_missing)
+                if skipped := menu.columns.skipped:
+                    names = few_of(skipped, _NAMED)
+                    warn(f"{self.prescales}: skipped rows without a trigger in {menu.path}: {names}")
+            if self.pileup is not None or self.luminosity is not None:
+                menu = replace(menu, columns=replace(menu.columns, pileup=(), luminosity_cm2s=()))
+            rate_hz = menu.crossing_rate_hz if self.crossing_rate is None else self.crossing_rate
+            menus.append(at_crossing_rate(menu, rate_hz))
+        columns = [*dict.fromkeys(self.columns)]
+        if by_column:
+            (menu,) = menus
+            columns = columns or [ALL_COLUMNS] * bool(self.prescales)
+            chosen = chosen_columns(menu, columns)
+            if ALL_COLUMNS in columns and (off := [c for c in menu.columns.names if c not in chosen]):
+                warn(f"{', '.join(off)}: every trigger is off there, so there are no rates")
+            return [at_column(menu, column) for column in chosen] or menus
+        if len(columns) > 1 or ALL_COLUMNS in columns:
+            raise TrigemuError(
+                f"--column {' --column '.join(columns)}: expected one column; trigemu run takes several"
+            )
+        none = not any(menu.columns.names for menu in menus)  # which is refused
+        for column in columns:
+            menus = [at_column(menu, column) if none or menu.columns.names else menu for menu in menus]
+        return menus
 
     def run(
         self,
@@ -190,23 +135,57 @@ class Session(Processing):
         each pass; by default the background, twice if a menu has a budget. reweight: False for a task that
         sets the pile-up itself.
         """
+        conditions = {menu.columns.conditions for menu in menus}
 
         def at_point(good: Catalogue) -> T:
+            if self.luminosity is not None:
+                good = at_luminosity(good, self.luminosity)
+            ready = [fed_menu(menu, good) if self.skip_missing else menu for menu in menus]
+            how: dict[str, Any] = {"executor": engine, "progress": advance}
+            if reweight and self.pileup:
+                good = at_pileup(good, self.pileup, **how)
+            if reweight and len(conditions) == 1:  # else each column by itself
+                good = at_conditions(ready, good, **how)
             try:
-                ready = self.point.at_point(menus, good, engine, advance, reweight)
-                return task(*ready, executor=engine, progress=advance)
+                return task(ready, good, **how)
             except LackingError as error:
-                if self.point.skip_missing:
+                if self.skip_missing:
                     raise
                 raise SampleError(f"{error}\n--skip-missing leaves these triggers out") from error
 
-        with self.opened(self.catalogue) as (engine, samples):
-            samples = samples.with_errors(self.point.errors)
+        with self.opened() as (engine, samples):
+            samples = samples.with_errors(self.errors)
             check_inputs(self.files, menus, samples)
-            passes = read(samples) if read else samples.background * (1 + any(m.budgeted for m in menus))
-            further = samples.background * self.point.passes(menus)
-            with events_bar((*passes, *further), engine) as advance:
+            passes = [*read(samples)] if read else samples.background * (1 + any(m.budgeted for m in menus))
+            if self.pileup or any(map(any, conditions)):
+                passes = [*passes, *samples.background]  # of the numbers of interactions
+            with events_bar(passes, engine) as advance:
                 return without_bad_files(samples, at_point)
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Engine, Catalogue]]:
+        """Start the engine, and open the samples with it."""
+        with self.started() as engine:
+            skip = self.skip_bad_files
+            yield engine, open_catalogue(self.catalogue, executor=engine, skip_bad_files=skip, tree=self.tree)
+
+    @contextmanager
+    def started(self) -> Iterator[Engine]:
+        """Start the engine; it stops at the end of the block."""
+        kind, _, where = self.engine.partition(":")
+        checkpoint = Checkpoint(self.checkpoint) if self.checkpoint else None
+        with (
+            dask_client(where or None, self.workers or cores()) if kind == "dask" else nullcontext() as client
+        ):
+            engine = Engine(
+                client, workers=self.workers, retries=self.retries, checkpoint=checkpoint, warn=warn
+            )
+            if engine.number == 0:
+                warn("the cluster has no workers yet: waiting for the first")
+            try:
+                yield engine
+            finally:
+                end_own_pools()
 
     def present(
         self,
@@ -218,36 +197,59 @@ class Session(Processing):
     ) -> None:
         """Draw a result and its pictures, write its documents, and print it, as a view or its own shows it;
         below it further pages, and lines with the files."""
-        view, files = view or view_of(result), [*lines]
+        shown, files = view or view_of(result), [*lines]
         if self.figure:
             from trigemu.results.figures.style import save
 
-            save(next(view.figures(result)), self.figure)
+            save(next(shown.figures(result)), self.figure)
         if self.figures:
             from trigemu.results.figures.draw import write_pictures
 
             files += write_pictures(pictures, self.figures)
-        present_result(result, self.json_file, self.csv_file, further, files, view)
+        documents = [(self.json_file, lambda: shown.json(result)), (self.csv_file, lambda: shown.csv(result))]
+        present([shown.page(result), *further], documents, files)
 
 
-#: Names of options of commands: files that are written, and files that are read.
-_WRITTEN = ("json_file", "csv_file", "junit", "markdown", "figure", "output", "explorer_file")
-_READ = ("menu", "old", "new", "config", "goals", "tolerances", "profile", "scores")
+def check_inputs(outputs: Iterable[Path], menus: Iterable[Menu], catalogue: Catalogue) -> None:
+    """Check that no output would replace a file of menus or samples, or a card, a model, a plugin."""
+    if not (existing := [*filter(is_file, outputs)]):  # a file that does not exist is no input
+        return
+    inputs: list[Any] = [catalogue.path]
+    inputs += [source.path for sample in catalogue.samples for source in sample.sources]
+    for menu in menus:
+        enabled = tuple(replace(trigger, enabled=True) for trigger in menu.triggers)
+        models = make_plan([replace(menu, triggers=enabled)]).models
+        inputs += [menu.path, *(plugin.file for plugin in menu.plugins), *chain(*models)]
+    check_outputs(existing, inputs)
 
 
-def session(command: F) -> F:
-    """Add the options of `Session` to a command, and check that its outputs can be written and replace no
-    input."""
-    collected = collects(Session, "session", options.samples, *_OPTIONS, options.plugin_path)(command)
-    collected = collects(WorkingPoint, "point", *POINT)(collected)
+def collects(made: type, argument: str, *added: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that adds options to a command, which gets them, and others of these names, as one
+    `argument`: a dataclass whose fields have the names of options. Those of a `Session` that are files to
+    write must be writable and replace no input."""
 
-    @functools.wraps(collected)
-    def checked(*arguments: Any, **keywords: Any) -> Any:
-        files = on_disk(*(keywords.get(name) for name in _WRITTEN))
-        inputs = (keywords.get(name) for name in _READ)
-        several = (*keywords.get("menus", ()), *keywords.get("profiles", ()))
-        histogram = keywords["pileup"] if isinstance(keywords["pileup"], Path) else None
-        check_outputs(files, (*inputs, *several, keywords["catalogue"], keywords["prescales"], histogram))
-        return collected(*arguments, files=tuple(files), **keywords)
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def collected(*arguments: Any, **keywords: Any) -> Any:
+            if made is Session:
+                files = on_disk(*(keywords.get(name) for name in _WRITTEN))
+                inputs = [keywords.get(name) for name in _READ]
+                inputs += [*keywords.get("menus", ()), *keywords.get("profiles", ())]
+                inputs += [keywords["pileup"]] if isinstance(keywords.get("pileup"), Path) else []
+                check_outputs(files, inputs)
+                keywords["files"] = tuple(files)
+            names = [field.name for field in fields(made) if field.name in keywords]
+            settings = made(**{name: keywords.pop(name) for name in names})
+            return command(*arguments, **{argument: settings}, **keywords)
 
-    return checked  # type: ignore[return-value]
+        for option in reversed(added):
+            option(collected)
+        return collected  # type: ignore[return-value]
+
+    return decorate
+
+
+#: Add the options for samples and engines, and the argument `session`, to a command without a menu.
+processing = collects(Session, "session", *options.ENGINE)
+#: Add all options for running menus, and the argument `session`, to a command.
+session = collects(Session, "session", *options.POINT, options.samples, *options.ENGINE, options.plugin_path)

@@ -10,7 +10,7 @@ import click
 
 from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
-from trigemu.cli.console import console, say
+from trigemu.cli.console import present
 from trigemu.cli.session import Session, session
 from trigemu.emulation.budgets import solve_budgets, ties
 from trigemu.emulation.table_files import read_scores
@@ -62,9 +62,17 @@ def scan(
     scores: Path | None,
 ) -> None:
     """Scan the rates of a MENU over a threshold, a leg or a window of one trigger, or the plane of two."""
-    requested = _steps(triggers, vary, values)
+    if len(triggers) > 2:
+        raise TrigemuError(f"{len(triggers)} triggers: at most two can be scanned together")
+    if len(triggers) != len(values):
+        given = f"{len(triggers)} --trigger and {len(values)} --values"
+        raise TrigemuError(f"{given}: each trigger needs its values")
+    if vary and len(vary) != len(triggers):
+        given = f"{len(triggers)} --trigger and {len(vary)} --vary"
+        raise TrigemuError(f"{given}: expected one for each trigger, or none; a threshold is --vary above")
+    requested = map(Steps, triggers, map(parse_values, values), vary or (None, None))
     (read,) = session.menus(menu)
-    steps = steps_of(read, requested)
+    steps = steps_of(read, [*requested])
     thresholds = {step.trigger for step in steps if not step.vary}
     passes = 2 if any(trigger.name not in thresholds for trigger in read.budgeted) else 1
 
@@ -73,25 +81,6 @@ def scan(
 
     result = session.run([read], scanned, lambda good: () if scores else good.background * passes)
     session.present(result, view=ScanView(budgets))
-
-
-def _steps(triggers: tuple[str, ...], vary: tuple[str, ...], values: tuple[str, ...]) -> list[Steps]:
-    if len(triggers) > 2:
-        raise TrigemuError(f"{len(triggers)} triggers: at most two can be scanned together")
-    if len(triggers) != len(values):
-        raise TrigemuError(
-            f"{len(triggers)} --trigger and {len(values)} --values: each trigger needs its values"
-        )
-    if vary and len(vary) != len(triggers):
-        raise TrigemuError(
-            f"{len(triggers)} --trigger and {len(vary)} --vary: expected one for each trigger, or none; "
-            f"a threshold is --vary above"
-        )
-    paths = vary or (None,) * len(triggers)
-    return [
-        Steps(name, parse_values(text), path)
-        for name, text, path in zip(triggers, values, paths, strict=True)
-    ]
 
 
 @click.command("rates-vs")
@@ -148,13 +137,18 @@ def efficiency(
 ) -> None:
     """Measure efficiencies of MENUs on signal samples; gains are over the first menu."""
     given = {"menus": menus, "samples": samples, "triggers": triggers, "require": require}
+    chosen: dict[str, Any] = {key: value for key, value in given.items() if value not in ((), None)}
     if not profile:
-        requested = _described(observables, bins, categories, **given)
+        if len(bins) not in (1, len(observables)):
+            count = f"{len(observables)} --observable and {len(bins)} --bins"
+            raise click.UsageError(f"{count}: each needs its bins")
+        edges = map(parse_bins, bins if len(bins) > 1 else bins * len(observables))
+        requested = ProfileSet(observables=tuple(map(Profile, observables, edges)), **chosen)
+        requested = replace(requested, categories=tuple(Category(condition=text) for text in categories))
     elif observables or categories:
         raise click.UsageError("a --profile defines its own observables and categories")
     else:
-        chosen = {key: value for key, value in given.items() if value not in ((), None)}
-        requested = replace(read_profiles(profile), **chosen)  # type: ignore[arg-type]
+        requested = replace(read_profiles(profile), **chosen)
     if not (requested.menus and requested.samples and requested.observables):
         raise click.UsageError("expected at least a MENU, --sample, --observable and --bins, or a --profile")
     read = session.menus(*requested.menus)
@@ -165,21 +159,6 @@ def efficiency(
 
     result = session.run(read, requested.measure, read_samples)
     session.present(result, pictures=pictures_of(result))
-
-
-def _described(
-    observables: tuple[str, ...], bins: tuple[str, ...], categories: tuple[str, ...], **given: Any
-) -> ProfileSet:
-    """Return the profile set that the options describe."""
-    if len(bins) not in (1, len(observables)):
-        raise click.UsageError(f"{len(observables)} --observable and {len(bins)} --bins: each needs its bins")
-    each = bins if len(bins) > 1 else bins * len(observables)
-    pairs = zip(observables, each, strict=True)
-    return ProfileSet(
-        observables=tuple(Profile(text, parse_bins(edges)) for text, edges in pairs),
-        categories=tuple(Category(condition=text) for text in categories),
-        **given,
-    )
 
 
 @click.command()
@@ -202,8 +181,5 @@ def calibrate(menu: Path, session: Session, scores: Path | None, output: Path) -
 
     solved, catalogue = session.run([read], solved_on, lambda good: () if scores else good.background)
     write_calibrated(solved, output, catalogue.table.name)
-    for line in (*solutions(solved), *(f"Warning: {tie}." for tie in ties(solved))):
-        console().print(line)
-    for line in points([solved], catalogue):
-        say(line)
-    say(output)
+    lines = [*solutions(solved), *(f"Warning: {tie}." for tie in ties(solved))]
+    present(lines, lines=[*points([solved], catalogue), output])

@@ -132,7 +132,7 @@ class BinnedRatesView(View[BinnedRates]):
 
 class SpectrumView(View[Spectrum]):
     def page(self, result: Spectrum) -> Page:
-        quantity, edges = result.quantity, pairwise(result.quantity.edges.tolist())
+        quantity, edges = result.quantity, pairwise(result.quantity.edges)
         head = Column("bin of the quantity", "key", with_unit(quantity.label, quantity.unit))
         samples = (Column(sample, "number", sample, gives_way=1, text=unsigned) for sample in result.sum_w)
         table = Table((head, *samples))
@@ -151,7 +151,7 @@ class SpectrumView(View[Spectrum]):
             Column("variance_hz2", "number", None, "Its variance in Hz²."),
             Column("error_hz", in_files=False),
         )
-        table, bins = Table(columns), [*pairwise(result.quantity.edges.tolist())]
+        table, bins = Table(columns), [*pairwise(result.quantity.edges)]
         for sample, sum_w in result.sum_w.items():
             numbers = zip(bins, sum_w.tolist(), result.variance[sample].tolist(), strict=True)
             for edges, hz, variance in numbers:
@@ -164,11 +164,11 @@ class SpectrumView(View[Spectrum]):
             sample: {"sum_w_hz": sum_w.tolist(), "variance_hz2": result.variance[sample].tolist()}
             for sample, sum_w in result.sum_w.items()
         }
-        head = {"quantity": quantity.name, "label": quantity.label, "unit": quantity.unit}
-        return head | {"edges": quantity.edges.tolist(), "samples": documents}
+        head = {"quantity": quantity.observable, "label": quantity.label, "unit": quantity.unit}
+        return head | {"edges": list(quantity.edges), "samples": documents}
 
     def figures(self, result: Spectrum) -> Figures:
         from trigemu.results.figures.draw import draw_spectrum
 
-        q = result.quantity
-        yield draw_spectrum(q.label, q.unit, q.edges, result.sum_w, result.variance, result.signals)
+        q, edges = result.quantity, np.array(result.quantity.edges)
+        yield draw_spectrum(q.label, q.unit, edges, result.sum_w, result.variance, result.signals)

@@ -198,8 +198,9 @@ def conditions(menu: Menu, catalogue: Catalogue) -> str:
     mean, luminosity = point["pileup"], point["luminosity_cm2s"]
     if mean is None:
         return f"Luminosity: {luminosity:g} cm⁻² s⁻¹." if luminosity else ""
-    at = f", which is {luminosity:.2e} cm⁻² s⁻¹ if {in_unit(menu.crossing_rate_hz, 0.0)} of crossings collide"
-    return f"µ = {mean:.3g} interactions a crossing{at if luminosity else ''}."
+    rate = in_unit(menu.crossing_rate_hz, 0.0)
+    at = f", which is {luminosity:.2e} cm⁻² s⁻¹ if {rate} of crossings collide" if luminosity else ""
+    return f"µ = {mean:.3g} interactions a crossing{at}."
 
 
 def points(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[str]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
-from trigemu.base.arrays import FloatArray, IntArray, Words
+from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import SampleError
 from trigemu.base.shown import Named, WithHistograms, exported
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import complete_table, empty_table
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.counting.sums import RateSums
 from trigemu.emulation.engine import Job, Progress, over_samples
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import check_needs, make_plan
@@ -28,9 +26,8 @@ from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, Rate, TriggerRates
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Need
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.studies.efficiency import CountProfiles, binned
+from trigemu.studies.efficiency import Bins, CountProfiles
 from trigemu.studies.intervals import Profile, Sums, edges_of
 from trigemu.triggers.base import Context
 
@@ -42,11 +39,9 @@ class Bin:
     low: float  #: low, high: The edges of the bin
     high: float
     crossings: Rate  #: The rate of all events in the bin
-    #: The rates of the menu in the bin; None if the rate of all events in the bin is not above 0
-    rates: MenuRates | None
-    #: The rate of the menu in the bin, rescaled to all crossings; None as for `rates`
-    menu_if_all: Rate | None
-    #: The total rate of each enabled trigger in the bin, rescaled to all crossings; empty as for `rates`
+    rates: MenuRates | None  #: The rates of the menu in the bin; None if `crossings` is not above 0
+    menu_if_all: Rate | None  #: The rate of the menu in the bin, rescaled to all crossings; None as `rates`
+    #: The total rate of each enabled trigger in the bin, rescaled to all crossings; empty if `rates` is None
     if_all: tuple[Rate, ...]
 
 
@@ -64,17 +59,9 @@ class BinnedRates(WithHistograms, Named[tuple[TriggerRates | None, ...]]):
     bins: tuple[Bin, ...]  #: The bins
 
     def to_hist(self, name: str | None = None, *, rescaled: bool = False) -> Any:
-        """Return a hist.Hist (UHI) of rates in Hz with variances; it has no flow bins.
-
-        Parameters
-        ----------
-        name : str, optional
-            The name of a trigger, or of the menu; by default the histogram contains all of them, with a
-            category axis of names.
-        rescaled : bool
-            Whether to rescale rates to all crossings, as the figure does; by default they are the rates in
-            the bin.
-        """
+        """Return a hist.Hist (UHI) of rates in Hz with variances; it has no flow bins. name: a trigger, or
+        the menu; by default all, with a category axis of names. rescaled: whether to rescale rates to all
+        crossings, as the figure does; by default they are the rates in the bin."""
         return exported(self, "hist", name=name, rescaled=rescaled)
 
     def _named(self) -> tuple[str, Mapping[str, tuple[TriggerRates | None, ...]]]:
@@ -126,95 +113,53 @@ def binned_rates(
     ['8.0 kHz', '10.0 kHz']
     """
     menu, edges = menu_of(menu), edges_of(repr(observable), edges)
-    axis = _Bins(Context(menu.scope).observable(observable), edges)
+    axis = Bins(Context(menu.scope).observable(observable), edges)
     catalogue = samples_of(catalogue, executor=executor)
     check_needs(catalogue.background, axis.number.needs(), f"{observable!r} needs")
     emulation = emulate([menu], catalogue, axis=axis, executor=executor, progress=progress)
     parts = [replace(emulation, only=number) for number in range(axis.bins)]
-    crossings = [_crossings(part) for part in (emulation, *parts)]
+    every, *crossings, outside = map(_crossings, (emulation, *parts))
     bins = tuple(
-        _in_bin(part, *between, inside, crossings[0].hz)
-        for part, between, inside in zip(parts[:-1], pairwise(edges), crossings[1:-1], strict=True)
+        _in_bin(part, *between, inside, every.hz)
+        for part, between, inside in zip(parts, pairwise(edges), crossings, strict=False)
     )
     if not any(part.rates for part in bins):
         raise SampleError(f"{observable!r} has no value from {edges[0]:g} to {edges[-1]:g} in any event")
-    return BinnedRates(observable, rates_of(emulation), crossings[0], crossings[-1], bins)
-
-
-@dataclass(frozen=True)
-class _Bins:
-    """The axis of an observable; its last bin is for values outside of the edges."""
-
-    number: Number
-    edges: tuple[float, ...]
-
-    @property
-    def bins(self) -> int:
-        return len(self.edges)
-
-    @property
-    def count_rejected(self) -> bool:
-        return True
-
-    def needs(self) -> Iterable[Need]:
-        return self.number.needs()
-
-    def __call__(self, work: Workspace) -> IntArray:
-        return binned(self.number.evaluate(work), self.edges)
+    return BinnedRates(observable, rates_of(emulation), every, outside, bins)
 
 
 def _crossings(part: Emulation) -> Rate:
     """Return the rate of all events, accepted or not."""
-    counted = part.counted(0)
-    sums = RateSums(counted.table, counted.scales, 1)
-    sums.add(slice(0, len(counted.table)), np.ones((len(counted.table), 1)))
-    (hz,), (hz2,) = (column.tolist() for column in sums.result())
+    counted = replace(part.counted(0), constant=())  # their number fluctuates
+    (hz,), (hz2,) = (sums.tolist() for sums in counted.sums(lambda words, menus: np.ones((len(words), 1)), 1))
     return Rate(hz, hz2**0.5, int(counted.table.n.sum()), hz**2 / hz2 if hz2 else 0.0, None)
 
 
 def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: float) -> Bin:
     if not crossings.hz > 0:
         return Bin(low, high, crossings, None, None, ())
-    result = rates_of(part)
+    result, counted = rates_of(part), part.counted(0)
     rates = (result.rate, *(trigger.total for trigger in result.triggers))
-    errors = _errors(part, np.array([rate.hz for rate in rates]) / crossings.hz)
+    most = counted.scales.unseen.max(initial=1.0)
+    efficiency = np.clip([rate.hz / crossings.hz for rate in rates], 1.0 - most, most)
+    labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in result.triggers)]
+
+    def difference(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        accepted = fractions(menus[0], acceptances(words, menus[0], counted.bits[0]), ("total",))
+        return np.asarray(accepted.of(labels).toarray() - efficiency)
+
+    _, variances = counted.sums(difference, len(labels))
     factor = all_hz / crossings.hz
     menu, *triggers = (
         replace(
             rate,
             hz=rate.hz * factor,
-            error_hz=error * factor if rate.events else 0.0,
+            error_hz=variance**0.5 * factor if rate.events else 0.0,
             upper_limit_hz=None if rate.upper_limit_hz is None else rate.upper_limit_hz * factor,
         )
-        for rate, error in zip(rates, errors.tolist(), strict=True)
+        for rate, variance in zip(rates, variances.tolist(), strict=True)
     )
     return Bin(low, high, crossings, result, menu, tuple(triggers))
-
-
-def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
-    """Return the error of Σ w (f − ε) in Hz, for the menu and each trigger."""
-    counted = part.counted(0)
-    (bits,) = counted.bits
-
-    def accepted(words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
-        labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in menus[0].enabled)]
-        return fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
-
-    sums = RateSums(counted.table, counted.scales, len(efficiency))
-    most = counted.scales.unseen.max(initial=1.0)
-    for rows in counted.blocks():
-        sums.add(rows, counted.fractions(rows, accepted).toarray() - np.clip(efficiency, 1.0 - most, most))
-    return np.sqrt(sums.result()[1])
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """The quantity of a spectrum."""
-
-    name: str  # The observable, or "weight"
-    label: str  # Its name in words
-    unit: str  # Its unit; empty if it has none
-    edges: FloatArray  # float64[bins + 1], the edges of the bins in `unit`
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,7 +168,7 @@ class Spectrum(WithHistograms):
 
     _view: ClassVar[str] = "trigemu.results.bins:SpectrumView"
 
-    quantity: Quantity  #: The quantity
+    quantity: Profile  #: The observable, or "weight", and its bins
     #: The rate of each sample in Hz, float64[bins], by the name of the sample
     sum_w: Mapping[str, FloatArray]
     #: The variance of each rate in Hz², float64[bins], by the name of the sample
@@ -231,21 +176,21 @@ class Spectrum(WithHistograms):
     signals: frozenset[str] = frozenset()  #: The names of the signals among the samples
 
 
-def _counts(n: int) -> FloatArray:
-    return np.arange(n + 2, dtype=np.float64) - 0.5
-
-
-QUANTITIES = (
-    Quantity("jet[0].pt", "leading jet pT", "GeV", np.geomspace(20, 500, 41)),
-    Quantity("photon[0].pt", "leading photon pT", "GeV", np.geomspace(10, 200, 41)),
-    Quantity("electron[0].pt", "leading electron pT", "GeV", np.geomspace(5, 200, 31)),
-    Quantity("muon[0].pt", "leading muon pT", "GeV", np.geomspace(3, 200, 31)),
-    Quantity("n_jet", "number of jets", "", _counts(10)),
-    Quantity("n_photon", "number of photons", "", _counts(5)),
-    Quantity("ht", "HT", "GeV", np.linspace(0, 600, 61)),
-    Quantity("met", "missing ET", "GeV", np.linspace(0, 200, 41)),
-    Quantity("n_interaction", "number of interactions", "", _counts(60)),
-    Quantity("weight", "weight in Hz", "", np.geomspace(1e-6, 1e7, 53)),
+#: The quantities of spectra.
+QUANTITIES = tuple(
+    Profile(observable, tuple(edges.tolist()), label, unit)
+    for observable, edges, label, unit in (
+        ("jet[0].pt", np.geomspace(20, 500, 41), "leading jet pT", "GeV"),
+        ("photon[0].pt", np.geomspace(10, 200, 41), "leading photon pT", "GeV"),
+        ("electron[0].pt", np.geomspace(5, 200, 31), "leading electron pT", "GeV"),
+        ("muon[0].pt", np.geomspace(3, 200, 31), "leading muon pT", "GeV"),
+        ("n_jet", np.arange(12) - 0.5, "number of jets", ""),
+        ("n_photon", np.arange(7) - 0.5, "number of photons", ""),
+        ("ht", np.linspace(0, 600, 61), "HT", "GeV"),
+        ("met", np.linspace(0, 200, 41), "missing ET", "GeV"),
+        ("n_interaction", np.arange(62) - 0.5, "number of interactions", ""),
+        ("weight", np.geomspace(1e-6, 1e7, 53), "weight in Hz", ""),
+    )
 )
 
 
@@ -265,23 +210,25 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
         The spectra of the quantities that at least one sample has.
     """
     context = Context(make_scope({}, {}, lambda key, message: None))
-    observables = [_Weight() if q.name == "weight" else context.observable(q.name) for q in QUANTITIES]
-    filled: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
+    names = [quantity.observable for quantity in QUANTITIES]
+    observables = [_Weight() if name == "weight" else context.observable(name) for name in names]
+    found: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
     for sample in catalogue.samples:
         columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
         columns |= {("", scalar) for scalar in sample.schema.scalars}
         available = [q for q, observable in enumerate(observables) if set(observable.needs()) <= columns]
-        profiles = [Profile("", (*QUANTITIES[q].edges[:-1].tolist(), np.inf)) for q in available]
+        profiles = [replace(QUANTITIES[q], edges=(*QUANTITIES[q].edges[:-1], np.inf)) for q in available]
         needs = frozenset(need for q in available for need in observables[q].needs())
-        bins = tuple((observables[q], profile.edges) for q, profile in zip(available, profiles, strict=True))
-        job, task = Job((), make_plan(()), catalogue, needs), CountProfiles(bins, catalogue.with_parents)
+        bins = (Bins(observables[q], profile.edges) for q, profile in zip(available, profiles, strict=True))
+        job = Job((), make_plan(()), catalogue, needs)
+        task = CountProfiles(tuple(bins), catalogue.with_parents)
         parts = [*over_samples([sample], job, task, progress=progress)]
         merged = zip(*parts, strict=True) if parts else [[empty_table(1)]] * len(available)
         for q, profile, tables in zip(available, profiles, merged, strict=True):
             sums = Sums(complete_table(tables), profile)
-            filled[q][0][sample.name], filled[q][1][sample.name] = sums.weight[:-2], sums.variance[:-2]
+            found[q][0][sample.name], found[q][1][sample.name] = sums.weight[:-2], sums.variance[:-2]
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
-    return tuple(Spectrum(QUANTITIES[q], *parts, signals) for q, parts in enumerate(filled) if parts[0])
+    return tuple(Spectrum(q, *sums, signals) for q, sums in zip(QUANTITIES, found, strict=True) if sums[0])
 
 
 @dataclass(frozen=True)

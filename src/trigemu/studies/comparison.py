@@ -8,9 +8,10 @@ event by event: events that both accept cancel, unlike in a sum in quadrature.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.shown import Named, Shown
 from trigemu.counting.acceptance import acceptances, acceptances_of
 from trigemu.counting.pairs import PairSums
-from trigemu.counting.quantities import COMPARED, MENU, Fractions, Label, fractions
+from trigemu.counting.quantities import COMPARED, MENU, Label, fractions
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
@@ -35,78 +36,6 @@ from trigemu.samples.memory import SamplesLike
 
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _WORD = re.compile(r"[A-Za-z_]\w*")
-
-
-def changes(emulation: Emulation, i: int, j: int) -> Iterator[tuple[str, str]]:
-    """Yield what differs between menus i and j of an emulation, "menu" or a trigger, and how. Triggers are
-    matched by name, including disabled ones that others read."""
-    plan, a, b = emulation.plan, emulation.menus[i], emulation.menus[j]
-    if a.crossing_rate_hz != b.crossing_rate_hz:
-        yield "menu", f"crossing_rate_hz: {_text(a.crossing_rate_hz)} → {_text(b.crossing_rate_hz)}"
-    first, second = ({trigger.name: trigger for trigger in menu.used} for menu in (a, b))
-    for name in dict.fromkeys((*first, *second)):
-        if name not in second:
-            yield name, f"only in {a.name}"
-        elif name not in first:
-            yield name, f"only in {b.name}"
-        elif how := [*_definitions(first[name], second[name], a, b)]:
-            yield name, "; ".join(how)
-        elif plan.bits[i].get(name) != plan.bits[j].get(name):  # it decides differently
-            if plan.models[i] != plan.models[j]:
-                yield name, "its model"
-            elif a.scope != b.scope:
-                yield name, "its objects or sums"
-
-
-def _definitions(first: Trigger, second: Trigger, a: Menu, b: Menu) -> Iterator[str]:
-    """Yield the differences of two triggers, and the objects and sums that they use and their menus define
-    differently."""
-    tables = [_table(trigger) for trigger in (first, second)]
-    yield from _differences("", *tables)
-    words = {
-        word.removeprefix("n_")
-        for table in tables
-        for _, text in texts_of(table)
-        for word in _WORD.findall(text)
-    }
-    before, after = (dict(m.scope.objects) | {"ht": m.scope.ht, "mht": m.scope.mht} for m in (a, b))
-    for name in sorted(words & (before.keys() | after.keys())):
-        if before.get(name) != after.get(name):
-            yield f"{name} is defined differently"
-
-
-def _table(trigger: Trigger) -> dict[str, Any]:
-    """Return the keys of a trigger in the menu; a threshold found from a budget is added to the budget."""
-    keys = ("kind", "enabled", "group", "prescale", "coherent")
-    table = {key: getattr(trigger, key) for key in keys} | {"seed": trigger.seed and trigger.seed.text}
-    if trigger.budget:
-        table[trigger.budget.key] = trigger.budget.hz
-    table |= table_of(trigger.description)
-    return table
-
-
-def _differences(key: str, before: Any, after: Any) -> Iterator[str]:
-    """Yield the differences of two values, down to the entries of lists and the keys of tables."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        for name in dict.fromkeys((*before, *after)):
-            yield from _differences(f"{key}.{name}" if key else name, before.get(name), after.get(name))
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for number, pair in enumerate(zip(before, after, strict=True)):
-            yield from _differences(f"{key}[{number}]", *pair)
-    elif before != after:
-        yield f"{key}: {_text(before)} → {_text(after)}"
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {_text(part)}" for name, part in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str) and _SHA256.fullmatch(value):
-        return f"{value[:12]}…"
-    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
@@ -221,34 +150,24 @@ def compare(
     >>> [(gain.b, round(gain.hz)) for gain in result.gained if gain.a == "primary"]
     [('baseline', 1351)]
     """
-    if not isinstance(menus, Emulation):
-        menus = menus_of(menus)
-        _check(menus)
-    emulation = emulation_of(menus, catalogue, executor, progress)
-    menus = named_apart(emulation.menus)
-    _check(menus)
-    emulation = replace(emulation, menus=menus)
-    names = [menu.name for menu in menus]
-    numbers = [*combinations(range(len(menus)), 2)]
+    given = menus if isinstance(menus, Emulation) else menus_of(menus)
+    listed = given.menus if isinstance(given, Emulation) else given
+    if len(listed) < 2:
+        only = f"{listed[0].path}: " if listed else ""
+        raise TrigemuError(f"{only}a comparison needs at least two menus")
+    emulation = emulation_of(given, catalogue, executor, progress)
+    emulation = replace(emulation, menus=named_apart(emulation.menus))
+    names = [menu.name for menu in emulation.menus]
+    numbers = [*combinations(range(len(names)), 2)]
     pairs = [compare_pair(emulation, i, j) for i, j in numbers]
     gained = {(gain.a, gain.b): gain for pair in pairs for gain in pair.gained}
     return Comparison(
-        variants=tuple(rates_of(emulation, menu) for menu in menus),
+        variants=tuple(rates_of(emulation, menu) for menu in emulation.menus),
         differences=tuple(difference for pair in pairs for difference in pair.differences),
         gained=tuple(gained[pair] for pair in permutations(names, 2)),
         common=tuple(common for pair in pairs for common in pair.common),
-        changes=tuple(
-            Change(names[i], names[j], what, how)
-            for i, j in numbers
-            for what, how in changes(emulation, i, j)
-        ),
+        changes=tuple(change for i, j in numbers for change in _changes(emulation, i, j)),
     )
-
-
-def _check(menus: Sequence[Menu]) -> None:
-    if len(menus) < 2:
-        only = f"{menus[0].path}: " if menus else ""
-        raise TrigemuError(f"{only}a comparison needs at least two menus")
 
 
 class Pair(NamedTuple):
@@ -264,52 +183,106 @@ def compare_pair(emulation: Emulation, i: int, j: int) -> Pair:
     counted = emulation.counted(i, j)
     menus, table, bits = counted.menus, counted.table, counted.bits
     crossing = [crossing_scale(menu, emulation.catalogue) for menu in menus]
-    labels = list(dict.fromkeys(label for menu in menus for label in _labels(menu)))
+    labels = [MENU]
+    for menu in menus:
+        labels += [Label("level", level, "rate") for level in menu.levels]
+        labels += [Label("trigger", t.name, quantity) for t in menu.enabled for quantity in COMPARED]
+    labels = [*dict.fromkeys(labels)]
 
     def differences(words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
-        """Return the difference of each compared rate, and the gains over each other, float64[m, columns]."""
-        first, second = (
-            _fractions(words, menu, bit_of).of(labels) * (scale / max(crossing))
-            for menu, bit_of, scale in zip(menus, bits, crossing, strict=True)
-        )
-        difference = second - first
+        """Return the difference of each compared rate, and the gains over each other, float64[m, columns].
+
+        Triggers are sorted by name, so that two menus that contain the same triggers in different orders have
+        a difference of exactly 0.
+        """
+        parts = []
+        for menu, bit_of, scale in zip(menus, bits, crossing, strict=True):
+            by_name = replace(menu, triggers=tuple(sorted(menu.triggers, key=attrgetter("name"))))
+            of_menu = fractions(by_name, acceptances(words, by_name, bit_of), COMPARED)
+            parts.append(of_menu.of(labels) * (scale / max(crossing)))
+        difference = parts[1] - parts[0]
         menu = difference[:, [labels.index(MENU)]].toarray()
         gains = sparse.csr_array(np.hstack([np.maximum(menu, 0.0), np.maximum(-menu, 0.0)]))
         return sparse.hstack([difference, gains], "csr")
 
     hz, variance = counted.sums(differences, len(labels) + 2)
-    rates = list(zip(hz.tolist(), np.sqrt(variance).tolist(), strict=True))
-    both = PairSums(
-        table, replace(counted.scales, everything=min(crossing)), counted.is_fitted, counted.is_constant
-    )
+    *rates, gain, loss = zip(hz.tolist(), np.sqrt(variance).tolist(), strict=True)
+    scales = replace(counted.scales, everything=min(crossing))
+    both = PairSums(table, scales, counted.is_fitted, counted.is_constant)
     for rows in counted.blocks():
         both.add(rows, acceptances_of(table.words[rows], menus, bits))
     values, variances = both.result()
-    columns = (values, np.sqrt(variances), *both.alone())
+    columns = (column.ravel().tolist() for column in (values, np.sqrt(variances), *both.alone()))
     a, b = (menu.name for menu in menus)
-    first, second = ([trigger.name for trigger in menu.enabled] for menu in menus)
-    numbers = zip(*(column.ravel().tolist() for column in columns), strict=True)
+    triggers = product(*([trigger.name for trigger in menu.enabled] for menu in menus))
     what = {"menu": "menu", "level": "level {}", "trigger": "{}"}
     return Pair(
         tuple(
             Difference(a, b, what[label.what].format(label.name), f"{label.quantity}_hz", *rate)
-            for label, rate in zip(labels, rates, strict=False)
+            for label, rate in zip(labels, rates, strict=True)
         ),
-        (Gain(a, b, *rates[-2]), Gain(b, a, *rates[-1])),
-        tuple(Common(a, b, *names, *next(numbers)) for names in product(first, second)),
+        (Gain(a, b, *gain), Gain(b, a, *loss)),
+        tuple(Common(a, b, *names, *of) for names, *of in zip(triggers, *columns, strict=True)),
     )
 
 
-def _labels(menu: Menu) -> Iterator[Label]:
-    """Yield the labels of the compared rates, in the order of the menu."""
-    yield MENU
-    yield from (Label("level", level, "rate") for level in menu.levels)
-    for trigger in menu.enabled:
-        yield from (Label("trigger", trigger.name, quantity) for quantity in COMPARED)
+def _changes(emulation: Emulation, i: int, j: int) -> Iterator[Change]:
+    """Yield what differs between the definitions of menus i and j of an emulation. Triggers are matched by
+    name, including disabled ones that others read."""
+    plan, a, b = emulation.plan, emulation.menus[i], emulation.menus[j]
+    if a.crossing_rate_hz != b.crossing_rate_hz:
+        rates = f"{_text(a.crossing_rate_hz)} → {_text(b.crossing_rate_hz)}"
+        yield Change(a.name, b.name, "menu", f"crossing_rate_hz: {rates}")
+    first, second = ({trigger.name: trigger for trigger in menu.used} for menu in (a, b))
+    objects = [dict(menu.scope.objects) | {"ht": menu.scope.ht, "mht": menu.scope.mht} for menu in (a, b)]
+    for name in dict.fromkeys((*first, *second)):
+        how = []
+        if name not in first or name not in second:
+            how = [f"only in {b.name if name in second else a.name}"]
+        else:
+            tables = [_table(trigger) for trigger in (first[name], second[name])]
+            how = [*_differences("", *tables)]
+            texts = (text for table in tables for _, text in texts_of(table))
+            words = {word.removeprefix("n_") for text in texts for word in _WORD.findall(text)}
+            for word in sorted(words):
+                before, after = (of_menu.get(word) for of_menu in objects)
+                how += [f"{word} is defined differently"] if before != after else []
+            if not how and plan.bits[i].get(name) != plan.bits[j].get(name):  # it decides differently
+                how += ["its model"] if plan.models[i] != plan.models[j] else []
+                how = how or ["its objects or sums"] * (a.scope != b.scope)
+        if how:
+            yield Change(a.name, b.name, name, "; ".join(how))
 
 
-def _fractions(words: Words, menu: Menu, bits: Mapping[str, int]) -> Fractions:
-    """Return the fractions. They are computed with the triggers sorted by name, so that two menus that
-    contain the same triggers in different orders have a difference of exactly 0."""
-    by_name = replace(menu, triggers=tuple(sorted(menu.triggers, key=lambda trigger: trigger.name)))
-    return fractions(by_name, acceptances(words, by_name, bits), COMPARED)
+def _table(trigger: Trigger) -> dict[str, Any]:
+    """Return the keys of a trigger in the menu; a threshold found from a budget is added to the budget."""
+    keys = ("kind", "enabled", "group", "prescale", "coherent")
+    table = {key: getattr(trigger, key) for key in keys} | {"seed": trigger.seed and trigger.seed.text}
+    if trigger.budget:
+        table[trigger.budget.key] = trigger.budget.hz
+    table |= table_of(trigger.description)
+    return table
+
+
+def _differences(key: str, before: Any, after: Any) -> Iterator[str]:
+    """Yield the differences of two values, down to the entries of lists and the keys of tables."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in dict.fromkeys((*before, *after)):
+            yield from _differences(f"{key}.{name}" if key else name, before.get(name), after.get(name))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, pair in enumerate(zip(before, after, strict=True)):
+            yield from _differences(f"{key}[{number}]", *pair)
+    elif before != after:
+        yield f"{key}: {_text(before)} → {_text(after)}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_text(part)}" for name, part in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str) and _SHA256.fullmatch(value):
+        return f"{value[:12]}…"
+    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

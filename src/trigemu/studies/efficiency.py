@@ -44,30 +44,16 @@ class _WithScaleFactors(WithCorrection):
     """Efficiencies that can be divided by those of one of their menus or triggers."""
 
     def to_correction(self, *, over: str | tuple[str, str] | None = None, flow: str = "error") -> Any:
-        """Return the efficiencies, or their ratios to one of them, as a correctionlib.schemav2.Correction;
-        those of several turn-ons as a CorrectionSet.
+        """Return the efficiencies, or their ratios to those `over` which they are taken, a menu or a menu and
+        a trigger, as a correctionlib.schemav2.Correction; of several turn-ons, a CorrectionSet.
 
         Inputs of a correction are the observable, `menu`, `trigger` ("" for the whole menu) and `variation`:
-        "nominal", or "up" and "down", the ends of the interval at 68 %. Bins without events give NaN. Its
+        "nominal", or "up" and "down", the ends of the interval at 68 %. Bins without events give NaN; a value
+        outside of the bins is an "error", or has the efficiency of the nearest bin (`flow`, "clamp"). Its
         name is the observable, followed by the category and the sample if there are any, separated by commas:
-        "jet[0].pt, n_jet == 1"; that of scale factors ends with " / " and the reference.
-        `model_dump_json()` is the text of its file.
+        "jet[0].pt, n_jet == 1"; that of scale factors ends with " / " and the reference. Raises
+        MissingExtraError if correctionlib is not installed.
 
-        Parameters
-        ----------
-        over : str or tuple of str, optional
-            The name of a menu, or of a menu and a trigger: the reference of scale factors; by default the
-            correction has efficiencies.
-        flow : {"error", "clamp"}
-            Whether a value outside of the bins is an error, or has the efficiency of the nearest bin.
-
-        Raises
-        ------
-        MissingExtraError
-            If correctionlib is not installed.
-
-        Notes
-        -----
         Errors of scale factors are upper bounds, because the curves use the same events and the result has no
         covariances. Relative to the first menu, or its trigger of the same name, the bound is σ(g)/ε₀ + |g|
         σ(ε₀)/ε₀² with the gain g and its error, which includes the correlation; otherwise the relative errors
@@ -95,7 +81,6 @@ class Turnon(WithHistograms, _WithScaleFactors, Named[Curve]):
 
     @property
     def name(self) -> str:
-        """The name of the category in tables and figures."""
         return self.title or self.category
 
     @property
@@ -234,18 +219,30 @@ def efficiencies(
     categories = names_of("the categories", categories)
     catalogue = at_conditions(menus, catalogue, executor, progress)
     measured = [catalogue.sample(name) for name in dict.fromkeys(samples)]
-    _check(menus, measured, bool(profiles), categories, triggers)
+    if not (menus and measured and profiles):
+        raise TrigemuError("an efficiency needs at least one menu, one sample and one observable")
+    for sample in measured:
+        if len(measured) > 1 and sample.unnormalised:
+            raise SampleError(
+                f"samples are added by their rates, but the rate of {sample.name!r} is unknown: "
+                f"{sample.unnormalised}"
+            )
+    if len(categories) > MAX_CATEGORIES:
+        raise TrigemuError(f"{len(categories)} categories: at most {MAX_CATEGORIES} are possible")
+    enabled = [trigger.name for menu in menus for trigger in menu.enabled]
+    for trigger in triggers:
+        if trigger not in enabled:
+            raise TrigemuError(f"no menu has an enabled trigger {trigger!r}{nearest(trigger, enabled)}")
     require = measured[0].table.require if require is None else require
     context = Context(scope or menus[0].scope)
     task = CountProfiles(
-        tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
+        tuple(Bins(context.observable(profile.observable), profile.edges) for profile in profiles),
         catalogue.with_parents,
         tuple(context.condition(category) for category in categories),
         context.condition(require) if require else None,
         entries=entries,
     )
-    plan = make_plan(menus)
-    needs = frozenset(context.needs)
+    plan, needs = make_plan(menus), frozenset(context.needs)
     if entries:
         own = ((entries.base if base == entries.name else base, column) for base, column in needs)
         needs = frozenset(own).union(entries.needs())
@@ -265,72 +262,55 @@ def efficiencies(
         condition = f" is selected by {require!r}" if require else ""
         raise SampleError(f"no {entries.name if entries else 'event'} of {', '.join(samples)}{condition}")
     names = tuple(sample.name for sample in measured)
-    with_units = (replace(p, unit=p.unit or unit_of_observable(menus[0], p.observable)) for p in profiles)
-    parts = [(signal, (signal.name,)) for signal in measured] if apart else [(None, names)]
-    return Efficiencies(
-        menus=solved,
-        catalogue=catalogue,
-        samples=names,
-        require=require,
-        halved=tuple(sample.name for sample in halved),
-        turnons=tuple(
-            turnon
-            for profile, table in zip(with_units, tables, strict=True)
-            for turnon in _turnons(profile, table, parts, solved, plan, categories, triggers)
-        ),
-        warnings=(
-            *([catalogue.left_out_text] if catalogue.left_out else []),
-            *catalogue.repeated,
-            *_negative(catalogue, tables[0], len(categories)),
-            *signed_differences({text: [(text, condition)] for text, condition in context.requirements}),
-        ),
-    )
-
-
-def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[str]:
-    """Yield a warning for each sample with negative weights, which a bit in the last word marks."""
-    weight, negative = np.abs(table.weight), bit_of_words(table.words[:, -1:], bit)
-    for number in np.unique(table.sample):
-        rows = table.sample == number
+    warnings = [catalogue.left_out_text] if catalogue.left_out else []
+    warnings += catalogue.repeated
+    weight, negative = np.abs(tables[0].weight), bit_of_words(tables[0].words[:, -1:], len(categories))
+    for number in np.unique(tables[0].sample):
+        rows = tables[0].sample == number
         share = weight[rows & negative].sum() / max(weight[rows].sum(), 1e-300)
         if share > 0:
-            yield (
+            warnings.append(
                 f"{100 * share:.2g} % of the weight of {catalogue.samples[number].name!r} is negative: an "
                 f"efficiency may lie outside of 0 to 100 %, and its interval is ± one standard deviation"
             )
+    warnings += signed_differences({text: [(text, condition)] for text, condition in context.requirements})
+    with_units = (replace(p, unit=p.unit or unit_of_observable(menus[0], p.observable)) for p in profiles)
+    parts = [(signal, (signal.name,)) for signal in measured] if apart else [(None, names)]
+    turnons = tuple(
+        turnon
+        for profile, table in zip(with_units, tables, strict=True)
+        for turnon in _turnons(profile, table, parts, solved, plan, categories, triggers)
+    )
+    of_halves = tuple(sample.name for sample in halved)
+    return Efficiencies(solved, catalogue, names, require, of_halves, turnons, tuple(warnings))
 
 
-def _check(
-    menus: Sequence[Menu],
-    samples: Sequence[Sample],
-    profiles: bool,
-    categories: Sequence[str],
-    triggers: Sequence[str],
-) -> None:
-    """Raise TrigemuError for mistakes that can be found before any event is read."""
-    if not (menus and samples and profiles):
-        raise TrigemuError("an efficiency needs at least one menu, one sample and one observable")
-    for sample in samples:
-        if len(samples) > 1 and sample.unnormalised:
-            raise SampleError(
-                f"samples are added by their rates, but the rate of {sample.name!r} is unknown: "
-                f"{sample.unnormalised}"
-            )
-    if len(categories) > MAX_CATEGORIES:
-        raise TrigemuError(f"{len(categories)} categories: at most {MAX_CATEGORIES} are possible")
-    names = [trigger.name for menu in menus for trigger in menu.enabled]
-    for trigger in triggers:
-        if trigger not in names:
-            raise TrigemuError(f"no menu has an enabled trigger {trigger!r}{nearest(trigger, names)}")
+@dataclass(frozen=True)
+class Bins:
+    """The axis of an observable; its last bin is for values outside of the edges."""
+
+    number: Number
+    edges: tuple[float, ...]
+    count_rejected = True
+
+    @property
+    def bins(self) -> int:
+        return len(self.edges)
+
+    def needs(self) -> Iterable[Need]:
+        return self.number.needs()
+
+    def __call__(self, work: Workspace) -> IntArray:
+        return binned(self.number.evaluate(work), self.edges)
 
 
 @dataclass(frozen=True)
 class CountProfiles(Task[tuple[PatternTable, ...]]):
-    """The task that makes a pattern table for each profile. The last word of the patterns contains a bit for
-    each category, and another bit for negative weights; the last bin is for values outside of the bins.
-    halved: the samples of which only the unseen half is counted, because something was fitted to them."""
+    """The task that makes a pattern table for each axis. The last word of the patterns has a bit for each
+    category, and another bit for negative weights. halved: the samples of which only the unseen half is
+    counted, because something was fitted to them."""
 
-    profiles: tuple[tuple[Number, tuple[float, ...]], ...]
+    axes: tuple[Bins, ...]
     with_parents: frozenset[int]
     categories: tuple[Condition, ...] = ()
     require: Condition | None = None
@@ -355,23 +335,14 @@ class CountProfiles(Task[tuple[PatternTable, ...]]):
         words = np.column_stack([words, mask])
         has_parents = chunk.sample in self.with_parents
         made_from = (events.parent[enters], events.id[enters]) if has_parents else None
-        return tuple(
-            count_patterns(
-                chunk.sample,
-                words[enters],
-                events.weight[enters],
-                Keys(bin=binned(number.evaluate(work), edges)[enters]),
-                made_from=made_from,
-            )
-            for number, edges in self.profiles
-        )
+        counted = chunk.sample, words[enters], events.weight[enters]
+        bins = (axis(work)[enters] for axis in self.axes)
+        return tuple(count_patterns(*counted, Keys(bin=inside), made_from=made_from) for inside in bins)
 
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
     """Return the bin of each value, int64[n], with low ≤ v < high. All other values get len(edges) − 1."""
-    bins = np.searchsorted(edges, values, "right") - 1
-    inside = (bins >= 0) & (bins < len(edges) - 1)
-    return np.where(inside, bins, len(edges) - 1)
+    return (np.searchsorted(edges, values, "right") - 1) % len(edges)
 
 
 def _turnons(

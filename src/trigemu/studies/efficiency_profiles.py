@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +14,6 @@ import msgspec
 
 from trigemu.base.errors import TrigemuError, excerpt, nearest, printable
 from trigemu.base.toml import Document, Key, S, TomlTable, load_toml, read_table, refuse_other_kinds
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.plan import lacks
 from trigemu.menus.menu import Menu
 from trigemu.observables.expressions import Condition, Number
@@ -108,40 +108,25 @@ class ProfileSet:
     sha256: str = ""  # Its digest
     apart: bool = False  # Whether each sample is measured separately
 
-    def measure(
-        self,
-        menus: Sequence[Menu],
-        catalogue: Catalogue,
-        *,
-        executor: Any = None,
-        progress: Progress | None = None,
-    ) -> Efficiencies:
-        """Measure the efficiencies of this set, of menus in the order of those of the file."""
-        result = efficiencies(
-            menus,
-            catalogue,
-            self.samples,
-            self.observables,
-            [category.condition for category in self.categories],
-            self.require,
-            self.triggers,
-            scope=self.scope,
-            apart=self.apart,
-            executor=executor,
-            progress=progress,
-        )
+    def measure(self, menus: Sequence[Menu], catalogue: Catalogue, **how: Any) -> Efficiencies:
+        """Measure the efficiencies of this set, of menus in the order of those of the file. how: the executor
+        and the progress, as in `efficiencies`."""
         titles = {category.condition: category.label for category in self.categories}
+        conditions = [category.condition for category in self.categories]
+        what = self.samples, self.observables, conditions, self.require, self.triggers
+        result = efficiencies(menus, catalogue, *what, scope=self.scope, apart=self.apart, **how)
         turnons = (replace(turnon, title=titles.get(turnon.category, "")) for turnon in result.turnons)
         return replace(result, turnons=tuple(turnons))
 
 
 def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
-    """Return the bin edges that `0:100:5` or a list describes. TrigemuError if they are not ascending."""
+    """Return the bin edges that `0:100:5` or a list describes; raise TrigemuError if they are not
+    ascending."""
     return edges_of(f"bins {bins!r}", parse_values(bins) if isinstance(bins, str) else bins)
 
 
 def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSet:
-    """Read and check a set of profiles.
+    """Read and check a set of profiles, also that `samples` have the columns that it reads.
 
     From the menus, only the names of menus and triggers are read; `read_menu` checks whether the menus can be
     run.
@@ -155,26 +140,31 @@ def read_profiles(path: Path | str, samples: Iterable[Sample] = ()) -> ProfileSe
     references = _entries(document, "reference", Reference)
     if not document.data.get("observable"):
         document.problem(("observable",), "", "a profile needs at least one [[observable]]")
-    own_scope = read_scope(document) if {"objects", "sums"} & document.data.keys() else None
-    if head:
-        menus = [
-            document.attempt(partial(load_toml, document.path.parent / menu), ("profile", "menus", i))
-            for i, menu in enumerate(head.menus)
-        ]
-        scope = own_scope
-        if all(menus):
-            known = [menu for menu in menus if menu]
-            _check_references(document, references, dict(map(_names, known)))
-            menu_scope = read_scope(known[0])
-            scope = own_scope or (None if known[0].problems else menu_scope)
-        texts: dict[Key, tuple[str, Parse]] = {
-            ("observable", i, "expression"): (o.expression, parse_observable) for i, o in observables.items()
-        }
-        texts |= {("category", i, "condition"): (c.condition, parse_condition) for i, c in categories.items()}
-        if head.require is not None:
-            texts["profile", "require"] = head.require, parse_condition
-        if scope:
-            _check_texts(document, texts, scope, [s for s in samples if s.name in head.samples])
+    scope = own_scope = read_scope(document) if {"objects", "sums"} & document.data.keys() else None
+    menus = [
+        document.attempt(partial(load_toml, document.path.parent / menu), ("profile", "menus", i))
+        for i, menu in enumerate(head.menus if head else ())
+    ]
+    known = [menu for menu in menus if menu]
+    if known and len(known) == len(menus):
+        _check_references(document, references, dict(map(_names, known)))
+        of_menu = read_scope(known[0])
+        scope = own_scope or (None if known[0].problems else of_menu)
+    texts: dict[Key, tuple[str, Callable[[str, Scope], Number | Condition]]] = {
+        ("observable", i, "expression"): (o.expression, parse_observable) for i, o in observables.items()
+    }
+    texts |= {("category", i, "condition"): (c.condition, parse_condition) for i, c in categories.items()}
+    if head and head.require is not None:
+        texts["profile", "require"] = head.require, parse_condition
+    if head and scope:
+        objects = [(name, selection.base) for name, selection in scope.objects]
+        measured = [sample for sample in samples if sample.name in head.samples]
+        for key, (text, parse) in texts.items():
+            parsed = document.attempt(partial(parse, text, scope), key)
+            needs = product(measured, sorted(set(parsed.needs())) if parsed else [])
+            for problem in dict.fromkeys(lacks(sample, need, objects) for sample, need in needs):
+                if problem:
+                    document.problem(key, "", f"{excerpt(text)!r}: {problem}")
     document.finish()
     assert head is not None
     return ProfileSet(
@@ -206,44 +196,24 @@ def _entries(document: Document, section: str, struct: type[S]) -> dict[int, S]:
     return {i: entry for i, entry in entries.items() if entry is not None}
 
 
-#: Parses the text of an observable or a condition.
-Parse = Callable[[str, Scope], Number | Condition]
-
-
-def _check_texts(
-    document: Document, texts: Mapping[Key, tuple[str, Parse]], scope: Scope, samples: Sequence[Sample]
-) -> None:
-    """Record mistakes in observables and conditions, and what samples lack for them."""
-    objects = [(name, selection.base) for name, selection in scope.objects]
-    for key, (text, parse) in texts.items():
-        parsed = document.attempt(partial(parse, text, scope), key)
-        needs = sorted(set(parsed.needs())) if parsed else []
-        problems = (lacks(sample, need, objects) for sample in samples for need in needs)
-        for problem in dict.fromkeys(filter(None, problems)):
-            document.problem(key, "", f"{excerpt(text)!r}: {problem}")
-
-
 def _check_references(
     document: Document, references: Mapping[int, Reference], triggers: Mapping[str, Sequence[str]]
 ) -> None:
     """Record references to unknown menus, or to unknown `triggers` of one."""
     for i, reference in references.items():
-        if reference.menu not in triggers:
-            what, message = "menu", f"unknown menu{nearest(reference.menu, triggers)}"
-        elif reference.trigger and reference.trigger not in triggers[reference.menu]:
-            close = nearest(reference.trigger, triggers[reference.menu])
-            what, message = "trigger", f"unknown trigger of {reference.menu!r}{close}"
-        else:
-            continue
-        text = f"{what} = {getattr(reference, what)!r}: {message}"
-        document.problem(("reference", i, what), "[[reference]]", text)
+        what, name, known, of_menu = "menu", reference.menu, [*triggers], ""
+        if reference.menu in triggers and reference.trigger:
+            what, name, known = "trigger", reference.trigger, [*triggers[reference.menu]]
+            of_menu = f" of {reference.menu!r}"
+        if name not in known:
+            text = f"{what} = {name!r}: unknown {what}{of_menu}{nearest(name, known)}"
+            document.problem(("reference", i, what), "[[reference]]", text)
 
 
 def _names(menu: Document) -> tuple[str, list[str]]:
     """Return the names of a menu and of its triggers, even if the menu has mistakes."""
     head, tables = menu.data.get("menu"), menu.data.get("trigger")
     name = head.get("name") if isinstance(head, dict) else None
-    named = [t.get("name") for t in tables if isinstance(t, dict)] if isinstance(tables, list) else []
-    return (name if isinstance(name, str) else printable(menu.path.stem)), [
-        text for text in named if isinstance(text, str)
-    ]
+    triggers = [t.get("name") for t in tables if isinstance(t, dict)] if isinstance(tables, list) else []
+    names = [text for text in triggers if isinstance(text, str)]
+    return (name if isinstance(name, str) else printable(menu.path.stem)), names

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -112,41 +111,38 @@ def exclusive_rates(
 
     values, variances = counted.sums(exclusive, len(combined)) if combined else np.zeros((2, 0))
     names = [trigger.name for trigger in menu.enabled]
-    return ExclusiveRates(
-        largest=tuple(
-            ExclusiveRate(tuple(names[i] for i in combination), float(value), float(np.sqrt(variance)))
-            for combination, value, variance in zip(order[:most], values, variances, strict=True)
-        ),
-        others=len(order[most:]),
-        others_hz=math.fsum(rates[combination] for combination in order[most:]),
+    largest = tuple(
+        ExclusiveRate(tuple(names[i] for i in combination), float(value), float(np.sqrt(variance)))
+        for combination, value, variance in zip(order[:most], values, variances, strict=True)
     )
+    others = order[most:]
+    return ExclusiveRates(largest, len(others), math.fsum(rates[combination] for combination in others))
 
 
-#: Triggers that accept an event, and the probability.
-_Combination = tuple[tuple[int, ...], float]
-
-
-def _combinations(parts: Sequence[Part]) -> list[_Combination]:
-    """Return the combinations that can accept an event, from independent `parts`."""
-    combinations: list[_Combination] = [((), 1.0)]
+def _combinations(parts: Sequence[Part]) -> list[tuple[tuple[int, ...], float]]:
+    """Return the combinations that can accept an event, from independent `parts`, and their probabilities."""
+    combinations: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
     for outcomes in parts:
         before, combinations = combinations, []
         for probability, counters in outcomes:
-            with_outcome = [(triggers, likely * probability) for triggers, likely in before]
-            combinations += reduce(_with_counter, counters, with_outcome)
+            found = [(triggers, likely * probability) for triggers, likely in before]
+            for counter in counters:
+                fired = [row.trigger for row in counter]
+                widths = [*enumerate(_width(counter, n) for n in range(len(counter) + 1))]
+                found = [
+                    ((*triggers, *fired[:n]), likely * width)
+                    for triggers, likely in found
+                    for n, width in widths
+                    if likely * width > NEGLIGIBLE
+                ]
+            combinations += found
     return combinations
 
 
-def _with_counter(combinations: Iterable[_Combination], counter: Sequence[Row]) -> list[_Combination]:
-    """Return combinations with each set of triggers of one counter that can accept together."""
-    fired = [row.trigger for row in counter]
-    bounds = [1.0, *(row.accept for row in counter), 0.0]  # the least prescaled come first
-    return [
-        ((*triggers, *fired[:count]), likely * (bounds[count] - bounds[count + 1]))
-        for triggers, likely in combinations
-        for count in range(len(bounds) - 1)
-        if likely * (bounds[count] - bounds[count + 1]) > NEGLIGIBLE
-    ]
+def _width(counter: Sequence[Row], n: int) -> float:
+    """Return the probability that of the triggers of one counter, of which the least prescaled come first,
+    exactly the first n accept."""
+    return (counter[n - 1].accept if n else 1.0) - (counter[n].accept if n < len(counter) else 0.0)
 
 
 def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> FloatArray:
@@ -165,17 +161,13 @@ def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> Fl
 
 def _exactly_in(part: Part, members: Set[int]) -> float:
     """Return the probability that in a part the `members` accept, of its triggers, and no others."""
-    accept = [
-        [{row.trigger: row.accept for row in counter if row.accept > 0} for counter in counters]
-        for _, counters in part
-    ]
-    needed = members & {trigger for outcome in accept for counter in outcome for trigger in counter}
-    total = 0.0
-    for (probability, _), outcome in zip(part, accept, strict=True):
-        if needed <= {trigger for counter in outcome for trigger in counter}:
-            for counter in outcome:
-                least = min((counter[trigger] for trigger in members & counter.keys()), default=1.0)
-                most = max((counter[trigger] for trigger in counter.keys() - members), default=0.0)
-                probability *= max(least - most, 0.0)
+    fired = [{row.trigger for counter in counters for row in counter} for _, counters in part]
+    needed, total = members & set().union(*fired), 0.0
+    for (probability, counters), triggers in zip(part, fired, strict=True):
+        if needed <= triggers:
+            for counter in counters:
+                n = sum(row.trigger in members for row in counter)
+                are_first = all(row.trigger in members for row in counter[:n])
+                probability *= _width(counter, n) if are_first else 0.0
             total += probability
     return total

@@ -1,15 +1,19 @@
 """Efficiencies of weighted events and their intervals, with the errors of thresholds that were found for
 budgets.
 
-`Curve` has the formulas. If the efficiency ε is 0 or 1, n_eff = (Σw)² / Σw². If weights have both signs, ε
-may lie outside of 0 to 1, and its interval is ε ± √Var. Events made from the same interaction add the
-products of their w (a − ε), or of their w, to the variance.
+ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is the Wilson interval
+(JASA 22, 209) for n_eff = ε (1 − ε) / Var events, with Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)²;
+if ε is 0 or 1, n_eff = (Σw)² / Σw². If weights have both signs, ε may lie outside of 0 to 1, and its interval
+is ε ± √Var. Events made from the same interaction add the products of their w (a − ε), or of their w, to the
+variance. The interval includes only the statistical uncertainty of the events, at fixed thresholds. The
+uncertainty of a gain also includes the errors of the thresholds: for each, half the change of the gain from
+one error below the threshold to one error above it, added in quadrature.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from typing import ClassVar
@@ -29,7 +33,7 @@ from trigemu.menus.menu import Menu, Solution
 
 
 def edges_of(what: str, edges: object) -> tuple[float, ...]:
-    """Return the edges of bins as a tuple of numbers. TrigemuError if they are not ascending."""
+    """Return the edges of bins as numbers; raise TrigemuError if they are not ascending."""
     numbers = numbers_of(f"the bin edges of {what}", edges)
     if len(numbers) < 2 or any(high <= low for low, high in pairwise(numbers)):
         raise TrigemuError(f"{what}: expected at least two ascending bin edges")
@@ -48,7 +52,6 @@ class Profile:
 
     @property
     def name(self) -> str:
-        """Its name in tables and figures."""
         return self.label or self.observable
 
 
@@ -68,18 +71,8 @@ class Overall:
 
 @dataclass(frozen=True, repr=False)
 class Curve(WithHistogram, WithCorrection):
-    """Efficiencies of a menu, or of one of its triggers, in the bins of an observable.
-
-    Notes
-    -----
-    ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is the Wilson interval
-    (JASA 22, 209) for n_eff = ε (1 − ε) / Var events, with Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] /
-    (Σ w)². It includes only the statistical uncertainty of the events, at fixed thresholds. The uncertainty
-    of a gain also includes the errors of the thresholds: for each, half the change of the gain from one error
-    below the threshold to one error above it, added in quadrature.
-
-    A histogram (`to_hist`) contains one variance for each bin: the square of half the interval.
-    """
+    """Efficiencies of a menu, or of one of its triggers, in the bins of an observable. Variances of its
+    histogram (`to_hist`) are the squares of half the intervals."""
 
     _view: ClassVar[str] = "trigemu.results.efficiency:CurveView"
 
@@ -100,7 +93,6 @@ class Curve(WithHistogram, WithCorrection):
 
     @property
     def name(self) -> str:
-        """The name of the menu, followed by the name of the trigger if there is one."""
         return f"{self.menu}: {self.trigger}" if self.trigger else self.menu
 
 
@@ -138,8 +130,7 @@ class Sums:
         return np.asarray(terms @ self._bins)
 
     def _shared(self, fraction: FloatArray, mean: FloatArray) -> FloatArray:
-        """Return float64[n + 1], the contribution of shared interactions to the variance of
-        Σ w (fraction − mean)."""
+        """Return what shared interactions add to the variance of Σ w (fraction − mean), float64[n + 1]."""
         if not self._interactions:
             return np.zeros(len(mean))
         used = np.flatnonzero(self._interactions.squares[self._rows])
@@ -160,7 +151,7 @@ class Sums:
         """Return the curve of a menu or trigger from its accepted fractions and those of the reference,
         float64[m] for the entries of the table. shifts: the change of their difference if each threshold
         changes by one error."""
-        a, r = accepted[self._rows], reference[self._rows]
+        a, difference = accepted[self._rows], (accepted - reference)[self._rows]
         with np.errstate(divide="ignore", invalid="ignore"):
             a = np.where(np.abs(1 - a) < ROUNDING, 1.0, a)  # else what is lost is rounding, and so is low
             value, lost = (self._of(self._weight * part) / self._total for part in (a, 1 - a))
@@ -171,14 +162,12 @@ class Sums:
             low, high = wilson(value, np.where(defined, product / variance, self.effective))
             error, by_error = np.sqrt(variance), self._both_signs & (variance > 0)
             low, high = np.where(by_error, value - error, low), np.where(by_error, value + error, high)
-            gain = self._of(self._weight * (a - r)) / self._total
-            spread = self._of(self._square * (a - r) ** 2) - 2 * gain * self._of(self._square * (a - r))
-            spread += gain**2 * self._of(self._square) + self._shared(a - r, gain)
-            of_thresholds = np.zeros(len(gain))
-            for shift in shifts:
-                of_thresholds += self._of(self._weight * shift[self._rows]) ** 2
-            error = np.sqrt(np.maximum(spread, 0.0) + of_thresholds) / np.abs(self._total)
-            by_threshold = np.sqrt(of_thresholds) / np.abs(self._total)
+            gain = self._of(self._weight * difference) / self._total
+            spread = self._of(self._square * difference**2) - 2 * gain * self._of(self._square * difference)
+            spread += gain**2 * self._of(self._square) + self._shared(difference, gain)
+            moved = sum((self._of(self._weight * shift[self._rows]) ** 2 for shift in shifts), 0.0 * gain)
+            error = np.sqrt(np.maximum(spread, 0.0) + moved) / np.abs(self._total)
+            by_threshold = np.sqrt(moved) / np.abs(self._total)
         columns = (value, low, high, gain, error, by_threshold)
         overall = Overall(*(float(column[-1]) for column in columns))
         value, low, high, gain, error, by_threshold = (column[:-2] for column in columns)
@@ -189,7 +178,7 @@ class Sums:
 Fractions = dict[str | None, FloatArray]
 
 
-def accepted(menu: Menu, bits: Mapping[str, int], words: Words, triggers: Iterable[str]) -> Fractions:
+def accepted(menu: Menu, bits: Mapping[str, int], words: Words, triggers: Container[str]) -> Fractions:
     """Return the accepted fractions of patterns, of a menu and of those of `triggers` that it contains."""
     values = fractions(menu, acceptances(words, menu, bits), ("total",))
     names = [trigger.name for trigger in menu.enabled if trigger.name in triggers]
@@ -198,16 +187,13 @@ def accepted(menu: Menu, bits: Mapping[str, int], words: Words, triggers: Iterab
 
 def with_moved(menus: tuple[Menu, ...]) -> tuple[Menu, ...]:
     """Return the menus, followed by menus of only the triggers whose thresholds were found from budgets:
-    first with thresholds that are one error lower, then higher. A single menu has no gain and is returned
-    alone."""
-    if len(menus) < 2 or not any(map(_solutions, menus)):
-        return menus
+    first with thresholds that are one error lower, then higher. A single menu has no gain."""
     moved = []
-    for sign, menu in product((-1.0, 1.0), menus):
+    for sign, menu in product((-1.0, 1.0), menus if len(menus) > 1 else ()):
         solutions = _solutions(menu)
         to = {name: replace(s, threshold=s.threshold + sign * s.error) for name, s in solutions.items()}
         moved.append(menu.solved(to).part(to))
-    return *menus, *moved
+    return (*menus, *moved) if any(menu.triggers for menu in moved) else menus
 
 
 def _solutions(menu: Menu) -> dict[str, Solution]:
@@ -223,25 +209,23 @@ def shifts_of_gains(
     differs a little between their menus."""
     n = len(menus)
     shifts: defaultdict[tuple[str, str | None], list[FloatArray]] = defaultdict(list)
-    if len(plan.bits) == n:
-        return shifts
     score_of = {bit: number for number, group in enumerate(plan.groups) for bit in group.bits.tolist()}
     names: defaultdict[Hashable, list[list[str]]] = defaultdict(lambda: [[] for _ in menus])
-    for number, menu in enumerate(menus):
+    for number, menu in enumerate(menus if len(plan.bits) > n else ()):
         for fitted in _solutions(menu):
             names[score_of[plan.bits[number][fitted]], menu.trigger(fitted).budget][number].append(fitted)
     for names_of_menus in names.values():
-        changes: list[Fractions] = []
+        first: Fractions = {}
         for number, (menu, moved) in enumerate(zip(menus, names_of_menus, strict=True)):
-            bits, lower, higher = plan.bits[number::n]
+            bits, *ends = plan.bits[number::n]
             low, high = (
-                accepted(menu, {**bits, **{name: of_end[name] for name in moved}}, words, triggers)
-                for of_end in (lower, higher)
+                accepted(menu, {**bits, **{name: end[name] for name in moved}}, words, triggers)
+                for end in ends
             )
-            changes.append({name: (high[name] - low[name]) / 2 for name in low})
-        for menu, change in zip(menus[1:], changes[1:], strict=True):
-            for name, fraction in change.items():
-                shift = fraction - changes[0].get(name, 0.0)
+            changes = {name: (high[name] - low[name]) / 2 for name in low}
+            first = first or changes
+            for name, change in changes.items() if number else ():
+                shift = change - first.get(name, 0.0)
                 if shift.any():
                     shifts[menu.name, name].append(shift)
     return shifts

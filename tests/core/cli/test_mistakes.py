@@ -9,9 +9,6 @@ from typing import Any
 import pytest
 from toys import toy_events, write_root
 
-from trigemu.base.errors import TrigemuError
-from trigemu.cli.outputs import STDOUT, on_disk
-
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")
 OUT = ("--json", "out.json", "--csv", "out.csv")
@@ -155,11 +152,6 @@ def test_mistakes(inputs: Any, trigemu: Run) -> None:
         good = status == 2 and plain and all(word in said for word in words) and inputs.files() == before
         wrong += [] if good else [f"{' '.join(command)}: {status}\n{text}"]
     assert not wrong, "\n".join(wrong)
-
-
-def test_a_python_call_has_one_standard_output_too() -> None:
-    with pytest.raises(TrigemuError, match="only one"):
-        on_disk(STDOUT, None, STDOUT)
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.5, 0.95])

@@ -151,19 +151,3 @@ def test_a_file_of_profiles(place: Any, document: Callable[..., Any]) -> None:
     found = document("efficiency", "soft.toml", "--profile", "profile.toml", "--require", "")
     assert {c["menu"] for t in found["turnons"] for c in t["curves"]} == {"soft"}
     assert found["require"] == ""
-
-
-def test_a_comparison_says_what_differs(document: Callable[..., Any]) -> None:
-    found = document("compare", "menu.toml", "soft.toml")
-    assert [variant["menu"]["name"] for variant in found["variants"]] == ["menu", "soft"]
-    alone = document("run", "soft.toml")
-    assert alike(found["variants"][1], {key: value for key, value in alone.items() if key != "text"})
-    assert all(word in found["text"] for word in ("above: 30 → 20", "gained", "in both"))
-
-
-def test_a_copy_of_a_menu_goes_by_its_file(place: Any, document: Callable[..., Any]) -> None:
-    text = '[menu]\nname = "mine"\n' + (place.folder / "menu.toml").read_text()
-    for name in ("menu.toml", "copies/menu.toml"):
-        place.write(name, text)
-    found = document("compare", "menu.toml", "copies/menu.toml")
-    assert [variant["menu"]["name"] for variant in found["variants"]] == ["menu (1)", "menu (2)"]

@@ -85,14 +85,6 @@ def test_they_fall_and_add_up_to_the_menu(emulation: Any) -> None:
     assert total == pytest.approx(rates_of(emulation).rate.hz, rel=1e-12)
 
 
-def test_a_single_trigger_takes_its_total(tmp_path: Path) -> None:
-    menu = menu_from(tmp_path, menu_text(TRIGGERS[3:4]))
-    emulation = emulate([menu], memory_catalogue({"a": toy_events(4, 100)}))
-    (only,) = exclusive_rates(emulation).largest
-    total = rates_of(emulation).triggers[0].total
-    assert (only.triggers, only.hz, only.error_hz) == (("G",), total.hz, total.error_hz)
-
-
 def test_a_menu_that_takes_nothing_has_none(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, menu_text([TRIGGERS[5] | {"above": 1e9}]))
     found = exclusive_rates(emulate([menu], memory_catalogue({"a": toy_events(5, 20)})))

@@ -13,7 +13,7 @@ SAMPLES = {"a": toy_events(1, 300), "b": toy_events(2, 100)}
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Spectrum]:
-    return {s.quantity.name: s for s in sample_spectra(memory_catalogue(SAMPLES))}
+    return {s.quantity.observable: s for s in sample_spectra(memory_catalogue(SAMPLES))}
 
 
 def test_what_a_sample_lacks_is_left_out(found: dict[str, Spectrum]) -> None:
@@ -44,12 +44,12 @@ def test_events_of_one_interaction_fluctuate_together() -> None:
     """The variance of a bin is that of the sums over its events of one parent."""
     events = [event | {"parent": number % 40} for number, event in enumerate(SAMPLES["a"])]
     catalogue = memory_catalogue({"a": events})
-    found = {s.quantity.name: s for s in sample_spectra(catalogue)}["n_photon"]
+    found = {s.quantity.observable: s for s in sample_spectra(catalogue)}["n_photon"]
     for i in range(6):
         inside = [e for e in events if len(e["photon"]) == i or (i == 5 and len(e["photon"]) > 5)]
         sums = [math.fsum(e["weight"] for e in inside if e["parent"] == p) for p in range(40)]
         assert found.variance["a"][i] == pytest.approx(math.fsum(x * x for x in sums))
-    alone = {s.quantity.name: s for s in sample_spectra(catalogue.with_errors("events"))}["n_photon"]
+    alone = {s.quantity.observable: s for s in sample_spectra(catalogue.with_errors("events"))}["n_photon"]
     assert alone.variance["a"][0] < found.variance["a"][0]
 
 
