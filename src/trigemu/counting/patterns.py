@@ -95,57 +95,23 @@ def _distinct(words: Words, number: IntArray, entry: IntArray, first: IntArray, 
     return m
 
 
-@dataclass(frozen=True)
-class SharedEvents:
-    """Events of a pattern table that may share their interactions."""
-
-    entry: IntArray  # int64[k]: their rows in the table
-    parent: Parents  # parent, id: uint64[k]: the numbers of their interactions, and of the events
-    id: Parents
-    weight: FloatArray  # float64[k]: in Hz
-
-    def __len__(self) -> int:
-        return len(self.entry)
-
-    def take(self, rows: IntArray | BoolArray) -> SharedEvents:
-        """Return the events in these `rows`, int64[m] or bool[k]."""
-        return SharedEvents(self.entry[rows], self.parent[rows], self.id[rows], self.weight[rows])
-
-    def moved(self, to: IntArray) -> SharedEvents:
-        """Return the events after the rows of the table were renumbered by `to`, int64[rows]; events of rows
-        that became −1 are dropped."""
-        if not len(self):
-            return self
-        entry = to[self.entry]
-        remains = entry >= 0
-        moved = SharedEvents(entry, self.parent, self.id, self.weight)
-        return moved if remains.all() else moved.take(remains)
-
-    def related(self) -> SharedEvents:
-        """Return the events that share their parent with another event, ordered by parent and id."""
-        order = np.lexsort((self.entry, self.weight, self.id, self.parent))
-        parent = self.parent[order]
-        same = parent[1:] == parent[:-1]
-        several = np.concatenate([same, [False]]) | np.concatenate([[False], same]) if len(self) else order
-        return self.take(order[several])
+#: Events of a pattern table that may share their interactions: their rows in the table, the numbers of their
+#: interactions and of the events, and their weights in Hz.
+SHARED = np.dtype([("entry", np.int64), ("parent", np.uint64), ("id", np.uint64), ("weight", np.float64)])
+Shared = npt.NDArray[np.void]
 
 
-def no_shared_events() -> SharedEvents:
-    numbers = np.zeros(0, np.uint64)
-    return SharedEvents(np.zeros(0, np.int64), numbers, numbers, np.zeros(0))
-
-
-class SharedInteractions:
+class Interactions:
     """The events of a table that share an interaction with others; m entries, k interactions."""
 
-    def __init__(self, shared: SharedEvents, m: int) -> None:
-        _, number = np.unique(shared.parent, return_inverse=True)
+    def __init__(self, shared: Shared, square: FloatArray) -> None:
+        m, (_, number) = len(square), np.unique(shared["parent"], return_inverse=True)
+        shape = int(number.max(initial=-1)) + 1, m
         #: float64[k, m], Σw of the events of each interaction in each entry
-        self.weights = sparse.csr_array(
-            (shared.weight, (number.ravel(), shared.entry)), (int(number.max(initial=-1)) + 1, m)
-        )
-        #: float64[m], Σw² of these events
-        self.squares = np.bincount(shared.entry, shared.weight**2, m)
+        self.weights = sparse.csr_array((shared["weight"], (number.ravel(), shared["entry"])), shape)
+        #: float64[m], Σw² of these events, and of all others
+        self.squares = np.bincount(shared["entry"], shared["weight"] ** 2, m)
+        self.alone = square - self.squares
 
     def __bool__(self) -> bool:
         return bool(self.weights.shape[0])
@@ -238,23 +204,23 @@ class PatternTable:
     largest: FloatArray  #: float64[m], the largest |w| in Hz
     weight: FloatArray  #: float64[m], Σw in Hz
     square: FloatArray  #: float64[m], Σw² in Hz²
-    #: The events that may have their `parent` in common with others
-    shared: SharedEvents = field(default_factory=no_shared_events)
+    #: SHARED[k], the events that may have their `parent` in common with others
+    shared: Shared = field(default_factory=lambda: np.zeros(0, SHARED))
 
     def __len__(self) -> int:
         return len(self.n)
 
     @cached_property
-    def interactions(self) -> SharedInteractions:
+    def interactions(self) -> Interactions:
         """The events that share an interaction, by interaction."""
-        return SharedInteractions(self.shared, len(self))
+        return Interactions(self.shared, self.square)
 
     def take(self, rows: IntArray) -> PatternTable:
         """Return the entries in these `rows`, int64[k], in this order."""
         to = np.full(len(self), -1, np.int64)
         to[rows] = np.arange(len(rows))
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
-        return PatternTable(**columns, shared=self.shared.moved(to))
+        return PatternTable(**columns, shared=_moved(self.shared, to))
 
     def onto(self, bits: Iterable[int], keys: Container[str]) -> PatternTable:
         """Return the table with only these `bits` of the patterns, and only these `keys` of half, bin and
@@ -318,12 +284,14 @@ def count_patterns(
         raise TrigemuError(f"a weight of {bad:g} Hz cannot be summed: expected less than {WEIGHT_LIMIT:g} Hz")
     zeros, some = np.zeros(m, np.int64), keys.take(first)
     half, bin, stratum = (zeros if key is None else np.asarray(key, np.int64) for key in some)
-    events = no_shared_events()
+    events = np.zeros(0, SHARED)
     if made_from:
-        events = SharedEvents(entry, *made_from, weight)
-        if not count_rejected:
-            decided = np.asarray(words[first].any(axis=1))
-            events = events.take(decided[entry])
+        listed = (
+            np.arange(len(entry)) if count_rejected else np.flatnonzero(np.any(words[first], axis=1)[entry])
+        )
+        events = np.empty(len(listed), SHARED)
+        for name, column in zip(SHARED.fields or (), (entry, *made_from, weight), strict=True):
+            events[name] = column[listed]
     table = PatternTable(zeros + sample, half, bin, stratum, words[first], n, largest, sums, squares, events)
     return table.take(_in_order(table)[1])
 
@@ -333,22 +301,17 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     parts = list(tables)
     offsets = np.cumsum([0, *map(len, parts)])
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
-    events = [part.shared for part in parts]
-    shared = SharedEvents(
-        np.concatenate([one.entry + offset for one, offset in zip(events, offsets, strict=False)]),
-        *(np.concatenate([getattr(one, name) for one in events]) for name in ("parent", "id", "weight")),
-    )
+    shared = np.concatenate([part.shared for part in parts])
+    shared["entry"] += np.repeat(offsets[:-1], [len(part.shared) for part in parts])
     table = PatternTable(**columns, shared=shared)
     if not len(table):
         return table
     number, order = _in_order(table)
-    number, words = number[order], table.words[order]
-    changed = np.ones(len(table), np.bool_)
-    changed[1:] = (number[1:] != number[:-1]) | (words[1:] != words[:-1]).any(axis=1)
-    first = np.flatnonzero(changed)
+    words = table.words[order]
+    first = starts_of(number[order], words)
     rows = order[first]
     entry = np.empty(len(table), np.int64)
-    entry[order] = np.cumsum(changed) - 1
+    entry[order] = np.repeat(np.arange(len(first)), np.diff(first, append=len(table)))
     return PatternTable(
         **{name: getattr(table, name)[rows] for name in KEYS},
         words=words[first],
@@ -356,14 +319,27 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
         largest=np.maximum.reduceat(table.largest[order], first),
         weight=np.add.reduceat(table.weight[order], first),
         square=np.add.reduceat(table.square[order], first),
-        shared=table.shared.moved(entry),
+        shared=_moved(table.shared, entry),
     )
 
 
 def complete_table(tables: Iterable[PatternTable]) -> PatternTable:
-    """Return the sum of the tables of all events, which lists only events that share an interaction."""
+    """Return the sum of the tables of all events, which lists only events that share an interaction, ordered
+    by parent and id."""
     table = merge_tables(tables)
-    return replace(table, shared=table.shared.related())
+    shared = table.shared
+    order = np.lexsort([shared[name] for name in ("entry", "weight", "id", "parent")])
+    first = starts_of(shared["parent"][order])
+    several = np.repeat(np.diff(first, append=len(order)) > 1, np.diff(first, append=len(order)))
+    return replace(table, shared=shared[order[several]])
+
+
+def _moved(shared: Shared, to: IntArray) -> Shared:
+    """Return events after the rows of their table were renumbered by `to`, int64[rows]; without those of rows
+    that became −1."""
+    moved = shared.copy()
+    moved["entry"] = to[shared["entry"]]
+    return moved if (to >= 0).all() else moved[moved["entry"] >= 0]
 
 
 def _in_order(table: PatternTable) -> tuple[IntArray, IntArray]:

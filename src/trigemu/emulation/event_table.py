@@ -13,7 +13,7 @@ from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.base.mapping import CHUNK_EVENTS, engine_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.decisions import raw_decisions
+from trigemu.counting.decisions import raw_decisions, switched_off
 from trigemu.counting.patterns import distinct_entries, merge_tables
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
@@ -292,7 +292,7 @@ class _Record(Task[Columns]):
         columns["weight"] = columns["weight"] * self.crossing[chunk.sample]
         columns["acceptance"] = accepted.either(everything)[entry]
         if self.half is not None:
-            without = acceptances(words[first], scaling.switched_off(self.menu, self.fitted), bits)
+            without = acceptances(words[first], switched_off(self.menu, self.fitted), bits)
             scaled = columns["weight"] * self.scales[chunk.sample]
             columns["weight_unseen"] = np.where(columns["half"] == self.half, scaled, 0.0)
             columns["unfitted_acceptance"] = without.either(everything)[entry]

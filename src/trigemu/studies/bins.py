@@ -166,7 +166,7 @@ class _Bins:
 def _crossings(part: Emulation) -> Rate:
     """Return the rate of all events, accepted or not."""
     counted = part.counted(0)
-    sums = RateSums(counted.table, counted.scales, 1)
+    sums = RateSums(counted, 1)
     sums.add(slice(0, len(counted.table)), np.ones((len(counted.table), 1)))
     (hz,), (hz2,) = (column.tolist() for column in sums.result())
     return Rate(hz, hz2**0.5, int(counted.table.n.sum()), hz**2 / hz2 if hz2 else 0.0, None)
@@ -200,8 +200,8 @@ def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
         labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in menus[0].enabled)]
         return fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
 
-    sums = RateSums(counted.table, counted.scales, len(efficiency))
-    most = counted.scales.unseen.max(initial=1.0)
+    sums = RateSums(counted, len(efficiency))
+    most = counted.unseen.max(initial=1.0)
     for rows in counted.blocks():
         sums.add(rows, counted.fractions(rows, accepted).toarray() - np.clip(efficiency, 1.0 - most, most))
     return np.sqrt(sums.result()[1])
