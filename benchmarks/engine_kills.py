@@ -36,12 +36,13 @@ from kills import temporary
 from repeat import CATALOGUE, write_repeated
 from running import ROOT, Marked, line_of, numbers, trigemu_command
 
+import trigemu.counting.patterns  # noqa: F401  # results are its tables
 from trigemu.base.checkpoint import load_result
 
 #: Seconds that processes may live after the client.
 PATIENCE = 15.0
 #: Parts of the command lines of workers.
-WORKERS = ("forkserver", "spawn_main", "dask worker")
+WORKERS = ("import work", "spawn_main", "dask worker")
 ENGINES = {
     "one process": [],
     "two processes": ["--workers", "2"],

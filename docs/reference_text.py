@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 import click
 
 import trigemu
-from trigemu.base.toml_schema import schemas
-from trigemu.menus.schema import menu_schema
+from trigemu.menus.schema import menu_schema, schemas
 from trigemu.results.table import RATE_PARTS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -27,15 +27,9 @@ from trigemu.api import CompiledFunction, Context, ScoreKind
 
 class AlphaT(ScoreKind, frozen=True):
     """The trigger kind `alpha_t`: its score is αT of the two leading objects of a collection, in events with
-    two objects or more. It ignores the others, as if they were invisible.
+    two objects or more. It ignores the others, as if they were invisible."""
 
-    Attributes
-    ----------
-    object : str
-        The collection.
-    """
-
-    object: str = "jet"
+    object: str = "jet"  #: The collection.
 
     def compile(self, context: Context) -> CompiledFunction:
         first, second = f"{self.object}[0]", f"{self.object}[1]"

@@ -14,8 +14,8 @@ from project import ROOT
 
 import trigemu
 from trigemu.api import Table
-from trigemu.results.documents import file_columns
 from trigemu.results.rates import COLUMNS
+from trigemu.results.table import file_columns
 
 DOCS = ROOT / "docs"
 LEVELS = """

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trigemu.base.mapping import CHUNK_EVENTS
-from trigemu.emulation.engine import chunks_of
+from trigemu.emulation.engine import ranges_of
 from trigemu.observables.expressions import Number
 from trigemu.observables.selections import make_scope
 from trigemu.observables.workspace import Workspace
@@ -182,8 +182,8 @@ def measure(catalogue: Catalogue, quantities: Sequence[Quantity]) -> list[Measur
 
 
 def _events(sample: Sample, needs: set[tuple[str, str]]) -> Iterator[Events]:
-    for chunk in chunks_of(sample, CHUNK_EVENTS):
-        yield sample.read(chunk.source, chunk.start, chunk.stop, needs)
+    for part in ranges_of(sample, CHUNK_EVENTS):
+        yield sample.read(part.source, part.start, part.stop, needs)
 
 
 def _in_bins(parent: Rows, bins: Rows, weight: Array, edges: int) -> tuple[Array, Array]:

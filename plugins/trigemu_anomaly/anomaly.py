@@ -47,22 +47,15 @@ from .single_row import Decision, ModelCall, ScoreModel, bare_models, engines_of
 
 
 class InputBlock(TomlTable, frozen=True):
-    """Consecutive inputs, and the padding that replaces them if their object is missing.
+    """Consecutive inputs, and the padding that replaces them if their object is missing."""
 
-    Attributes
-    ----------
-    observables : tuple of str
-        The inputs, in the observable language. `dphi` is in (−π, π]: it is +π, never −π, for the only object
-        in the missing HT. Firmware that computes the inputs has to follow this convention.
-    padding : float or None
-        Replaces all of them if one is missing; None: such an event has no score. `nan` is for models that
-        were trained with it: trees go in the direction that their file names.
-    scale : "integer half" or None
-        Integers of pT and ET, `hw_pt`, are halved and rounded down.
-    """
-
+    #: The inputs, in the observable language. `dphi` is in (−π, π]: it is +π, never −π, for the only object
+    #: in the missing HT. Firmware that computes the inputs has to follow this convention.
     observables: tuple[str, ...]
+    #: Replaces all of them if one is missing; None: such an event has no score. `nan` is for models that were
+    #: trained with it: trees go in the direction that their file names.
     padding: NumberOrNaN | None = None
+    #: Integers of pT and ET, `hw_pt`, are halved and rounded down.
     scale: Literal["integer half"] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -73,15 +66,9 @@ class InputBlock(TomlTable, frozen=True):
 class NetworkTable(ModelFile, frozen=True):
     """[network]: the model and its inputs. The file is ONNX, or JSON that XGBoost wrote for a classifier of
     two classes (`binary:logistic`), whose score is the margin: the sum of its trees up to the best iteration,
-    before it becomes a probability.
+    before it becomes a probability."""
 
-    Attributes
-    ----------
-    inputs : tuple of InputBlock
-        The inputs of the model, in order.
-    """
-
-    inputs: tuple[InputBlock, ...]
+    inputs: tuple[InputBlock, ...]  #: The inputs of the model, in order.
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if not any(block.observables for block in self.inputs):
@@ -89,38 +76,22 @@ class NetworkTable(ModelFile, frozen=True):
 
 
 class AnomalyCard(CardTable, frozen=True):
-    """The card of a model with a score.
+    """The card of a model with a score."""
 
-    Attributes
-    ----------
-    network : NetworkTable
-        The model.
-    """
-
-    network: NetworkTable
+    network: NetworkTable  #: The model.
 
 
 class Anomaly(ScoreKind, frozen=True):
-    """The trigger kind `network`, also called `anomaly`: its score is the output of the model in a card.
+    """The trigger kind `network`, also called `anomaly`: its score is the output of the model in a card."""
 
-    Attributes
-    ----------
-    card : str
-        The card of the model, a path relative to the menu.
-    sha256 : str or None
-        The expected digest of the card; any other card is refused.
-    requires : str or None
-        The preselection, a condition in the observable language. The model is evaluated only on events that
-        pass it; the trigger rejects all others.
-    engine : "onnxruntime" or "kernels"
-        What evaluates a model in ONNX: ONNX Runtime, all events of a chunk in one call, or trigemu's kernels,
-        for the lowest latency of single events. Kernels evaluate trees and integer networks always, and ONNX
-        Runtime models with an operator that the kernels lack.
-    """
-
-    card: str
-    sha256: str | None = None
+    card: str  #: The card of the model, a path relative to the menu.
+    sha256: str | None = None  #: The expected digest of the card; any other card is refused.
+    #: The preselection, a condition in the observable language. The model is evaluated only on events that
+    #: pass it; the trigger rejects all others.
     requires: str | None = None
+    #: What evaluates a model in ONNX: ONNX Runtime, all events of a chunk in one call, or trigemu's kernels,
+    #: for the lowest latency of single events. Kernels evaluate trees and integer networks always, and ONNX
+    #: Runtime models with an operator that the kernels lack.
     engine: Engine = "onnxruntime"
 
     def compile(self, context: Context) -> CompiledAnomaly:

@@ -31,7 +31,7 @@ _PADDING = "# Add padding = 0.0 if the training replaced missing values. Without
 
 def empty_context(file: Path, contents: Mapping[str, bytes] | None = None) -> Context:
     """Return the context of a file without [objects] and [sums]."""
-    return Context(read_scope(load_toml(file, lambda path: b"")), file.parent, contents)
+    return Context(read_scope(load_toml(file, lambda path: b"")), file.parent, contents or {})
 
 
 def objects_of(menu: Path) -> tuple[Context, str]:
@@ -85,32 +85,17 @@ MAX_BYTES = 2**28
 
 
 class ModelFile(TomlTable, frozen=True):
-    """A model file, relative to the card, and its sha256.
+    """A model file, relative to the card, and its sha256."""
 
-    Attributes
-    ----------
-    file : str
-        The path of the file, relative to the card.
-    sha256 : str
-        Its expected digest; any other file is refused.
-    """
-
-    file: str
-    sha256: str
+    file: str  #: The path of the file, relative to the card.
+    sha256: str  #: Its expected digest; any other file is refused.
 
 
 class CardTable(TomlTable, frozen=True, kw_only=True):
-    """The common part of all cards, besides [objects] and [sums]; a kind adds its own tables.
+    """The common part of all cards, besides [objects] and [sums]; a kind adds its own tables."""
 
-    Attributes
-    ----------
-    description : str
-        Free text.
-    trained_on : TrainedOn or None
-        The events that the model was trained on; rates are computed from the other events.
-    """
-
-    description: str = ""
+    description: str = ""  #: Free text.
+    #: The events that the model was trained on; rates are computed from the other events.
     trained_on: TrainedOn | None = None
 
 

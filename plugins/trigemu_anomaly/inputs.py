@@ -38,8 +38,7 @@ from trigemu.observables.expressions import (
     ScalarSum,
 )
 from trigemu.observables.hardware_scales import Integers
-from trigemu.observables.selections import ObjectSelection, Scope
-from trigemu.observables.windows import AnyOf, Column, Window, any_of
+from trigemu.observables.selections import AnyOf, Column, ObjectSelection, Scope, Window, any_of
 from trigemu.observables.workspace import Workspace
 
 from . import input_kernels as do
@@ -180,7 +179,7 @@ def _column_of(work: Workspace, key: tuple[str, Column] | Number) -> tuple[Array
         if collection and isinstance(name, str) and name in collection.columns:
             column = collection.columns[name]
         else:  # computed, or missing
-            part = work.base_column(base, name)
+            part = work.column(ObjectSelection(base), name)
             return _native(part), int(work.events.collections[base].offsets[0])
     return _native(column), 0
 

@@ -26,19 +26,12 @@ _MAX_SCALE = 64
 
 
 class PrecisionTable(TomlTable, frozen=True):
-    """`precision`: boosted trees in fixed point, as firmware evaluates them.
+    """`precision`: boosted trees in fixed point, as firmware evaluates them."""
 
-    Attributes
-    ----------
-    input, threshold, score : str
-        The type of inputs, of thresholds, and of leaves and score, such as "ap_fixed<12,8,AP_TRN,AP_SAT>".
-    scales : tuple of int, or None
-        An input x is used as x · 2^scale, one scale for each input; None: unscaled.
-    """
-
-    input: str
-    threshold: str
-    score: str
+    input: str  #: The type of inputs, such as "ap_fixed<12,8,AP_TRN,AP_SAT>".
+    threshold: str  #: The type of thresholds.
+    score: str  #: The type of leaves and score.
+    #: An input x is used as x · 2^scale, one scale for each input; None: unscaled.
     scales: tuple[int, ...] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:

@@ -11,14 +11,14 @@ from trigemu_validation import DecisionCheck, check_decisions
 
 from trigemu.base.errors import TrigemuError, listed
 from trigemu.base.files import check_outputs
-from trigemu.base.plugin_search import search_path
+from trigemu.base.plugins import search_path
 from trigemu.cli import options
 from trigemu.cli.outputs import DocumentFile, check_inputs, on_disk, present, present_result
 from trigemu.cli.progress import events_bar
 from trigemu.cli.session import Processing, processing
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
-from trigemu.results.documents import csv_of
+from trigemu.results.table import csv_of
 from trigemu.samples.catalogue import without_bad_files
 
 from .cli_import import any_overlap_vetoes, mass_limit, networks, networks_of

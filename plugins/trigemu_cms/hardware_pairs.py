@@ -28,8 +28,8 @@ from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import address_of, c_function, inner, pointer
 from trigemu.observables.hardware_scales import Digits, HardwareScale, Integers, LinearScale
-from trigemu.observables.windows import Range
-from trigemu.triggers.combination.pairs import COLUMNS
+from trigemu.observables.selections import Range
+from trigemu.triggers.pairs import COLUMNS
 
 #: Quantities, of pairs but for the last.
 QUANTITIES = (

@@ -18,9 +18,8 @@ from trigemu.base.errors import TrigemuError, excerpt, few_of
 from trigemu.base.files import is_file
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
-from trigemu.results.documents import in_json
 from trigemu.results.section import Section
-from trigemu.results.table import Column, Page, RowStyle, Table
+from trigemu.results.table import Column, Page, RowStyle, Table, in_json
 
 from .imported import LeftOut
 from .l1 import import_cms_l1

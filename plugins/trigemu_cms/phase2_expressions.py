@@ -22,7 +22,7 @@ import numpy as np
 
 from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.observables.language import parse_tree, quoting
-from trigemu.observables.windows import Window
+from trigemu.observables.selections import Window
 
 from .phase2_windows import Z0, Alternatives, OfLeg, OfPair, OfSum, Quantity, both, possible
 

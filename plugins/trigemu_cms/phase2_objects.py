@@ -19,7 +19,7 @@ from typing import Any
 from trigemu.base.errors import TrigemuError, nearest, quoted
 from trigemu.base.files import is_folder
 from trigemu.base.toml import Document, Key
-from trigemu.observables.windows import Window
+from trigemu.observables.selections import Window
 
 from . import yaml
 from .phase2_expressions import parse_cut

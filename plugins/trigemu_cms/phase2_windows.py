@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from trigemu.base.errors import TrigemuError
-from trigemu.observables.windows import Window
+from trigemu.observables.selections import Window
 
 #: The largest number of alternatives that an expression may become.
 MAX_ALTERNATIVES = 64

@@ -11,9 +11,8 @@ from typing import Any
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.files import File
-from trigemu.samples.formats.source import Source
 from trigemu.samples.opening import catalogue_of
+from trigemu.samples.source import File, Source
 
 
 @dataclass(frozen=True)

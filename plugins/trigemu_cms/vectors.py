@@ -34,7 +34,7 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.samples.events import Collection, Need, ReadEvents
-from trigemu.samples.formats.source import Beginning, Schema, Source
+from trigemu.samples.source import Beginning, Schema, Source
 
 from .vector_text import (
     FURTHER_SUM_BITS,

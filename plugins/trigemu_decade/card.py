@@ -13,76 +13,37 @@ from trigemu.base.toml import NumberOrNaN, TomlTable
 
 
 class ScoreTable(TomlTable, frozen=True):
-    """[score]: the card of a model, as of the kinds `network` and `anomaly`.
+    """[score]: the card of a model, as of the kinds `network` and `anomaly`."""
 
-    Attributes
-    ----------
-    card : str
-        Its path, relative to this card.
-    sha256 : str
-        Its expected digest; any other card is refused.
-    """
-
-    card: str
-    sha256: str
+    card: str  #: Its path, relative to this card.
+    sha256: str  #: Its expected digest; any other card is refused.
 
 
 class Step(TomlTable, frozen=True):
-    """[[quantile.chosen]]: the state after an observable was added to x, on the training half.
+    """[[quantile.chosen]]: the state after an observable was added to x, on the training half."""
 
-    Attributes
-    ----------
-    observable : str
-        The observable that was added; "" for the score alone.
-    trigger : str
-        The trigger whose overlap it reduces.
-    overlap_hz : float
-        The rate that other triggers accept too, at the budget of the training; the key `not_unique_hz`.
-    overlap_reduction_hz : float
-        The reduction of that rate by this step; the key `fell_hz`.
-    error_hz : float
-        The error of the reduction.
-    share : float
-        The unique share.
-    trees : float
-        The mean number of trees of the fits.
-    split_nodes : float
-        The mean number of their split nodes, which the size of firmware is proportional to.
-    """
-
-    observable: str
-    trigger: str
+    observable: str  #: The observable that was added; "" for the score alone.
+    trigger: str  #: The trigger whose overlap it reduces.
+    #: The rate that other triggers accept too, at the budget of the training.
     overlap_hz: float = msgspec.field(name="not_unique_hz")
+    #: The reduction of that rate by this step.
     overlap_reduction_hz: float = msgspec.field(name="fell_hz")
-    error_hz: float
-    share: float
-    trees: float
+    error_hz: float  #: The error of the reduction.
+    share: float  #: The unique share.
+    trees: float  #: The mean number of trees of the fits.
+    #: The mean number of their split nodes, which the size of firmware is proportional to.
     split_nodes: float = 0.0
 
 
 class Seen(TomlTable, frozen=True):
     """[[quantile.seen]]: the values of an observable of x in the events that Y(x) was fitted to. `run` warns
-    of samples with others.
+    of samples with others."""
 
-    Attributes
-    ----------
-    observable : str
-        The observable, in the order of x.
-    min : float
-        The smallest value.
-    max : float
-        The largest value.
-    mean : float
-        The weighted mean.
-    spread : float
-        The weighted standard deviation.
-    """
-
-    observable: str
-    min: float
-    max: float
-    mean: float
-    spread: Annotated[float, msgspec.Meta(ge=0)]
+    observable: str  #: The observable, in the order of x.
+    min: float  #: The smallest value.
+    max: float  #: The largest value.
+    mean: float  #: The weighted mean.
+    spread: Annotated[float, msgspec.Meta(ge=0)]  #: The weighted standard deviation.
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if not self.min <= self.mean <= self.max:
@@ -94,27 +55,15 @@ class Seen(TomlTable, frozen=True):
 
 class QuantileTable(ModelFile, frozen=True):
     """[quantile]: the model that gives Y(x), and its inputs. Its file has boosted trees in XGBoost's JSON, or
-    a network in ONNX.
+    a network in ONNX."""
 
-    Attributes
-    ----------
-    q : float
-        The fraction of the background with y > Y(x).
-    x : tuple of str
-        The observables that Y depends on.
-    missing : float
-        Replaces the value of a missing object; `nan` for a model that was trained with it.
-    chosen : tuple of Step
-        The steps in which x was chosen from the observables that a menu cuts on, if it was.
-    seen : tuple of Seen
-        The values of x in training; older cards have none.
-    """
-
-    q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
-    x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    q: Annotated[float, msgspec.Meta(gt=0, lt=1)]  #: The fraction of the background with y > Y(x).
+    x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]  #: The observables that Y depends on.
+    #: Replaces the value of a missing object; `nan` for a model that was trained with it.
     missing: NumberOrNaN
+    #: The steps in which x was chosen from the observables that a menu cuts on, if it was.
     chosen: tuple[Step, ...] = ()
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[Seen, ...] = ()  #: The values of x in training; older cards have none.
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if abs(self.missing) > float(np.finfo(np.float32).max):
@@ -125,15 +74,7 @@ class QuantileTable(ModelFile, frozen=True):
 
 
 class DecadeCard(CardTable, frozen=True):
-    """The card of a decorrelated score.
+    """The card of a decorrelated score."""
 
-    Attributes
-    ----------
-    score : ScoreTable
-        The card of y.
-    quantile : QuantileTable
-        The model of Y(x).
-    """
-
-    score: ScoreTable
-    quantile: QuantileTable
+    score: ScoreTable  #: The card of y.
+    quantile: QuantileTable  #: The model of Y(x).

@@ -18,7 +18,7 @@ from trigemu.cli.console import say
 from trigemu.cli.outputs import present
 from trigemu.cli.progress import bar, steps_bar
 from trigemu.cli.session import Processing, Session, processing, session
-from trigemu.results.documents import in_json
+from trigemu.results.table import in_json
 from trigemu.samples.catalogue import Catalogue, without_bad_files
 from trigemu.studies.efficiency_profiles import read_profiles
 

@@ -82,30 +82,19 @@ Engine = Literal["parallel", "kernels"]
 
 
 class Decade(ScoreKind, frozen=True):
-    """The trigger kind `decade`: the score of a model minus its conditional quantile, y − Y(x).
+    """The trigger kind `decade`: the score of a model minus its conditional quantile, y − Y(x)."""
 
-    Attributes
-    ----------
-    card : str
-        The card of the two models, a path relative to the menu.
-    sha256 : str or None
-        The expected digest of the card; any other card is refused.
-    requires : str or None
-        The preselection, a condition in the observable language. The models are evaluated only on events
-        that pass it; the trigger rejects all others.
-    precision : PrecisionTable or None
-        Fixed-point types for the trees of Y(x), as in firmware; None: floating point.
-    engine : "parallel" or "kernels"
-        What evaluates the models. "parallel": ONNX Runtime, and beside it, on a second thread, the trees as
-        compiled by treelite; without a C compiler, treelite's interpreter. "kernels": trigemu's kernels, one
-        after the other, for the lowest latency of single events. The decisions are the same, but within 1e-5
-        of the threshold.
-    """
-
-    card: str
-    sha256: str | None = None
+    card: str  #: The card of the two models, a path relative to the menu.
+    sha256: str | None = None  #: The expected digest of the card; any other card is refused.
+    #: The preselection, a condition in the observable language. The models are evaluated only on events that
+    #: pass it; the trigger rejects all others.
     requires: str | None = None
+    #: Fixed-point types for the trees of Y(x), as in firmware; None: floating point.
     precision: PrecisionTable | None = None
+    #: What evaluates the models. "parallel": ONNX Runtime, and beside it, on a second thread, the trees as
+    #: compiled by treelite; without a C compiler, treelite's interpreter. "kernels": trigemu's kernels, one
+    #: after the other, for the lowest latency of single events. The decisions are the same, but within 1e-5
+    #: of the threshold.
     engine: Engine = "parallel"
 
     def compile(self, context: Context) -> CompiledDecade:

@@ -12,8 +12,7 @@ from itertools import pairwise
 from trigemu.base.errors import TrigemuError
 from trigemu.menus.menu import Menu
 from trigemu.observables.language import parse_tree
-from trigemu.triggers.combination.kind import Combination
-from trigemu.triggers.combination.leg_threshold import LegThreshold
+from trigemu.triggers.combination import Combination, LegThreshold
 from trigemu.triggers.threshold import Threshold
 
 #: Quantities of two objects in the observable language.

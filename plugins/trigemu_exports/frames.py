@@ -7,8 +7,7 @@ from typing import Any
 
 from trigemu.base.errors import module_of_extra
 from trigemu.base.shown import Shown, view_of
-from trigemu.results.documents import file_columns, records
-from trigemu.results.table import Table
+from trigemu.results.table import Table, file_columns, records
 
 
 def frame(result: Shown) -> Any:

@@ -13,8 +13,7 @@ from trigemu_anomaly.precision import PrecisionTable
 from trigemu import __version__
 from trigemu.base import toml_text
 from trigemu.results import notes, numbers
-from trigemu.results.documents import in_json
-from trigemu.results.table import Column, Page, Table
+from trigemu.results.table import Column, Page, Table, in_json
 
 from .ranges import Survey
 from .scan import BitScan, Point
@@ -137,7 +136,5 @@ def _scan_notes(scan: BitScan) -> Iterator[str]:
         yield "Warning: thresholds or leaf values overflow (--json has the numbers)."
     if any(point.resources for point in scan.points):
         yield "LUT and registers: an estimate by yosys for UltraScale+, of the Verilog in two clocks."
-    shown = (
-        note for note in notes.notes(scan.floating) if note.about not in ("events", "unseen", "few", "budget")
-    )
-    yield from (note.text for note in shown if note.text)
+    left_out = ("events", "unseen", "few", "budget")
+    yield from (note for note in notes.notes(scan.floating) if note and note.about not in left_out)

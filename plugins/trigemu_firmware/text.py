@@ -8,8 +8,7 @@ from dataclasses import asdict
 import numpy as np
 
 from trigemu import __version__
-from trigemu.results.documents import in_json
-from trigemu.results.table import Column, Page, Table
+from trigemu.results.table import Column, Page, Table, in_json
 
 from .block import BlockReport
 from .estimate import BUDGETS, LEVEL_NS, PAPER, VU9P, Estimate

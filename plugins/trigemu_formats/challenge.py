@@ -27,7 +27,7 @@ import numpy as np
 from trigemu.base.arrays import Array, IntArray
 from trigemu.base.errors import SampleError, excerpt, module_of_extra
 from trigemu.samples.events import Need, ReadEvents
-from trigemu.samples.formats.source import Beginning, Schema, Source, collection_of
+from trigemu.samples.source import Beginning, Schema, Source, collection_of
 
 PARTICLES, ID = "Particles", "EvtId"
 SLOTS = {"electron": slice(1, 5), "muon": slice(5, 9), "jet": slice(9, 19)}

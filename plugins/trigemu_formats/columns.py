@@ -65,7 +65,7 @@ def file_columns(sample: Sample) -> FileColumns:
 
     collections = _names(schema.collections, STANDARD)
     return FileColumns(
-        tree=file.tree_name,
+        tree=file.tree,
         objects={name: tuple(described(name, schema.collections[name])) for name in collections},
         numbers=tuple(described("", schema.numbers - sample.stored)),
         weight=file.weight_column,

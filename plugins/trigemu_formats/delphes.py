@@ -26,8 +26,7 @@ import uproot
 from trigemu.base.arrays import Array
 from trigemu.base.errors import SampleError
 from trigemu.samples.events import Need
-from trigemu.samples.formats.root import RootFile
-from trigemu.samples.formats.source import flat
+from trigemu.samples.root import RootFile, flat
 
 EVENT = {"weight": "Event.Weight", "id": "Event.Number"}
 SCALARS = {"MissingET.MET": "met", "MissingET.Phi": "met_phi", "ScalarHT.HT": "scalar_ht"}

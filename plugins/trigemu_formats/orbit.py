@@ -23,8 +23,8 @@ import numpy as np
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError
 from trigemu.samples.events import Collection, Need, ReadEvents
-from trigemu.samples.formats.nanoaod import NanoAOD
-from trigemu.samples.normalisation import BUNCHES
+from trigemu.samples.root import NanoAOD
+from trigemu.samples.sample import BUNCHES
 
 #: The numbers that an orbit has as a whole.
 _OF_ORBIT = ("run", "luminosityBlock", "orbitNumber")

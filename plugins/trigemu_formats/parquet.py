@@ -32,11 +32,10 @@ from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, module_of_extra
 from trigemu.base.mapping import CHUNK_EVENTS
 from trigemu.samples.events import Need, ReadEvents
-from trigemu.samples.formats.nanoaod import DECISIONS
-from trigemu.samples.formats.root import keep_memory
-from trigemu.samples.formats.source import Beginning, Schema, Source, events_of, schema_of
 from trigemu.samples.locations import parts
 from trigemu.samples.memory import SCALARS as NAMES
+from trigemu.samples.root import DECISIONS, keep_memory
+from trigemu.samples.source import Beginning, Schema, Source, events_of, schema_of
 
 SCALARS = NAMES | {"genWeight": "weight"}
 EVENT = WEIGHT, ID, PARENT = ("", "weight"), ("", "id"), ("", "parent")

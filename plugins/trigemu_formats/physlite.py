@@ -37,8 +37,7 @@ import numpy as np
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, module_of_extra
 from trigemu.samples.events import Need
-from trigemu.samples.formats.root import RootFile
-from trigemu.samples.formats.source import flat
+from trigemu.samples.root import RootFile, flat
 
 COLLECTIONS = {
     "jet": "AnalysisJetsAuxDyn",

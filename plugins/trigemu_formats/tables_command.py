@@ -16,9 +16,9 @@ from trigemu.emulation.event_table import EventTable, event_table, passes
 from trigemu.emulation.score_table import passes_to_score, score_table
 from trigemu.emulation.scores import Scores
 from trigemu.emulation.table_files import check_event_file, write_events, write_scores
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
-from trigemu.menus.warnings import unit_of_threshold
-from trigemu.results.notes import points, solutions, texts
+from trigemu.results.notes import points, solutions
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table
 from trigemu.samples.catalogue import Catalogue
@@ -67,13 +67,13 @@ def scores(
 
     result, events = session.run(read, written, read_samples)
     for menu in result.menus:
-        for line in texts(solutions(menu)):
+        for line in solutions(menu):
             console().print(line)
     console().print(Page([_thresholds(result)]))
     scored = sum(column.above is not None for column in result.columns)
     say(f"{output}: {events} events, {count(scored, 'score')}")
-    for line in points(result.menus, result.catalogue):
-        say(line)
+    for point in points(result.menus, result.catalogue):
+        say(point)
 
 
 def _thresholds(scores: Scores) -> Table:

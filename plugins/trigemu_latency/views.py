@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from trigemu import __version__
 from trigemu.results import notes, numbers
-from trigemu.results.table import Column, Page, Table, stacked
+from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import View, name
 
 from .stream.stream import ARRAYS_FROM
@@ -212,7 +212,7 @@ class BenchView(View[Bench]):
         tables = [costs(result), latencies(result)] if details else [latencies(result, SHORT, shown)]
         tables += [engines(cost) for cost in (result.triggers if details else shown) if cost.parts]
         tables.append(throughput(result))
-        return Page([_answer(result), "", *stacked(tables)], [*_notes(result, len(shown), details)])
+        return Page([_answer(result), "", *tables], [*_notes(result, len(shown), details)])
 
     def table(self, result: Bench) -> Table:
         """A row has the times of a trigger, or of the menu, at a batch size."""
@@ -314,7 +314,7 @@ def _notes(result: Bench, shown: int, details: bool) -> Iterator[str]:
         f"call, not subtracted (resolution {digits(where.timer_resolution_ns)} ns); garbage collection "
         f"{where.garbage_collection}."
     )
-    yield from (text for text in notes.texts(notes.notes(result.rates)) if text)
+    yield from (text for text in notes.notes(result.rates) if text)
 
 
 def figure_of(result: Bench) -> Figure:

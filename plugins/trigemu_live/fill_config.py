@@ -25,8 +25,7 @@ import msgspec
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.toml import Key, TomlTable, load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.base.toml import Key, TomlTable, load_toml, read_table, refuse_other_kinds
 
 _Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
 #: The pile-up of a fill.
@@ -41,36 +40,19 @@ MAX_STEPS = 100_000
 
 
 class FillTable(TomlTable, frozen=True):
-    """[fill]: how pile-up falls, and what is measured.
+    """[fill]: how pile-up falls, and what is measured."""
 
-    Attributes
-    ----------
-    hours : float
-        The length of the fill.
-    pileup : float, optional
-        The mean number of interactions per crossing at the beginning.
-    half_life_hours : float, optional
-        The time in which it halves.
-    curve : list of [hours, pile-up], optional
-        Instead of both, points between which it is interpolated.
-    step_seconds : float
-        The time between two settings of thresholds.
-    target_hz : float, optional
-        The recorded rate that the menu (its last level) should have; by default that at the beginning.
-    tolerance : float
-        The largest relative difference from a target that counts as on target.
-    signals : list of str
-        Signal samples whose efficiency is measured.
-    """
-
-    hours: _Hours = 10.0
-    pileup: _Pileup | None = None
-    half_life_hours: _Hours | None = None
-    curve: list[list[float]] | None = None
+    hours: _Hours = 10.0  #: The length of the fill.
+    pileup: _Pileup | None = None  #: The mean number of interactions per crossing at the beginning.
+    half_life_hours: _Hours | None = None  #: The time in which it halves.
+    curve: list[list[float]] | None = None  #: Instead of both, points between which it is interpolated.
+    #: The time between two settings of thresholds.
     step_seconds: Annotated[float, msgspec.Meta(ge=0.1, le=36000)] = 60.0
+    #: The recorded rate that the menu (its last level) should have; by default that at the beginning.
     target_hz: _Positive | None = None
+    #: The largest relative difference from a target that counts as on target.
     tolerance: Annotated[float, msgspec.Meta(gt=0, lt=1)] = 0.1
-    signals: list[str] = msgspec.field(default_factory=list)
+    signals: list[str] = msgspec.field(default_factory=list)  #: Signal samples whose efficiency is measured.
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         given = [value is not None for value in (self.pileup, self.half_life_hours, self.curve)]
@@ -105,46 +87,27 @@ class FillTable(TomlTable, frozen=True):
 
 
 class ColumnTable(TomlTable, frozen=True):
-    """[[column]]: a column of prescales of the menu.
+    """[[column]]: a column of prescales of the menu."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in the menu.
-    below : float
-        The pile-up from which on it is used, downwards. The highest column covers the beginning of the fill.
-    """
-
-    name: str
+    name: str  #: Its name in the menu.
+    #: The pile-up from which on it is used, downwards. The highest column covers the beginning of the fill.
     below: _Pileup
 
 
 class ControlTable(TomlTable, frozen=True):
-    """[[control]]: a proportional-integral controller of a threshold.
+    """[[control]]: a proportional-integral controller of a threshold."""
 
-    Attributes
-    ----------
-    trigger : str
-        The trigger whose threshold it moves.
-    of : {"trigger", "menu"}
-        Whether the rate of the trigger or that of the menu (without levels) should be on target.
-    target_hz : float, optional
-        The recorded rate; by default that of the menu's own threshold, or of the menu, at the beginning. The
-        threshold begins where a target of the trigger is met; else, it is the menu's own.
-    proportional, integral : float
-        The gains, on the logarithm of the measured rate over the target, in each step.
-    seconds : float
-        The time in which it counts, before each step.
-    prescale : float
-        The prescale of the accepts that it counts.
-    """
-
-    trigger: str
+    trigger: str  #: The trigger whose threshold it moves.
+    #: Whether the rate of the trigger or that of the menu (without levels) should be on target.
     of: Literal["trigger", "menu"] = "trigger"
+    #: The recorded rate; by default that of the menu's own threshold, or of the menu, at the beginning. The
+    #: threshold begins where a target of the trigger is met; else, it is the menu's own.
     target_hz: _Positive | None = None
-    proportional: _Gain = 0.2
-    integral: _Gain = 0.2
+    proportional: _Gain = 0.2  #: The gain on the change of ln(measured rate / target) from step to step.
+    integral: _Gain = 0.2  #: The gain on ln(measured rate / target) in each step.
+    #: The time in which it counts, before each step.
     seconds: Annotated[float, msgspec.Meta(gt=0, le=36000)] = 10.0
+    #: The prescale of the accepts that it counts.
     prescale: Annotated[float, msgspec.Meta(ge=1, le=1e9)] = 10.0
 
 

@@ -11,10 +11,9 @@ from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import few_of
 from trigemu.rates.results import Rate
 from trigemu.results import notes, numbers
-from trigemu.results.documents import records
-from trigemu.results.table import Column, Page, Table, stacked
+from trigemu.results.table import Column, Page, Table, records
 from trigemu.results.view import View, name
-from trigemu.samples.normalisation import CM2_PER_PB
+from trigemu.samples.sample import CM2_PER_PB
 
 from .fill import BOTH, CONTROL, Fill, FillTrace
 from .view import document_of_inputs
@@ -68,7 +67,7 @@ class FillView(View[Fill]):
             tables.append(
                 Table.of([Column("of", "key", "recorded luminosity"), *of_ways], _without_repeats(rows))
             )
-        return Page(stacked(tables), [*_notes(result)])
+        return Page(tables, [*_notes(result)])
 
     def csv_table(self, result: Fill) -> Table:
         """Return a row for each step."""
@@ -173,7 +172,7 @@ def _settings(result: Fill) -> Iterator[dict[str, Any]]:
 def _recorded_pb(result: Fill) -> Iterator[dict[str, Any]]:
     """Yield the integrated luminosity in pb⁻¹ that each trigger records by each way (means over seeds).
     Nothing if the luminosity of the sample is unknown."""
-    _, luminosity = notes.pileup_and_luminosity(result.menu, result.catalogue)
+    luminosity = notes.working_point(result.menu, result.catalogue)["luminosity_cm2s"]
     mean = result.catalogue.table.mean_interactions
     if not (luminosity and mean):
         return
@@ -235,7 +234,7 @@ def _range(pileup: FloatArray) -> str:
 
 def _notes(result: Fill) -> Iterator[str]:
     fill, columns = result.config.fill, result.config.columns
-    yield from notes.texts(notes.source(result.menu, result.catalogue))
+    yield from notes.source(result.menu, result.catalogue)
     made_with = result.catalogue.table.mean_interactions
     of_sample = f"; the sample has {made_with:.3g}" if made_with else ""
     yield f"µ = {_range(result.pileup)} interactions a crossing{of_sample}."

@@ -20,8 +20,7 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError, excerpt, nearest, quoted
 from trigemu.base.files import read_bounded
-from trigemu.base.toml import Key, TomlTable, load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.base.toml import Key, Positive, TomlTable, load_toml, read_table, refuse_other_kinds
 from trigemu.results import numbers
 
 #: The slots of an orbit of the LHC, 25 ns each, and its revolution frequency in Hz.
@@ -100,32 +99,19 @@ _HEAD_ON = "HEAD ON COLLISIONS FOR B1"
 #: of the table of head-on collisions: ATLAS and CMS see the same bunches.
 _POINTS = {"IP1": (0, (1, 3)), "IP2": (891, (2,)), "IP5": (0, (1, 3)), "IP8": (2670, (4,))}
 _TOKEN = re.compile(r"\s*(?:(\d{1,5})\s*([be(])|(\)))", re.ASCII)
-_Positive = Annotated[float, msgspec.Meta(gt=0)]
 _Beam = Annotated[list[bool | int | float], msgspec.Meta(min_length=ORBIT, max_length=ORBIT)]
 
 
 class FillingTable(TomlTable, frozen=True):
-    """[filling]: the colliding bunches, as `trains` or as a `pattern`.
+    """[filling]: the colliding bunches, as `trains` or as a `pattern`."""
 
-    Attributes
-    ----------
-    name : str
-        Its name; by default that of the file.
-    source : str
-        Where its numbers are from.
-    trains : list of [int, int], optional
-        The first and the last slot of each train, from 1.
-    pattern : str, optional
-        Bunches and empty slots from slot 1 on, such as "39(72b 8e)"; the remaining slots are empty.
-    luminosity : list of float, optional
-        The relative luminosity of each colliding bunch, in the order of slots.
-    """
-
-    name: str = ""
-    source: str = ""
-    trains: list[list[int]] | None = None
+    name: str = ""  #: Its name; by default that of the file.
+    source: str = ""  #: Where its numbers are from.
+    trains: list[list[int]] | None = None  #: The first and the last slot of each train, from 1.
+    #: Bunches and empty slots from slot 1 on, such as "39(72b 8e)"; the remaining slots are empty.
     pattern: str | None = None
-    luminosity: list[_Positive] | None = None
+    #: The relative luminosity of each colliding bunch, in the order of slots.
+    luminosity: list[Positive] | None = None
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if (self.trains is None) == (self.pattern is None):

@@ -25,8 +25,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from trigemu.base.errors import nearest, quoted
-from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table, refuse_other_kinds
 
 from .filling import ORBIT, shipped
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from trigemu.menus.menu import Menu
 from trigemu.results import notes, numbers
-from trigemu.results.documents import left_out, records
 from trigemu.results.rates import provenance
-from trigemu.results.table import Column, Page, Table, columns_of, stacked
+from trigemu.results.samples import left_out
+from trigemu.results.table import Column, Page, Table, columns_of, records
 from trigemu.results.view import View, name
 from trigemu.samples.catalogue import Catalogue
 
@@ -43,7 +43,7 @@ class LiveRatesView(View[LiveRates]):
 
     def page(self, result: LiveRates) -> Page:
         tables = [table_of_items(result), table_of_causes(result)]
-        return Page(stacked(tables if result.rules.rules else tables[:1]), [*_notes(result)])
+        return Page(tables if result.rules.rules else tables[:1], [*_notes(result)])
 
     def table(self, result: LiveRates) -> Table:
         return Table.of(_LIVE_COLUMNS, (_row(item) | {"live": item.live} for item in result.all_items))
@@ -100,7 +100,7 @@ def notes_of_inputs(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
     """Yield the menu, its column of prescales, the pile-up and the samples."""
     column = f", column {menu.columns.chosen}" if menu.columns.chosen else ""
     yield f"Menu {name(menu.name)}{column}. {notes.conditions(menu, catalogue)}".rstrip()
-    yield from notes.texts(notes.source(menu, catalogue))
+    yield from notes.source(menu, catalogue)
 
 
 def document_of_inputs(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class OrderedAcceptsView(View[OrderedAccepts]):
             notes.append(f"Not shown: {numbers.count(len(whole), 'trigger')} that lost nothing.")
         notes += notes_of_inputs(result.menu, result.catalogue)
         notes.append(f"{_summary(result)} Rules {result.rules.name}: {result.rules.text}.")
-        return Page(stacked([table, listed] if result.vetoed else [table]), notes)
+        return Page([table, listed] if result.vetoed else [table], notes)
 
     def table(self, result: OrderedAccepts) -> Table:
         return Table.of(_ORDERED_COLUMNS, map(_row, result.all_items))

@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.toml import Key, TomlTable, load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.base.toml import Key, Positive, TomlTable, load_toml, read_table, refuse_other_kinds
 
 #: The most values of a variable: levels are bytes.
 MOST = 255
@@ -36,25 +35,17 @@ def loss_of(merit: Merit, weights: FloatArray, ceilings: FloatArray, efficiencie
 
 #: The largest size of a number, and the inverse of the smallest difference.
 _LARGEST = 1e15
-_Positive = Annotated[float, msgspec.Meta(gt=0)]
 _Hz = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
 
 
 class Span(TomlTable, frozen=True):
-    """The range of a threshold.
+    """The range of a threshold."""
 
-    Attributes
-    ----------
-    min, max : float
-        The lowest and the highest threshold.
-    step : float or None
-        The step from `min` on: no other threshold is allowed. None: a round one, which gives about a hundred
-        values, and the present threshold.
-    """
-
-    min: float
-    max: float
-    step: _Positive | None = None
+    min: float  #: The lowest threshold.
+    max: float  #: The highest threshold.
+    #: The step from `min` on: no other threshold is allowed. None: a round one, which gives about a hundred
+    #: values, and the present threshold.
+    step: Positive | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         width = self.max - self.min
@@ -69,25 +60,16 @@ class Span(TomlTable, frozen=True):
 
 
 class Vary(TomlTable, frozen=True):
-    """[[vary]]: what may change of some triggers.
+    """[[vary]]: what may change of some triggers."""
 
-    Attributes
-    ----------
-    triggers : tuple of str
-        The triggers, each by itself. A trigger with a single allowed value gets that value.
-    above : Span or "free" or None
-        The range of the threshold; "free": where the trigger's own rate is ten times the present one, to
-        where it is a tenth of it.
-    prescale : tuple of float or None
-        The allowed prescales; the present one only if it is among them.
-    switch : bool
-        Whether the trigger may be switched off.
-    """
-
+    #: The triggers, each by itself. A trigger with a single allowed value gets that value.
     triggers: tuple[str, ...]
+    #: The range of the threshold; "free": where the trigger's own rate is ten times the present one, to where
+    #: it is a tenth of it.
     above: Span | Literal["free"] | None = None
+    #: The allowed prescales; the present one only if it is among them.
     prescale: tuple[Annotated[float, msgspec.Meta(ge=1, le=1e15)], ...] | None = None
-    switch: bool = False
+    switch: bool = False  #: Whether the trigger may be switched off.
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if not self.triggers:
@@ -102,23 +84,13 @@ class Vary(TomlTable, frozen=True):
 
 
 class ChannelTable(TomlTable, frozen=True):
-    """[[channel]]: events that the menu should accept.
+    """[[channel]]: events that the menu should accept."""
 
-    Attributes
-    ----------
-    sample : str
-        A signal of the catalogue.
-    name : str or None
-        Its name; by default that of the sample.
-    require : str or None
-        The condition that an event must fulfil to be counted; by default that of the catalogue.
-    weight : float
-        Its weight in the figure of merit, relative to those of other channels.
-    """
-
-    sample: str
-    name: str | None = None
+    sample: str  #: A signal of the catalogue.
+    name: str | None = None  #: Its name; by default that of the sample.
+    #: The condition that an event must fulfil to be counted; by default that of the catalogue.
     require: str | None = None
+    #: Its weight in the figure of merit, relative to those of other channels.
     weight: Annotated[float, msgspec.Meta(gt=0, le=1e12)] = 1.0
 
     @property
@@ -128,17 +100,10 @@ class ChannelTable(TomlTable, frozen=True):
 
 
 class Tie(TomlTable, frozen=True):
-    """[[tie]]: thresholds that depend on each other.
+    """[[tie]]: thresholds that depend on each other."""
 
-    Attributes
-    ----------
-    triggers : tuple of str
-        The triggers.
-    at_least : float or None
-        Each threshold is at least this far above that of the trigger before it; None: all are equal.
-    """
-
-    triggers: tuple[str, ...]
+    triggers: tuple[str, ...]  #: The triggers.
+    #: Each threshold is at least this far above that of the trigger before it; None: all are equal.
     at_least: float | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -147,24 +112,14 @@ class Tie(TomlTable, frozen=True):
 
 
 class Limit(TomlTable, frozen=True):
-    """[[limit]]: a cap or a floor on the rate of a trigger, a group or a level.
+    """[[limit]]: a cap or a floor on the rate of a trigger, a group or a level."""
 
-    Attributes
-    ----------
-    trigger, group, level : str or None
-        What it limits: one of the three.
-    quantity : {"rate", "unique"}
-        Its rate, or the rate that only it accepts.
-    min_hz, max_hz : float or None
-        The floor and the cap in Hz.
-    """
-
-    trigger: str | None = None
-    group: str | None = None
-    level: str | None = None
-    quantity: Literal["rate", "unique"] = "rate"
-    min_hz: _Hz | None = None
-    max_hz: _Hz | None = None
+    trigger: str | None = None  #: The trigger that it limits; or a group or a level.
+    group: str | None = None  #: The group that it limits.
+    level: str | None = None  #: The level that it limits.
+    quantity: Literal["rate", "unique"] = "rate"  #: Its rate, or the rate that only it accepts.
+    min_hz: _Hz | None = None  #: The floor in Hz.
+    max_hz: _Hz | None = None  #: The cap in Hz.
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if sum(value is not None for value in (self.trigger, self.group, self.level)) != 1:
@@ -182,39 +137,21 @@ class Limit(TomlTable, frozen=True):
 
 
 class Live(TomlTable, frozen=True):
-    """[live]: a floor on the live fraction of the menu's first level, under the rules of a readout.
+    """[live]: a floor on the live fraction of the menu's first level, under the rules of a readout."""
 
-    Attributes
-    ----------
-    min : float
-        The least fraction of accepts that the rules allow, between 0 and 1.
-    rules : str
-        The rules: a TOML file, or the name of a set that comes with trigemu.
-    filling : str or None
-        The filling scheme: a file, a name, or a pattern; by default every slot is filled.
-    """
-
+    #: The least fraction of accepts that the rules allow, between 0 and 1.
     min: Annotated[float, msgspec.Meta(gt=0, lt=1)]
-    rules: str
+    rules: str  #: The rules: a TOML file, or the name of a set that comes with trigemu.
+    #: The filling scheme: a file, a name, or a pattern; by default every slot is filled.
     filling: str | None = None
 
 
 class GoalsTable(TomlTable, frozen=True):
-    """[goals]: the cap and the figure of merit.
+    """[goals]: the cap and the figure of merit."""
 
-    Attributes
-    ----------
-    rate_hz : float
-        The cap on the rate of the menu, in Hz.
-    merit : {"squared", "mean", "worst"}
-        The loss: Σ w (1 − ε/ε_max)², 1 − Σ w ε, or 1 − the smallest ε/ε_max.
-    keep : tuple of str
-        Triggers that must not vary.
-    """
-
-    rate_hz: Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
-    merit: Merit = "squared"
-    keep: tuple[str, ...] = ()
+    rate_hz: Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]  #: The cap on the rate of the menu, in Hz.
+    merit: Merit = "squared"  #: The loss: Σ w (1 − ε/ε_max)², 1 − Σ w ε, or 1 − the smallest ε/ε_max.
+    keep: tuple[str, ...] = ()  #: Triggers that must not vary.
 
 
 #: Searches for the ceiling of each channel.

@@ -18,9 +18,9 @@ from trigemu.base.errors import printable
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation.plan import make_plan
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
-from trigemu.menus.warnings import unit_of_threshold
-from trigemu.results.rates import working_point
+from trigemu.results.notes import working_point
 from trigemu.triggers.base import ScoreKind
 
 from .problem import INFEASIBLE, Evaluation, Problem

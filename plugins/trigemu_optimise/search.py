@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -168,15 +168,7 @@ def hopped(evaluation: Evaluation, start: IntArray, rng: np.random.Generator, ho
 
 @dataclass(frozen=True)
 class Unit:
-    """Base class of units: each is as large as any other."""
-
-    size: ClassVar[int] = 1
-    pause: ClassVar[float] = 0.0
-
-    @property
-    def key(self) -> str:
-        """Fingerprint of what the result depends on besides the problem."""
-        return fingerprint(self)
+    """Base class of units."""
 
     def run(self, problem: Problem) -> Found:
         """Return the result."""
@@ -248,8 +240,11 @@ class Searches(Work[Unit, Found]):
         self.problem = problem
 
     @cached_property
-    def key(self) -> str:  # type: ignore[override]
+    def _definition(self) -> str:
         return fingerprint(digest_of_code(), self.problem)
+
+    def key(self, unit: Unit) -> str:
+        return fingerprint(self._definition, unit)
 
     def __call__(self, unit: Unit) -> Found:
         return unit.run(self.problem)

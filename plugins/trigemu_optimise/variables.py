@@ -20,7 +20,7 @@ from trigemu.observables.hardware_scales import LinearScale
 from trigemu.observables.language import parse_observable
 from trigemu.samples.catalogue import Catalogue
 from trigemu.triggers.base import ScoreKind
-from trigemu.triggers.combination.leg_threshold import LegThreshold
+from trigemu.triggers.combination import LegThreshold
 from trigemu.triggers.threshold import Threshold
 
 from .goals import MOST, Goals, Limit, Span, Tie

@@ -10,7 +10,7 @@ import msgspec
 
 from trigemu.results import numbers
 from trigemu.results.comparison import changes_table
-from trigemu.results.table import Column, Page, Table, columns_of, stacked
+from trigemu.results.table import Column, Page, Table, columns_of
 from trigemu.results.view import View
 
 from .optimise import Optimised
@@ -77,7 +77,7 @@ class OptimisedView(View[Optimised]):
 
     def page(self, result: Optimised) -> Page:
         tables = [*tables_of(result.summary), changes_table(result.comparison)]
-        return Page(stacked(table for table in tables if table.rows), list(notes_of(result.summary)))
+        return Page([table for table in tables if table.rows], list(notes_of(result.summary)))
 
     def table(self, result: Optimised) -> Table:
         return _values_table(result.summary)

@@ -31,9 +31,9 @@ from trigemu.rates.results import Rate
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.samples.normalisation import CM2_PER_PB
+from trigemu.samples.sample import CM2_PER_PB
 from trigemu.triggers.base import ScoreKind
-from trigemu.triggers.combination.leg_threshold import LegThreshold
+from trigemu.triggers.combination import LegThreshold
 from trigemu.triggers.threshold import Threshold
 
 from .recorded import Recorded

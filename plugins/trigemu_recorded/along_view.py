@@ -11,9 +11,8 @@ from matplotlib.ticker import FuncFormatter
 
 from trigemu.base.arrays import FloatArray
 from trigemu.rates.results import Rate
-from trigemu.results.documents import records
 from trigemu.results.numbers import count, short
-from trigemu.results.table import Column, Page, Table, stacked
+from trigemu.results.table import Column, Page, Table, records
 from trigemu.results.view import Figures, View, name
 
 from .along import QUANTILES, RatesAlong, RunRates
@@ -94,9 +93,8 @@ class RunRatesView(View[RunRates]):
         """The trend of each trigger, then their departures and scores."""
         drawn = [rates for rates in result.rates if not self.triggers or rates.name in self.triggers]
         tables = (make(result, drawn) for make in (_trends, _departures, _means))
-        return Page(
-            stacked(table for table in tables if table.rows), [*_notes(result), *result.catalogue.warnings]
-        )
+        shown = [table for table in tables if table.rows]
+        return Page(shown, [*_notes(result), *result.catalogue.warnings])
 
     def table(self, result: RunRates) -> Table:
         """A row for each trigger in each section."""

@@ -40,27 +40,17 @@ _NAMED = 5
 
 class CollectedTable(TomlTable, frozen=True):
     """[sample.recorded.collected]: the triggers with prescales that collected the events. Paths are relative
-    to the catalogue.
+    to the catalogue."""
 
-    Attributes
-    ----------
-    menu : str
-        The menu with all of them; the files have their raw decisions.
-    prescales : str
-        A file with its columns of prescales, if they are not in the menu: CSV, or XML of the CMS global
-        trigger.
-    columns : str
-        A CSV file with the column of each section, under the heading run,section,column.
-    branches : str
-        The name of branches with further prescales, event by event, with {} for a decision.
-    unexplained : {"refuse", "leave out"}
-        Events that none of the triggers took are an error, or are left out and counted in a warning.
-    """
-
-    menu: str
+    menu: str  #: The menu with all of them; the files have their raw decisions.
+    #: A file with its columns of prescales, if they are not in the menu: CSV, or XML of the CMS global
+    #: trigger.
     prescales: str | None = None
+    #: A CSV file with the column of each section, under the heading run,section,column.
     columns: str | None = None
+    #: The name of branches with further prescales, event by event, with {} for a decision.
     branches: str | None = None
+    #: Events that none of the triggers took are an error, or are left out and counted in a warning.
     unexplained: Literal["refuse", "leave out"] = "refuse"
 
     def mistakes(self) -> Iterator[tuple[str, str]]:

@@ -26,12 +26,11 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray
 from trigemu.base.errors import SampleError
-from trigemu.base.toml import Document, Key, TomlTable, read_table
+from trigemu.base.toml import Document, Key, Positive, TomlTable, read_table
 from trigemu.samples.events import Need
-from trigemu.samples.formats.source import Schema
 from trigemu.samples.locations import naming
-from trigemu.samples.normalisation import CM2_PER_PB, CatalogueTable, Positive, hz_per_unit_weight
-from trigemu.samples.sample import Sample, Weighting
+from trigemu.samples.sample import CM2_PER_PB, CatalogueTable, Sample, Weighting, hz_per_unit_weight
+from trigemu.samples.source import Schema
 from trigemu_recorded.collecting import CollectedTable, Collecting, read_collecting
 from trigemu_recorded.sections import BUNCH, RUN, SECTION, LumiMask, Sections, column_in, keys_of
 
@@ -45,36 +44,24 @@ T = TypeVar("T", LumiMask, Sections)
 
 
 class RecordedTable(TomlTable, frozen=True):
-    """[sample.recorded]: the events of a sample are recorded, and some of them count.
+    """[sample.recorded]: the events of a sample are recorded, and some of them count."""
 
-    Attributes
-    ----------
-    lumi_mask : str
-        A JSON file of certified sections, {"RUN": [[first, last], …], …}; by default all are. Paths are
-        relative to the catalogue.
-    runs, sections, bunches : list of [first, last]
-        The runs, sections and bunches that count; by default all.
-    prescale : float
-        The prescale of the trigger that recorded the sample, 1 if it has none: an event then counts as
-        prescale / live time. Without it the sample is zero bias: its events add up to R0.
-    section_table : str
-        A CSV file with the live time or the luminosity of each section, as brilcalc writes it.
-    live_time_s : float
-        The live time in s of all sections that count, in place of that of `section_table`.
-    luminosity_pb : float
-        Their recorded luminosity in pb⁻¹, in place of that of `section_table`.
-    collected : table
-        The triggers that recorded the sample, in place of one `prescale`.
-    """
-
+    #: A JSON file of certified sections, {"RUN": [[first, last], …], …}; by default all are. Paths are
+    #: relative to the catalogue.
     lumi_mask: str | None = None
-    runs: Ranges = ()
-    sections: Ranges = ()
-    bunches: Ranges = ()
+    runs: Ranges = ()  #: The runs that count; by default all.
+    sections: Ranges = ()  #: The sections that count; by default all.
+    bunches: Ranges = ()  #: The bunches that count; by default all.
+    #: The prescale of the trigger that recorded the sample, 1 if it has none: an event then counts as
+    #: prescale / live time. Without it the sample is zero bias: its events add up to R0.
     prescale: Annotated[float, msgspec.Meta(ge=1)] | None = None
+    #: A CSV file with the live time or the luminosity of each section, as brilcalc writes it.
     section_table: str | None = None
+    #: The live time in s of all sections that count, in place of that of `section_table`.
     live_time_s: Positive | None = None
+    #: Their recorded luminosity in pb⁻¹, in place of that of `section_table`.
     luminosity_pb: Positive | None = None
+    #: The triggers that recorded the sample, in place of one `prescale`.
     collected: CollectedTable | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:

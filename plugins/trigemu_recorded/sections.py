@@ -18,7 +18,7 @@ import numpy as np
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, excerpt, quoted
 from trigemu.base.files import read_bounded
-from trigemu.samples.normalisation import ORBIT_HZ
+from trigemu.samples.sample import ORBIT_HZ
 
 #: The length of a section of CMS in seconds.
 SECTION_S = 2**18 / ORBIT_HZ

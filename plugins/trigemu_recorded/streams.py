@@ -44,23 +44,14 @@ MOST_PRESCALED = 10
 
 
 class Stream(TomlTable, frozen=True):
-    """[[stream]]: events that are written together.
+    """[[stream]]: events that are written together."""
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    event_size_kb : float or str
-        The size of an event in kB (1000 bytes): a number, or an observable such as "60 + 1.2 * n_jet".
-    triggers : tuple of str
-        Its triggers, of the last level: their names, those of groups, or patterns of names, such as "HT*".
-    prescale : float
-        One in this many of its events is written, by a counter of its own.
-    """
-
-    name: Annotated[str, msgspec.Meta(min_length=1)]
+    name: Annotated[str, msgspec.Meta(min_length=1)]  #: Its name.
+    #: The size of an event in kB (1000 bytes): a number, or an observable such as "60 + 1.2 * n_jet".
     event_size_kb: Annotated[float, msgspec.Meta(gt=0)] | str
+    #: Its triggers, of the last level: their names, those of groups, or patterns of names, such as "HT*".
     triggers: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    #: One in this many of its events is written, by a counter of its own.
     prescale: Annotated[float, msgspec.Meta(ge=1)] = 1.0
 
     def triggers_in(self, menu: Menu) -> list[Trigger]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trigemu.results.numbers import EVENTS, PREFIXES, count, events_text, prescale_text, unit_of, with_error
-from trigemu.results.table import Column, Page, RowStyle, Table, stacked
+from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import View
 
 from .streams import StreamRates, Written
@@ -56,7 +56,7 @@ class StreamRatesView(View[StreamRates]):
         streams = _table(result, {"prescale", "event_size_kb", "events", *common}, "stream", "streams")
         pairs = _table(result, {"stream", *common}, "both", stream="and", total="both write")
         triggers = _table(result, {"stream", "adds_bandwidth", *common}, "trigger", name="trigger")
-        return Page(stacked(table for table in (streams, pairs, triggers) if table.rows), _NOTES)
+        return Page([table for table in (streams, pairs, triggers) if table.rows], _NOTES)
 
     def table(self, result: StreamRates) -> Table:
         return Table.of(COLUMNS, map(_row, result.written))

@@ -172,8 +172,8 @@ class ProbeEntries:
                 np.uint64(1) << np.uint64(bit % 64)
             )
         rows, columns = work.rows(self.objects)[enters], events.collections[self.base].columns
-        own = {name: work.base_column(self.base, name)[rows] for name in columns}
-        entries = events.part(event[enters])
+        own = {name: work.column(ObjectSelection(self.base), name)[rows] for name in columns}
+        entries = events[event[enters]]
         probe = {self.name: Collection(np.arange(len(rows) + 1), own)}
         both = ChainMap(probe, entries.collections)  # type: ignore[arg-type]  # read only
         return replace(entries, collections=both), words[enters]

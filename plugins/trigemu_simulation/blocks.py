@@ -38,16 +38,6 @@ class Task:
     path: Path
     key: str
 
-    @property
-    def size(self) -> int:
-        """The number of interactions."""
-        return self.part.block_size
-
-    @property
-    def pause(self) -> float:
-        """Seconds before another attempt."""
-        return 0.0
-
 
 def tasks(config: Config, folder: Path) -> list[Task]:
     """Return a task for every block of a configuration, whether or not its file exists."""

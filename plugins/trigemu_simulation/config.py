@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from trigemu.base.errors import TrigemuError, nearest, quoted
 from trigemu.base.files import is_file
-from trigemu.base.toml import Key, TomlTable, load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.base.toml import Key, TomlTable, load_toml, read_table, refuse_other_kinds
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
 # Bounds of a configuration; beyond them, a run would take years or fill any memory.
@@ -81,26 +80,15 @@ class Fakes(TomlTable, frozen=True):
     """Jets whose hardest neutral pion is misidentified as a photon or an electron.
 
     The probability that a jet is misidentified as a photon with a share z of its pT is, for each dz,
-    probability · softness · exp(−softness z) · (z pT / 20 GeV)^power.
+    probability · softness · exp(−softness z) · (z pT / 20 GeV)^power."""
 
-    Attributes
-    ----------
-    probability : float
-        The share of the neutral pions of 20 GeV that are misidentified as photons.
-    power : float
-        The power of the pion's pT in this share.
-    softness : float
-        The slope of the spectrum of a jet's hardest neutral pion.
-    electrons : float
-        The number of fake electrons per fake photon.
-    taus : float
-        The probability that a jet of 20 GeV passes the loosest identification of hadronic taus.
-    """
-
+    #: The share of the neutral pions of 20 GeV that are misidentified as photons.
     probability: Annotated[float, Meta(ge=0, le=100)]
-    power: Annotated[float, Meta(gt=-1, le=20)] = 0.0
+    power: Annotated[float, Meta(gt=-1, le=20)] = 0.0  #: The power of the pion's pT in this share.
+    #: The slope of the spectrum of a jet's hardest neutral pion.
     softness: Annotated[float, Meta(gt=0, le=100)] = 9.6
-    electrons: Annotated[float, Meta(ge=0, le=100)] = 0.0
+    electrons: Annotated[float, Meta(ge=0, le=100)] = 0.0  #: The number of fake electrons per fake photon.
+    #: The probability that a jet of 20 GeV passes the loosest identification of hadronic taus.
     taus: Annotated[float, Meta(ge=0, le=1)] = 0.0
 
 
@@ -108,42 +96,27 @@ class Crossings(TomlTable, frozen=True):
     """Events are bunch crossings. The background slices, lowest first, are the classes of crossings.
 
     Weights in Hz: a crossing with a weight below its target is stored with the probability weight / target,
-    and then has the target as weight. The target is the lowest of the targets of its objects.
+    and then has the target as weight. The target is the lowest of the targets of its objects."""
 
-    Attributes
-    ----------
-    busy_fraction : float
-        Fakes are correlated: the fraction of the crossings in which jets fake photons more often.
-    busy_factor : float
-        The rate of fakes in these crossings over the average; in the others it is lower.
-    fakes_max : float
-        The largest mean number of fakes in a crossing; above it, all its fake probabilities are scaled down.
-    photon_weight_hz : float
-        The target weight of crossings with a photon or electron of 10 GeV; it scales as pT^−2.
-    muon_weight_hz : float
-        The target weight of crossings with a muon of 4 GeV; it scales as pT^−3. With two muons it is a
-        hundredth of that.
-    jet_weight_hz : float
-        The target weight of crossings with a jet of 100 GeV, or with HT = 200 GeV; it scales as pT^−3 and
-        HT^−4.
-    missing_weight_hz : float
-        The target weight of crossings with a missing momentum of 60 GeV; it scales as pT^−4 below and as
-        pT^−1 above.
-    quiet_weight_hz : float
-        The target weight of crossings without any final object.
-    multiple_boost : float
-        The factor on the probability of two or more fakes.
-    """
-
+    #: Fakes are correlated: the fraction of the crossings in which jets fake photons more often.
     busy_fraction: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    #: The rate of fakes in these crossings over the average; in the others it is lower.
     busy_factor: Factor = 1.0
+    #: The largest mean number of fakes in a crossing; above it, all its fake probabilities are scaled down.
     fakes_max: Positive = 0.05
+    #: The target weight of crossings with a photon or electron of 10 GeV; it scales as pT^−2.
     photon_weight_hz: Positive = 1.0
+    #: The target weight of crossings with a muon of 4 GeV; it scales as pT^−3. With two muons it is a
+    #: hundredth of that.
     muon_weight_hz: Positive = 1.0
+    #: The target weight of crossings with a jet of 100 GeV, or with HT = 200 GeV; it scales as pT^−3 and
+    #: HT^−4.
     jet_weight_hz: Positive = 1.0
+    #: The target weight of crossings with a missing momentum of 60 GeV; it scales as pT^−4 below and as pT^−1
+    #: above.
     missing_weight_hz: Positive = 1.0
-    quiet_weight_hz: Positive = 1.0
-    multiple_boost: Factor = 1.0
+    quiet_weight_hz: Positive = 1.0  #: The target weight of crossings without any final object.
+    multiple_boost: Factor = 1.0  #: The factor on the probability of two or more fakes.
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if self.busy_fraction * self.busy_factor > 1:
@@ -155,72 +128,41 @@ class Crossings(TomlTable, frozen=True):
 
 
 class Slice(TomlTable, frozen=True):
-    """A process, and the number of its interactions to generate.
+    """A process, and the number of its interactions to generate."""
 
-    Attributes
-    ----------
-    name : str
-        The name of its sample.
-    description : str
-        Free text.
-    settings : tuple of str
-        Settings of Pythia, such as "HardQCD:all = on".
-    blocks : int
-        The number of blocks of interactions.
-    block_size : int
-        The number of interactions tried in a block.
-    role : {"background", "signal"}
-        Whether the slice is used for rates or for efficiencies.
-    require : str or None
-        The condition that selects the events of a signal efficiency.
-    pt_hat_max : float or None
-        In GeV; harder interactions belong to another slice, also for `muons_of`.
-    prompt_photon_pt_hat_max : float or None
-        In GeV; the same for interactions that produce a photon.
-    k_factor : float
-        The factor on Pythia's cross-section.
-    uses : int
-        The number of crossings that are built on one interaction (for crossings only).
-    photons : bool
-        Whether crossings have the true photons of this process; else fakes represent them (for crossings
-        only).
-    jet_excess_max : float or None
-        In GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder
-        scattering (for crossings only).
-    photons_min : int
-        Crossings of a signal with fewer photons are counted, not stored.
-    muons_of : str or None
-        The slice whose interactions with a muon from a hadron are this class of crossings; the others remain
-        in that slice. Such a class has no settings and blocks of its own.
-    muons : {"keep", "drop", "only"}
-        The treatment of interactions with a muon from a hadron above 3 GeV.
-    decays : int
-        The number of times that the decays of b and c hadrons are drawn; of decays with the same muons one
-        is retained, with a weight.
-    radiated : {"keep", "drop", "only"}
-        The treatment of interactions in which a quark radiates a photon above 8.5 GeV.
-    radiation_factor : float
-        The factor on the radiation of photons by quarks, for which weights compensate.
-    """
-
-    name: Name
-    description: str
-    settings: tuple[str, ...] = ()
-    blocks: Blocks = 0
-    block_size: BlockSize = 1000
+    name: Name  #: The name of its sample.
+    description: str  #: Free text.
+    settings: tuple[str, ...] = ()  #: Settings of Pythia, such as "HardQCD:all = on".
+    blocks: Blocks = 0  #: The number of blocks of interactions.
+    block_size: BlockSize = 1000  #: The number of interactions tried in a block.
+    #: Whether the slice is used for rates or for efficiencies.
     role: Literal["background", "signal"] = "background"
-    require: str | None = None
+    require: str | None = None  #: The condition that selects the events of a signal efficiency.
+    #: In GeV; harder interactions belong to another slice, also for `muons_of`.
     pt_hat_max: Positive | None = None
+    #: In GeV; the same for interactions that produce a photon.
     prompt_photon_pt_hat_max: Positive | None = None
-    k_factor: KFactor = 1.0
-    uses: Uses = 1
+    k_factor: KFactor = 1.0  #: The factor on Pythia's cross-section.
+    uses: Uses = 1  #: The number of crossings that are built on one interaction (for crossings only).
+    #: Whether crossings have the true photons of this process; else fakes represent them (for crossings
+    #: only).
     photons: bool = True
+    #: In GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder
+    #: scattering (for crossings only).
     jet_excess_max: Positive | None = None
+    #: Crossings of a signal with fewer photons are counted, not stored.
     photons_min: Annotated[int, Meta(ge=0, le=100)] = 0
+    #: The slice whose interactions with a muon from a hadron are this class of crossings; the others remain
+    #: in that slice. Such a class has no settings and blocks of its own.
     muons_of: str | None = None
+    #: The treatment of interactions with a muon from a hadron above 3 GeV.
     muons: Literal["keep", "drop", "only"] = "keep"
+    #: The number of times that the decays of b and c hadrons are drawn; of decays with the same muons one is
+    #: retained, with a weight.
     decays: Annotated[int, Meta(ge=1, le=1000)] = 1
+    #: The treatment of interactions in which a quark radiates a photon above 8.5 GeV.
     radiated: Literal["keep", "drop", "only"] = "keep"
+    #: The factor on the radiation of photons by quarks, for which weights compensate.
     radiation_factor: Annotated[float, Meta(ge=1, le=100)] = 1.0
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
@@ -238,32 +180,15 @@ class Slice(TomlTable, frozen=True):
 
 
 class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
-    """The configuration of a sample. Slices are numbered in their order: add new ones at the end.
+    """The configuration of a sample. Slices are numbered in their order: add new ones at the end."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the catalogue.
-    seed : int
-        The seed of all random numbers.
-    luminosity_cm2s : float
-        The instantaneous luminosity in cm⁻² s⁻¹.
-    fakes : Fakes
-        Jets that are misidentified as photons.
-    slice : tuple of Slice
-        The processes.
-    crossing_rate_hz : float
-        The rate of bunch crossings in Hz.
-    crossings : Crossings or None
-        The construction of crossings; without it, an event is one interaction.
-    """
-
-    name: Name
-    seed: Annotated[int, Meta(ge=0, lt=2**62)]
-    luminosity_cm2s: Luminosity
-    fakes: Fakes
-    slices: tuple[Slice, ...]
-    crossing_rate_hz: Positive = 40e6
+    name: Name  #: The name of the catalogue.
+    seed: Annotated[int, Meta(ge=0, lt=2**62)]  #: The seed of all random numbers.
+    luminosity_cm2s: Luminosity  #: The instantaneous luminosity in cm⁻² s⁻¹.
+    fakes: Fakes  #: Jets that are misidentified as photons.
+    slices: tuple[Slice, ...]  #: The processes.
+    crossing_rate_hz: Positive = 40e6  #: The rate of bunch crossings in Hz.
+    #: The construction of crossings; without it, an event is one interaction.
     crossings: Crossings | None = None
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
@@ -312,23 +237,12 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
 
 
 class Variant(TomlTable, frozen=True):
-    """A configuration that differs from a shipped one in a few numbers.
+    """A configuration that differs from a shipped one in a few numbers."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the catalogue.
-    base : str
-        The shipped configuration. Both use the same interactions.
-    luminosity_cm2s : float or None
-        The instantaneous luminosity in cm⁻² s⁻¹.
-    times : int
-        The factor on the number of interactions; target weights are lower by the same factor.
-    """
-
-    name: Name
-    base: str
-    luminosity_cm2s: Luminosity | None = None
+    name: Name  #: The name of the catalogue.
+    base: str  #: The shipped configuration. Both use the same interactions.
+    luminosity_cm2s: Luminosity | None = None  #: The instantaneous luminosity in cm⁻² s⁻¹.
+    #: The factor on the number of interactions; target weights are lower by the same factor.
     times: Annotated[int, Meta(ge=1, le=1000)] = 1
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from trigemu.base import toml_text
 from trigemu.base.errors import SampleError, TrigemuError, excerpt, few_of, listed
-from trigemu.base.plugin_search import available, search_path
-from trigemu.base.toml import Document, load_toml
-from trigemu.base.toml_schema import kind_of
+from trigemu.base.plugins import available, search_path
+from trigemu.base.toml import Document, kind_of, load_toml
 from trigemu.cli import options
 from trigemu.cli.console import say
+from trigemu.emulation.engine import Job
 from trigemu.emulation.plan import Plan, make_plan, numbers_of
-from trigemu.emulation.sample_warnings import warnings_of_first
-from trigemu.menus.menu import Menu
+from trigemu.emulation.sample_warnings import (
+    LEAST_GEV,
+    NAMED,
+    Compared,
+    Limit,
+    Limits,
+    Ranges,
+    idle_warnings,
+    limits_of,
+    measured,
+)
+from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import read_menu
 from trigemu.menus.schema import menu_schema
 from trigemu.observables.selections import STANDARD, ObjectSelection, selections_in
@@ -149,3 +161,40 @@ def schema(plugins: tuple[str, ...], plugin_path: tuple[Path, ...]) -> None:
 def _third_party(folders: Iterable[Path]) -> set[str]:
     """Return the plugins that do not come with trigemu."""
     return {name for name, (first, *_) in available(folders).items() if not first.comes_with_trigemu}
+
+
+#: How much the smallest value exceeds a limit that excludes nothing, and one in a sample that may be in MeV.
+_ABOVE, _IN_MEV = 1.1, 100.0
+
+
+def warnings_of_first(menu: Menu, catalogue: Catalogue, most: int) -> Iterator[str]:
+    """Explain which triggers fire in none of the first events of each sample, also of signals, and which
+    limits exclude nothing there."""
+    plan = make_plan([menu])
+    limits = limits_of(menu, plan, plan.bits[0])
+    fired, ranges = measured(Job((menu,), plan, catalogue), [limits], catalogue.samples, most)
+    where = f"the first {most} events of each sample"
+    is_part = most < max((sample.entries for sample in catalogue.samples), default=0)
+    idle = limits_of(menu, plan, plan.bits[0], fired)
+    yield from idle_warnings(idle, ranges, f"none of {where}" if is_part else "no event of the samples")
+    yield from islice(_of_loose(limits, ranges, where), NAMED)
+
+
+def _of_loose(limits: Limits, ranges: Ranges, where: str) -> Iterator[str]:
+    """Yield a warning for each limit in GeV that no value is below, once for equal ones. Masses of pairs are
+    bounded by the limits on their objects."""
+    first: dict[Compared, tuple[Trigger, Limit]] = {}
+    for trigger, of_trigger in limits:
+        for limit in of_trigger:
+            first.setdefault(limit.compared, (trigger, limit))
+    for trigger, limit in first.values():
+        least, low = limit.least or 0.0, ranges[limit.compared].low
+        if limit.unit != "GeV" or least < LEAST_GEV or not limit.name or limit.name.startswith("m("):
+            continue
+        if _ABOVE * least < low < np.inf:
+            lacking = "the rate lacks what the samples do not have below it"
+            yield (
+                f"{trigger.name!r} ({trigger.place}): {limit.text!r} excludes nothing, the smallest "
+                f"{limit.name} in {where} is {low:.4g} {limit.unit}: "
+                f"{lacking if low < _IN_MEV * least else 'MeV? trigemu reads GeV: convert the sample'}"
+            )

@@ -11,8 +11,8 @@ import numpy as np
 from trigemu.base.arrays import Array
 from trigemu.base.errors import few_of
 from trigemu.results import numbers
-from trigemu.results.documents import left_out, records
-from trigemu.results.table import Column, Page, Table
+from trigemu.results.samples import left_out
+from trigemu.results.table import Column, Page, Table, records
 from trigemu.results.view import View, name
 from trigemu.samples.events import Events
 

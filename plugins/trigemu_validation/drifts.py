@@ -20,8 +20,7 @@ from scipy import sparse
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.shown import Shown
-from trigemu.base.toml import TomlTable, load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.base.toml import TomlTable, load_toml, read_table, refuse_other_kinds
 from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.decisions import raw_decisions
 from trigemu.emulation import scaling
@@ -43,18 +42,10 @@ _Limit = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Tolerance(TomlTable, frozen=True):
-    """Limits of a difference, any of which accepts it.
+    """Limits of a difference, any of which accepts it."""
 
-    Attributes
-    ----------
-    percent : float or None
-        The largest difference, in percent of the old value.
-    sigma : float or None
-        The largest difference, in units of its statistical uncertainty.
-    """
-
-    percent: _Limit | None = None
-    sigma: _Limit | None = None
+    percent: _Limit | None = None  #: The largest difference, in percent of the old value.
+    sigma: _Limit | None = None  #: The largest difference, in units of its statistical uncertainty.
 
     def __str__(self) -> str:
         limits = [f"{self.percent:g} %"] if self.percent is not None else []
@@ -63,18 +54,10 @@ class Tolerance(TomlTable, frozen=True):
 
 
 class TriggerTolerance(Tolerance, frozen=True):
-    """[trigger.NAME] or [default]: limits, and whether a trigger may come or go.
+    """[trigger.NAME] or [default]: limits, and whether a trigger may come or go."""
 
-    Attributes
-    ----------
-    added : bool
-        Whether only the new menu may have it.
-    removed : bool
-        Whether only the old menu may have it.
-    """
-
-    added: bool = False
-    removed: bool = False
+    added: bool = False  #: Whether only the new menu may have it.
+    removed: bool = False  #: Whether only the old menu may have it.
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ class GateView(View[Gate]):
         return menus | compared | {"drifts": drifts, "provenance": made_from}
 
     def figures(self, result: Gate) -> Iterator[Figure]:
-        from trigemu.results.figures.rates import of_triggers
+        from trigemu.results.figures.draw import of_triggers
 
         yield of_triggers(result.rates).figure
 

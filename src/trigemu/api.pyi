@@ -24,8 +24,8 @@ from .base.kernels import kernel as kernel
 # Events, samples, and formats of files
 from .samples.catalogue import Catalogue as Catalogue
 from .samples.events import Collection as Collection, Events as Events, ReadEvents as ReadEvents
-from .samples.formats.root import RootFile as RootFile
-from .samples.formats.source import (
+from .samples.root import RootFile as RootFile
+from .samples.source import (
     Beginning as Beginning,
     Schema as Schema,
     Source as Source,
@@ -37,8 +37,7 @@ from .samples.sample import Sample as Sample
 # The observable language
 from .observables import expressions as expressions
 from .observables.expressions import Condition as Condition, Number as Number
-from .observables.selections import ObjectSelection as ObjectSelection
-from .observables.windows import Window as Window
+from .observables.selections import ObjectSelection as ObjectSelection, Window as Window
 from .observables.workspace import Workspace as Workspace
 
 # Trigger kinds

@@ -5,15 +5,15 @@ from trigemu.base.plugins import Plugin
 PLUGIN = Plugin(
     kinds={
         "threshold": "trigemu.triggers.threshold:Threshold",
-        "combination": "trigemu.triggers.combination.kind:Combination",
-        "leg_threshold": "trigemu.triggers.combination.leg_threshold:LegThreshold",
+        "combination": "trigemu.triggers.combination:Combination",
+        "leg_threshold": "trigemu.triggers.combination:LegThreshold",
         "external": "trigemu.triggers.logic:External",
         "stored": "trigemu.triggers.logic:Stored",
         "logic": "trigemu.triggers.logic:Logic",
         "random": "trigemu.triggers.logic:Random",
     },
     formats={
-        "nanoaod": "trigemu.samples.formats.nanoaod:NanoAOD",
+        "nanoaod": "trigemu.samples.root:NanoAOD",
     },
     commands={
         "run": "trigemu.cli.rates:run",

@@ -10,7 +10,7 @@ import click
 import pytest
 
 import trigemu
-from trigemu.base.plugin_search import CORE
+from trigemu.base.plugins import CORE
 from trigemu.cli.commands import cli
 
 HEAVY = ("numpy", "numba", "awkward", "uproot", "matplotlib", "onnxruntime")

@@ -98,8 +98,9 @@ def _class(value: Any) -> Iterator[str]:
 
 
 def _undescribed(value: type, fields: list[str]) -> list[str]:
-    """The fields without a comment #: beside or above them."""
-    lines = inspect.getsource(value).splitlines()
+    """The fields without a comment #: beside or above them, in the class or in a base of it."""
+    bases = [base for base in value.__mro__ if base.__module__.startswith("trigemu")]
+    lines = [line for base in bases for line in inspect.getsource(base).splitlines()]
     pairs = zip(["", *lines], lines, strict=False)
     described = {
         line.partition(":")[0].strip()

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from trigemu.observables.windows import Range, Window
-from trigemu.triggers.combination.kind import Combination, Leg
-from trigemu.triggers.combination.pairs import LegSum, Pair
+from trigemu.observables.selections import Range, Window
+from trigemu.triggers.combination import Combination, Leg
+from trigemu.triggers.pairs import LegSum, Pair
 
 Event = dict[str, Any]
 Object = dict[str, float]

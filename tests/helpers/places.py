@@ -15,9 +15,9 @@ import uproot
 from fsspec.registry import known_implementations
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
-from trigemu.samples import files
-from trigemu.samples.formats import format_named
+from trigemu.samples import opening
 from trigemu.samples.opening import catalogue_of
+from trigemu.samples.source import format_named
 
 ALLOWED = {"file", "http", "https", "root"}
 #: All that fsspec or a package beside it may open, and some that nothing should.
@@ -97,6 +97,6 @@ def check_others_get_to_the_libraries(
     value = str(folder / "a.txt") if local else "https://h/a.txt"
     (folder / "a.txt").touch()
     with pytest.MonkeyPatch.context() as patch, suppress(Exception):  # of what the libraries gave: nothing
-        patch.setattr(files, "PAUSE_S", 0.0)
+        patch.setattr(opening, "PAUSE_S", 0.0)
         place(folder, value)
     assert any(value in str(given) for given in libraries)

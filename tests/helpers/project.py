@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from trigemu.base.plugin_search import CORE
+from trigemu.base.plugins import CORE
 
 ROOT = Path(__file__).parents[2]
 

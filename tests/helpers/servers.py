@@ -10,7 +10,7 @@ from typing import ClassVar
 import pytest
 
 from trigemu import TrigemuError, catalogue_of
-from trigemu.samples import files, locations
+from trigemu.samples import locations, opening
 
 
 class Ranges(SimpleHTTPRequestHandler):
@@ -72,7 +72,7 @@ def check_a_server_that_falls_silent(name: str, format: str) -> None:
     """A file of a format is not waited for without end."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Silent) as server, pytest.MonkeyPatch.context() as patch:
         patch.setattr(locations, "SILENT_S", 0.3)
-        patch.setattr(files, "PAUSE_S", 0.0)
+        patch.setattr(opening, "PAUSE_S", 0.0)
         server.daemon_threads = True
         server.block_on_close = False
         Thread(target=server.serve_forever, daemon=True).start()

@@ -25,8 +25,7 @@ from trigemu.emulation.engine import Chunk
 from trigemu.emulation.plan import Plan, decide
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Collection, Events
-from trigemu.samples.normalisation import CatalogueTable, SampleTable
-from trigemu.samples.sample import Sample
+from trigemu.samples.sample import CatalogueTable, Sample, SampleTable
 
 COLUMNS = ("pt", "eta", "phi", "charge")
 COLLECTIONS = ("jet", "photon", "muon")
@@ -165,7 +164,9 @@ class Memory:
     def identity(self) -> str:
         return repr(self.events)
 
+    opened = property(lambda self: self)
     columns = Source.columns
+    read_stored = Source.read_stored
 
     def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         return columns(self.events[start:stop], start)

@@ -28,10 +28,6 @@ class Item:
     file: str = ""
     pause: float = 0.0
 
-    @property
-    def key(self) -> str:
-        return fingerprint(self.number)
-
 
 @dataclass(frozen=True)
 class Numbers:
@@ -57,9 +53,14 @@ class Recital(Work[Item, Numbers]):
     name: str = "recital"
     bad: set[str] = field(default_factory=set)
 
-    @property
-    def key(self) -> str:  # type: ignore[override]
-        return fingerprint(self.name)
+    def size(self, unit: Item) -> int:
+        return unit.size
+
+    def key(self, unit: Item) -> str:
+        return fingerprint(self.name, unit.number)
+
+    def pause(self, unit: Item) -> float:
+        return unit.pause
 
     def __reduce__(self) -> Any:
         return prepared, (self.folder, self.does, self.seconds)

@@ -29,8 +29,7 @@ from trigemu_anomaly.anomaly import InputBlock, read_inputs
 from trigemu_anomaly.inputs import Inputs
 
 from trigemu.base.errors import TrigemuError, nearest
-from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table, refuse_other_kinds
 from trigemu.emulation.plan import lacks
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import read_menu
@@ -50,57 +49,29 @@ Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 
 
 class TrainingTable(TomlTable, frozen=True, kw_only=True):
-    """[training]: the purpose of the training.
+    """[training]: the purpose of the training."""
 
-    Attributes
-    ----------
-    menu : str
-        The menu of the other triggers, a path relative to this file.
-    requires : str
-        The preselection of the events that the trigger evaluates.
-    unique_rate_hz : float
-        The budget: the unique rate in Hz.
-    seed : int
-        The seed of all random numbers.
-    description : str
-        Free text for the cards.
-    """
-
-    menu: str
-    requires: str
-    unique_rate_hz: Positive
-    seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] = 1
-    description: str = ""
+    menu: str  #: The menu of the other triggers, a path relative to this file.
+    requires: str  #: The preselection of the events that the trigger evaluates.
+    unique_rate_hz: Positive  #: The budget: the unique rate in Hz.
+    seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] = 1  #: The seed of all random numbers.
+    description: str = ""  #: Free text for the cards.
 
 
 class ScoreTable(TomlTable, frozen=True):
-    """[score]: an existing score, in place of one to train.
+    """[score]: an existing score, in place of one to train."""
 
-    Attributes
-    ----------
-    card : str
-        The card of any model, as of the kinds `network` and `anomaly`; a path relative to this file.
-    """
-
+    #: The card of any model, as of the kinds `network` and `anomaly`; a path relative to this file.
     card: str
 
 
 class WordTable(TomlTable, frozen=True, kw_only=True):
-    """The word of an input in hardware: floor(v / step), which saturates; or the bin of an angle.
+    """The word of an input in hardware: floor(v / step), which saturates; or the bin of an angle."""
 
-    Attributes
-    ----------
-    step : float
-        The value of one step, in the unit of the input.
-    lowest, highest : int
-        The first and the last word.
-    bins : int
-        The number of bins of a circle, a power of two, in place of the other keys.
-    """
-
-    step: Positive = 1.0
-    lowest: Annotated[int, msgspec.Meta(ge=-(2**15), le=0)] = 0
-    highest: Annotated[int, msgspec.Meta(ge=1, lt=2**12)] = 255
+    step: Positive = 1.0  #: The value of one step, in the unit of the input.
+    lowest: Annotated[int, msgspec.Meta(ge=-(2**15), le=0)] = 0  #: The first word.
+    highest: Annotated[int, msgspec.Meta(ge=1, lt=2**12)] = 255  #: The last word.
+    #: The number of bins of a circle, a power of two, in place of the other keys.
     bins: Annotated[int, msgspec.Meta(ge=0, le=2**12)] = 0
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -109,20 +80,14 @@ class WordTable(TomlTable, frozen=True, kw_only=True):
 
 
 class QuantiseTable(TomlTable, frozen=True, kw_only=True):
-    """[autoencoder.quantise]: the network in integers, for logic.
+    """[autoencoder.quantise]: the network in integers, for logic."""
 
-    Attributes
-    ----------
-    weights, activations : int
-        The bits of a weight, of which two are before the point, and of an activation or a standardised input,
-        of which three are.
-    words : dict of str to WordTable
-        The word of each input: of `jet[0].pt`, or of all that end in `pt`. `dphi(jet[0], mht)` is the
-        difference of the words of two `phi`.
-    """
-
+    #: The bits of a weight, of which two are before the point.
     weights: Annotated[int, msgspec.Meta(ge=3, le=12)] = 6
+    #: The bits of an activation or a standardised input, of which three are before the point.
     activations: Annotated[int, msgspec.Meta(ge=4, le=10)] = 6
+    #: The word of each input: of `jet[0].pt`, or of all that end in `pt`. `dphi(jet[0], mht)` is the
+    #: difference of the words of two `phi`.
     words: dict[str, WordTable]
 
     def word(self, text: str) -> WordTable | None:
@@ -135,54 +100,30 @@ def _is_angle(text: str) -> bool:
 
 
 class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
-    """[autoencoder]: the defaults follow the paper (arXiv:2508.10224), except for the batch size.
+    """[autoencoder]: the defaults follow the paper (arXiv:2508.10224), except for the batch size."""
 
-    Attributes
-    ----------
-    card : str or None
-        The same as `card` of [score], in place of all other keys.
-    inputs : tuple of InputBlock
-        The inputs, in blocks of one object each.
-    hidden : tuple of int
-        The widths of the hidden layers.
-    epochs : int
-        The number of passes over the training events.
-    learning_rate : float
-        The step size of the optimiser.
-    batch_size : int
-        The number of events in a step.
-    fraction : float
-        The fraction of the interactions of the training half that the network is trained on. The others give
-        the test loss, and Y(x) is fitted to them.
-    log : tuple of str
-        The inputs that enter the network as logarithms, ln(max(v, 1)).
-    event_weights : bool
-        Whether the loss and the standardisation use event weights; else all events count the same.
-    initialisation : str
-        The initial weights: "he" or "glorot".
-    variational : bool
-        Whether the latent variables are normal distributions, of which the middle number of `hidden` is the
-        number (variational autoencoder). The score is then the sum of their squared means, which needs the
-        encoder alone.
-    beta : float
-        The weight of the divergence of these distributions from a standard normal one, relative to the
-        variational bound.
-    quantise : QuantiseTable or None
-        The integers of `decade train --quantise`; without this option, it has floating-point numbers.
-    """
-
-    card: str | None = None
-    inputs: tuple[InputBlock, ...] = ()
+    card: str | None = None  #: The same as `card` of [score], in place of all other keys.
+    inputs: tuple[InputBlock, ...] = ()  #: The inputs, in blocks of one object each.
+    #: The widths of the hidden layers.
     hidden: Annotated[tuple[Width, ...], msgspec.Meta(max_length=100)] = (32, 16, 8, 3, 8, 16, 32)
-    epochs: Count = 200
-    learning_rate: Positive = 1e-3
-    batch_size: Count = 256
+    epochs: Count = 200  #: The number of passes over the training events.
+    learning_rate: Positive = 1e-3  #: The step size of the optimiser.
+    batch_size: Count = 256  #: The number of events in a step.
+    #: The fraction of the interactions of the training half that the network is trained on. The others give
+    #: the test loss, and Y(x) is fitted to them.
     fraction: Fraction = 0.2
-    log: tuple[str, ...] = ()
+    log: tuple[str, ...] = ()  #: The inputs that enter the network as logarithms, ln(max(v, 1)).
+    #: Whether the loss and the standardisation use event weights; else all events count the same.
     event_weights: bool = True
-    initialisation: Literal["he", "glorot"] = "he"
+    initialisation: Literal["he", "glorot"] = "he"  #: The initial weights: "he" or "glorot".
+    #: Whether the latent variables are normal distributions, of which the middle number of `hidden` is the
+    #: number (variational autoencoder). The score is then the sum of their squared means, which needs the
+    #: encoder alone.
     variational: bool = False
+    #: The weight of the divergence of these distributions from a standard normal one, relative to the
+    #: variational bound.
     beta: Positive = 0.3
+    #: The integers of `decade train --quantise`; without this option, it has floating-point numbers.
     quantise: QuantiseTable | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -211,93 +152,48 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
 
 
 class ClassifierTable(TomlTable, frozen=True, kw_only=True):
-    """[classifier]: boosted trees that separate signals from the background.
+    """[classifier]: boosted trees that separate signals from the background."""
 
-    Attributes
-    ----------
-    signals : tuple of str
-        The names of samples of signals in the catalogue. Each counts as much as the others, and all of them
-        as much as the background.
-    inputs : tuple of InputBlock
-        The inputs, in blocks of one object each.
-    fraction : float
-        The fraction of the interactions of the training half of the background that the classifier is trained
-        on; Y(x) is fitted to the others. Of the signals, the whole half is used.
-    learning_rate : float
-        The shrinkage of the trees.
-    max_depth : int
-        The largest depth of a tree.
-    trees : int
-        The number of trees.
-    """
-
+    #: The names of samples of signals in the catalogue. Each counts as much as the others, and all of them as
+    #: much as the background.
     signals: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    #: The inputs, in blocks of one object each.
     inputs: Annotated[tuple[InputBlock, ...], msgspec.Meta(min_length=1)]
+    #: The fraction of the interactions of the training half of the background that the classifier is trained
+    #: on; Y(x) is fitted to the others. Of the signals, the whole half is used.
     fraction: Fraction = 0.2
-    learning_rate: Positive = 0.1
-    max_depth: Depth = 4
-    trees: Count = 100
+    learning_rate: Positive = 0.1  #: The shrinkage of the trees.
+    max_depth: Depth = 4  #: The largest depth of a tree.
+    trees: Count = 100  #: The number of trees.
 
 
 class QuantileTable(TomlTable, frozen=True, kw_only=True):
-    """[quantile]: the defaults follow the paper (arXiv:2508.10224).
+    """[quantile]: the defaults follow the paper (arXiv:2508.10224)."""
 
-    Attributes
-    ----------
-    x : tuple of str, or "menu"
-        The observables that the correction depends on; "menu": chosen from those that the triggers cut on.
-    model : "trees" or "network"
-        Boosted trees, which firmware can evaluate, or a network of two layers of 32. Of the other keys, only
-        `levelled` and `refit` concern the network.
-    learning_rate : float
-        The shrinkage of the trees.
-    max_depth : int
-        The largest depth of a tree.
-    max_trees : int
-        The largest number of trees; early stopping may give fewer.
-    patience : int
-        The fit ends after this many trees without a better loss in the early-stopping sample.
-    tail_events : float
-        The number of events expected above the quantile in every leaf.
-    levelled : bool
-        Whether weights are divided by their mean at x.
-    refit : bool
-        Whether the trees are fitted again to all events once their number is determined.
-    """
-
+    #: The observables that the correction depends on; "menu": chosen from those that the triggers cut on.
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | Literal["menu"]
+    #: Boosted trees, which firmware can evaluate, or a network of two layers of 32. Of the other keys, only
+    #: `levelled` and `refit` concern the network.
     model: Literal["trees", "network"] = "trees"
-    learning_rate: Positive = 0.3
-    max_depth: Depth = 4
-    max_trees: Count = 100
+    learning_rate: Positive = 0.3  #: The shrinkage of the trees.
+    max_depth: Depth = 4  #: The largest depth of a tree.
+    max_trees: Count = 100  #: The largest number of trees; early stopping may give fewer.
+    #: The fit ends after this many trees without a better loss in the early-stopping sample.
     patience: Count = 5
+    #: The number of events expected above the quantile in every leaf.
     tail_events: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 5.0
-    levelled: bool = True
-    refit: bool = True
+    levelled: bool = True  #: Whether weights are divided by their mean at x.
+    refit: bool = True  #: Whether the trees are fitted again to all events once their number is determined.
 
 
 class ConfigTable(TomlTable, frozen=True, kw_only=True):
-    """The configuration of a training. One of `autoencoder`, `classifier` and `score` says what y is.
+    """The configuration of a training. One of `autoencoder`, `classifier` and `score` says what y is."""
 
-    Attributes
-    ----------
-    training : TrainingTable
-        The purpose of the training.
-    autoencoder : AutoencoderTable or None
-        An autoencoder to train.
-    classifier : ClassifierTable or None
-        A classifier to train.
-    score : ScoreTable or None
-        An existing score.
-    quantile : QuantileTable
-        The correction.
-    """
-
-    training: TrainingTable
-    autoencoder: AutoencoderTable | None = None
-    classifier: ClassifierTable | None = None
-    score: ScoreTable | None = None
-    quantile: QuantileTable
+    training: TrainingTable  #: The purpose of the training.
+    autoencoder: AutoencoderTable | None = None  #: An autoencoder to train.
+    classifier: ClassifierTable | None = None  #: A classifier to train.
+    score: ScoreTable | None = None  #: An existing score.
+    quantile: QuantileTable  #: The correction.
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         given = [name for name in ("autoencoder", "classifier", "score") if getattr(self, name)]

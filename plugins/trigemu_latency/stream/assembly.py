@@ -8,12 +8,18 @@ from collections.abc import Callable, Hashable, Iterator
 import numpy as np
 
 from trigemu.base.arrays import Array, FloatArray, Words
-from trigemu.observables import windows
-from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Window
+from trigemu.observables.selections import (
+    AnyOf,
+    Column,
+    ObjectSelection,
+    Scaled,
+    Window,
+    Windows,
+    any_of,
+)
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Events
-from trigemu.triggers.combination.kind import MAX_LEGS
+from trigemu.triggers.combination import MAX_LEGS
 
 from . import opcodes as do
 
@@ -37,7 +43,7 @@ class Assembly:
         self._pool: list[int] = []
         self._registers: list[float] = []
         self._columns: list[FloatArray] = []
-        self._begin: dict[tuple[str, windows.Column], int] = {}
+        self._begin: dict[tuple[str, Column], int] = {}
         self._end = 0
         self._collections: list[str] = []
         self._rows = 0
@@ -86,18 +92,20 @@ class Assembly:
 
         return self._column_start(f"half {half}", name, bits)
 
-    def column(self, collection: str, name: windows.Column, crossing: int = 0) -> int:
+    def column(self, collection: str, name: Column, crossing: int = 0) -> int:
         """Return the start of a column of a collection, if scaled for the objects of a crossing."""
 
-        stored_name = "pt" if isinstance(name, windows.Scaled) else name
-        begin = self._column_start(collection, name, lambda: self._work.base_column(collection, stored_name))
-        if isinstance(name, windows.Scaled):
+        stored_name = "pt" if isinstance(name, Scaled) else name
+        begin = self._column_start(
+            collection, name, lambda: self._work.column(ObjectSelection(collection), stored_name)
+        )
+        if isinstance(name, Scaled):
             self.once((collection, name, crossing), lambda: self._scale(collection, name, crossing, begin))
         return begin
 
-    def _scale(self, collection: str, scaled: windows.Scaled, crossing: int, begin: int) -> int:
+    def _scale(self, collection: str, scaled: Scaled, crossing: int, begin: int) -> int:
         """Add the instruction that fills a scaled column for the objects of a crossing."""
-        dtype = self._work.base_column(collection, "pt").dtype
+        dtype = self._stored(collection, "pt").dtype
         if dtype not in (np.float32, np.float64):
             raise NoFormError(f"{scaled.name}, which is computed from a pT of type {dtype}")
         rows = self.selection(ObjectSelection(collection), crossing)
@@ -110,7 +118,10 @@ class Assembly:
         self.add(do.SCALED, begin, rows, self.column(collection, "pt"), pool, len(pieces), single)
         return begin
 
-    def _column_start(self, collection: str, name: windows.Column, column: Callable[[], Array]) -> int:
+    def _stored(self, collection: str, name: str) -> Array:
+        return self._work.column(ObjectSelection(collection), name)
+
+    def _column_start(self, collection: str, name: Column, column: Callable[[], Array]) -> int:
         need = collection, name
         if need not in self._begin:
             self._columns.append(column().astype(np.float64))
@@ -142,22 +153,19 @@ class Assembly:
             rows = self._new(do.CLEAR, rows, others, *columns, self.constant(dr))
         return rows
 
-    def within(self, rows: int, base: str, passing: windows.Windows, crossing: int = 0) -> int:
+    def within(self, rows: int, base: str, passing: Windows, crossing: int = 0) -> int:
         """Return the selection of the objects that lie in all windows. rows: objects of a crossing."""
 
         def select() -> int:
             columns = [
-                (name, self.column(base, name, crossing), windows.any_of(allowed))
-                for name, allowed in passing
+                (name, self.column(base, name, crossing), any_of(allowed)) for name, allowed in passing
             ]
             tests = [test for column in columns for test in self._tests(base, *column)]
             return self._new(do.WINDOWS, rows, self.put(*(n for test in tests for n in test)), len(tests))
 
         return self.once((rows, passing), select) if passing else rows
 
-    def _tests(
-        self, base: str, name: windows.Column, column: int, passing: windows.AnyOf
-    ) -> Iterator[tuple[int, ...]]:
+    def _tests(self, base: str, name: Column, column: int, passing: AnyOf) -> Iterator[tuple[int, ...]]:
         """Yield the tests of the windows on a column, any of which must hold."""
         for i, window in enumerate(passing, start=1):
             tests = [(column, *test) for test in self._tests_of(base, name, window)]
@@ -165,9 +173,9 @@ class Assembly:
                 last = do.END if i == len(passing) else do.OTHERWISE
                 yield *test, last if k == len(tests) else do.MORE
 
-    def _tests_of(self, base: str, name: windows.Column, w: Window) -> Iterator[tuple[int, ...]]:
+    def _tests_of(self, base: str, name: Column, w: Window) -> Iterator[tuple[int, ...]]:
         if w.bits is not None:
-            values = np.empty(0) if isinstance(name, windows.Scaled) else self._work.base_column(base, name)
+            values = np.empty(0) if isinstance(name, Scaled) else self._stored(base, name)
             exact = np.issubdtype(values.dtype, np.integer)  # whether float64 has them
             if exact and len(values):
                 exact = int(values.max()) < _EXACT and int(values.min()) > -_EXACT
@@ -212,7 +220,7 @@ class Assembly:
             do.STARTS: np.zeros(2 * MAX_LEGS, np.int64),
             do.OBJECTS: np.zeros(do.LINES * MAX_LEGS * self._capacity),
             do.CHOSEN: np.zeros(MAX_LEGS, np.int64),
-            do.FIRED: np.zeros(1, np.bool_),
+            do.FOUND: np.zeros(1, np.int64),
         }
         numbers = (number for k in sorted(arrays) for number in (arrays[k].ctypes.data, len(arrays[k])))
         table = np.array([len(self._events), *numbers, 0], np.int64)

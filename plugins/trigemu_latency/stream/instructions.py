@@ -11,8 +11,8 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.kernels import c_function, kernel, pointer
 from trigemu.observables.expressions import PARALLEL
 from trigemu.observables.workspace import delta_phi
-from trigemu.triggers.combination.kind import CUT, search
-from trigemu.triggers.combination.pairs import delta_r, pair_mass
+from trigemu.triggers.combination import CUT, search
+from trigemu.triggers.pairs import delta_r, pair_mass
 
 from . import opcodes as do
 
@@ -127,9 +127,9 @@ def choose(table: int) -> int:
     twins = pool[i[2] : i[2] + legs]
     cuts = pool[place : place + CUT * i[4]].reshape(-1, CUT)
     numbers = floats(t, do.REGISTERS)[i[5] : i[5] + i[6]]
-    fired = carray(pointer(t[1 + 2 * do.FIRED]), (1,), np.bool_)
-    fired[0] = False
+    found = carray(pointer(t[1 + 2 * do.FOUND]), (1,), np.int64)
+    found[0] = -1
     chosen = integers(t, do.CHOSEN)
-    if search(starts[:legs], objects, twins, cuts, numbers, chosen, fired, 0, i[8]) >= 0:
+    if search(starts[:legs], objects, twins, cuts, numbers, chosen, found, 0, i[8]) >= 0:
         return do.REFUSED
-    return int(fired[0])
+    return int(found[0] >= 0)

@@ -30,7 +30,7 @@ TEST = 5
 
 #: The arrays, in the order of the table, which holds the number of events, then address and length of each
 #: array, then the address of the instruction that calls a function.
-(CODE, POOL, REGISTERS, COLUMNS, OFFSETS, ROWS, DECISIONS, STARTS, OBJECTS, CHOSEN, FIRED) = range(11)
+(CODE, POOL, REGISTERS, COLUMNS, OFFSETS, ROWS, DECISIONS, STARTS, OBJECTS, CHOSEN, FOUND) = range(11)
 INSTRUCTION = 23
 TABLE = 24
 #: Lines of OBJECTS: row, pt, eta, phi, z0, charge, upt, summed.

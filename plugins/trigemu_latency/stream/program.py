@@ -18,11 +18,10 @@ from trigemu.base.kernels import address_of, c_function, call_function
 from trigemu.observables import expressions
 from trigemu.observables.expressions import Condition, Number
 from trigemu.triggers.base import Compiled
-from trigemu.triggers.combination.kind import MATCH_AFTER, CompiledCombination
-from trigemu.triggers.combination.leg_threshold import CompiledLegThreshold
-from trigemu.triggers.combination.pairs import COLUMNS
+from trigemu.triggers.combination import MATCH_AFTER, CompiledCombination, CompiledLegThreshold
 from trigemu.triggers.function import CompiledFunction
 from trigemu.triggers.logic import CompiledExternal
+from trigemu.triggers.pairs import COLUMNS
 
 from . import opcodes as do
 from .assembly import HALF, Assembly, NoFormError
@@ -172,7 +171,7 @@ def _combination(program: Program, node: CompiledCombination) -> int:
     pool = of_legs.reshape(-1).tolist()
     for leg in node.legs:
         base, place = leg.objects.base, leg.crossing
-        pool.append(program.within(program.selection(leg.objects, place), base, leg.windows, place))
+        pool.append(program.selection(leg.selection, place))
         read = dict(leg.read)
         lines = range(1, 1 + len(COLUMNS))
         pool += [program.column(base, read[line], place) if line in read else -1 for line in lines]

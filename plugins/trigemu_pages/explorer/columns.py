@@ -14,8 +14,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.scores import EventColumn, Scores, ThresholdRange, definition
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.menus.warnings import unit_of_threshold
 from trigemu.rates.results import MenuRates
 from trigemu.studies.intervals import Profile
 from trigemu.triggers.base import BitKind, ScoreKind

@@ -16,10 +16,10 @@ from tomlkit.items import InlineTable, Item, Key
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu, Trigger, own_prescale
-from trigemu.menus.warnings import unit_of_threshold
 from trigemu.menus.write import write_point
-from trigemu.samples.normalisation import CROSSING_RATE_HZ
+from trigemu.samples.sample import CROSSING_RATE_HZ
 from trigemu.triggers.base import BitKind, ScoreKind
 from trigemu.triggers.logic import Expression, Logic, parse_expression
 

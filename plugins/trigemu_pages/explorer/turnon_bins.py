@@ -15,8 +15,8 @@ from trigemu.base.errors import SampleError
 from trigemu.counting.patterns import Parents
 from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
 from trigemu.emulation.plan import Plan, make_plan
+from trigemu.menus.checks import unit_of_observable
 from trigemu.menus.menu import Menu
-from trigemu.menus.warnings import unit_of_observable
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue

@@ -20,11 +20,10 @@ from matplotlib.figure import Figure
 
 from trigemu.base.errors import file_stem, printable
 from trigemu.base.files import write_text
-from trigemu.results.documents import in_csv
 from trigemu.results.figures import style
 from trigemu.results.notes import points
 from trigemu.results.section import Contents, Numbers, Picture, Section
-from trigemu.results.table import Column, Table
+from trigemu.results.table import Column, Table, in_csv
 
 from ..html import table_css, table_html
 

@@ -16,8 +16,7 @@ from trigemu.rates.results import MenuRates
 from trigemu.results import numbers
 from trigemu.results.efficiency import figure_of as turnon_of
 from trigemu.results.figures import style
-from trigemu.results.figures.curves import draw_scan
-from trigemu.results.figures.rates import without_ticks
+from trigemu.results.figures.draw import draw_scan, without_ticks
 from trigemu.results.section import Picture
 from trigemu.studies.efficiency import Turnon
 from trigemu.studies.exclusive import ExclusiveRates
@@ -146,7 +145,7 @@ def turnon(result: Turnon) -> Picture:
     return Picture(
         f"turnon_{file_stem(result.profile.observable)}_{file_stem(result.category)}",
         f"{result.profile.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
-        turnon_of(result),
+        turnon_of(result.profile, result.curves, result.heading),
         {"low": edges[:-1], "high": edges[1:], "events": result.events} | dict(_columns(result)),
     )
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from trigemu.base.errors import PluginError, TrigemuError, few_of, own_cause
-from trigemu.base.plugin_search import find
-from trigemu.base.plugins import FoundPlugin, reason_of
+from trigemu.base.plugins import FoundPlugin, find, reason_of
 from trigemu.base.shown import view_of
 from trigemu.rates.results import MenuRates
 from trigemu.results import notes, numbers
 from trigemu.results.comparison import changes_table
-from trigemu.results.figures.rates import of_groups, of_triggers
+from trigemu.results.figures.draw import of_triggers
 from trigemu.results.section import Contents, Picture, Profiles, Section
 from trigemu.results.table import Table
 from trigemu.studies.comparison import Comparison
@@ -131,9 +130,8 @@ def menus(contents: Contents) -> Iterator[Section]:
     entries = sum(sample.entries for sample in catalogue.background)
     kind = catalogue.table.convention
     text = [f"Sample {catalogue.table.name}: {entries:,} events of {samples}, {kind} weights."]
-    text += dict.fromkeys(
-        line for variant in contents.variants for line in notes.texts(notes.half_used(variant))
-    )
+    listed = (note for variant in contents.variants for note in notes.notes(variant))
+    text += dict.fromkeys(note for note in listed if note.about == "half")
     text += _remarks(contents)
     yield Section("Menus", tuple(text), (tables.menus(contents), tables.definitions(contents.variants)))
 
@@ -143,7 +141,7 @@ def _remarks(contents: Contents) -> Iterator[str]:
     menus_of: dict[str, list[str]] = {}
     for variant in contents.variants:
         warnings = (f"Warning: {warning}." for warning in variant.warnings)
-        for line in (*notes.texts(notes.solutions(variant.menu)), *warnings):
+        for line in (*notes.solutions(variant.menu), *warnings):
             menus_of.setdefault(line, []).append(variant.menu.name)
     for line in sorted(menus_of, key=lambda line: len(menus_of[line])):
         one = len(menus_of[line]) == 1 < len(contents.variants)
@@ -167,9 +165,10 @@ def rates(contents: Contents) -> Iterator[Section]:
         "Events: those in the total; N_eff: effective number of independent interactions."
     )
     listed = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
-    equal = (note for v in variants for note in notes.of_equal_weight(v.menu, v.catalogue))
-    marks = notes.legend(listed, [variant.rate for variant in variants])
-    text = (errors, *dict.fromkeys(notes.texts(equal)), *notes.texts(marks))
+    sources = (note for v in variants for note in notes.source(v.menu, v.catalogue))
+    equal = (note for note in sources if note.about == "weights")
+    marks = notes.legend(listed, variants)
+    text = (errors, *dict.fromkeys(equal), *marks)
     pages = ((variant.menu.name, view_of(variant).page(variant).parts) for variant in variants)
     yield _joined(
         "Rates",
@@ -189,7 +188,7 @@ def _joined(title: str, parts: Sequence[Section], text: tuple[str, ...] = ()) ->
 
 
 def groups(contents: Contents) -> Iterator[Section]:
-    by_group = of_groups(contents.variants)
+    by_group = of_triggers(contents.variants, "groups") if any(v.groups for v in contents.variants) else None
     by_trigger = None if all_are_drawn(contents) else of_triggers(contents.variants)
     drawn = tuple(picture for picture in (by_group, by_trigger) if picture)
     if drawn:

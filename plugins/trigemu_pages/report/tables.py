@@ -9,8 +9,8 @@ import msgspec
 
 from trigemu.base.toml import TomlTable
 from trigemu.counting.quantities import COMPARED
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.menus.warnings import unit_of_threshold
 from trigemu.rates.results import MenuRates, Rate
 from trigemu.results import numbers
 from trigemu.results.section import Contents, Section

@@ -25,11 +25,9 @@ import numpy as np
 from trigemu.base.arrays import Array
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_writable, read_bounded, write_bytes
-from trigemu.base.plugin_search import installed
-from trigemu.base.plugins import digest_of_plugin
+from trigemu.base.plugins import digest_of_plugin, installed
 
 _ROOT = Path(__file__).parents[1]
-SUFFIX = ".task"
 _MAGIC = b"trigemu checkpoint 2 "
 #: Largest result of a task that is read, in bytes.
 _MOST = 2**31
@@ -42,49 +40,47 @@ def fingerprint(*values: object, without: Iterable[str] = ()) -> str:
     classes of modules, and tuples, lists, sets and mappings of these; a TypeError is raised for others.
     without: fields of dataclasses and structs that are left out.
     """
-    return _digest(values, frozenset(without)).hex()
+    left_out = frozenset(without)
 
+    def digest(value: Any) -> bytes:
+        made = hashlib.sha256()
+        for part in parts(value):
+            made.update(len(part).to_bytes(8, "little") + part)
+        return made.digest()
 
-def _digest(value: Any, without: frozenset[str]) -> bytes:
-    digest = hashlib.sha256()
-    for part in _parts(value, without):
-        digest.update(len(part).to_bytes(8, "little") + part)
-    return digest.digest()
+    def parts(value: Any) -> Iterable[bytes]:
+        kind = f"{type(value).__module__}.{type(value).__qualname__}".encode()
+        if value is None or isinstance(value, bool | int | float | str | np.generic):
+            return kind, repr(value).encode("utf-8", "surrogatepass")
+        if isinstance(value, bytes):
+            return kind, value
+        if isinstance(value, Path):
+            return b"path", str(value).encode("utf-8", "surrogatepass")
+        if isinstance(value, enum.Enum):
+            return kind, value.name.encode()
+        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            return kind, f"{value.dtype.descr}{value.shape}".encode(), value.tobytes()
+        if isinstance(value, tuple | list):
+            return b"row", *map(digest, value)
+        if isinstance(value, set | frozenset):
+            return b"set", *sorted(map(digest, value))
+        if isinstance(value, Mapping):
+            return b"map", *sorted(map(digest, value.items()))
+        if is_dataclass(value) and not isinstance(value, type):
+            names = tuple(field.name for field in fields(value))
+        elif isinstance(value, msgspec.Struct):
+            names = value.__struct_fields__
+        elif (  # a function that is bound to no object but a module or class
+            callable(value)
+            and "<" not in getattr(value, "__qualname__", "<")
+            and isinstance(getattr(value, "__self__", None), ModuleType | type | None)
+        ):
+            return b"name", f"{value.__module__}.{value.__qualname__}".encode()
+        else:
+            raise TypeError(f"{type(value).__name__} has no fingerprint")
+        return kind, *(digest((name, getattr(value, name))) for name in names if name not in left_out)
 
-
-def _parts(value: Any, without: frozenset[str]) -> Iterable[bytes]:
-    kind = f"{type(value).__module__}.{type(value).__qualname__}".encode()
-    if value is None or isinstance(value, bool | int | float | str | np.generic):
-        return kind, repr(value).encode("utf-8", "surrogatepass")
-    if isinstance(value, bytes):
-        return kind, value
-    if isinstance(value, Path):
-        return b"path", str(value).encode("utf-8", "surrogatepass")
-    if isinstance(value, enum.Enum):
-        return kind, value.name.encode()
-    if isinstance(value, np.ndarray):
-        if value.dtype.hasobject:
-            raise TypeError("an array of objects has no fingerprint")
-        return kind, f"{value.dtype.descr}{value.shape}".encode(), value.tobytes()
-    if isinstance(value, tuple | list):
-        return b"row", *(_digest(item, without) for item in value)
-    if isinstance(value, set | frozenset):
-        return b"set", *sorted(_digest(item, without) for item in value)
-    if isinstance(value, Mapping):
-        return b"map", *sorted(_digest(item, without) for item in value.items())
-    if is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in fields(value) if field.name not in without]
-    elif isinstance(value, msgspec.Struct):
-        names = [name for name in value.__struct_fields__ if name not in without]
-    elif (  # a function that is bound to no object but a module or class
-        callable(value)
-        and "<" not in getattr(value, "__qualname__", "<")
-        and isinstance(getattr(value, "__self__", None), ModuleType | type | None)
-    ):
-        return b"name", f"{value.__module__}.{value.__qualname__}".encode()
-    else:
-        raise TypeError(f"{type(value).__name__} has no fingerprint")
-    return kind, *(_digest((name, getattr(value, name)), without) for name in names)
+    return digest(values).hex()
 
 
 @cache
@@ -116,12 +112,11 @@ class Checkpoint:
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             reason = getattr(error, "strerror", error)
             raise TrigemuError(f"cannot make the checkpoint folder {folder}: {reason}") from None
-        check_writable(folder / "of a task")
+        check_writable(self.file("of a task"))
 
-
-def path_of(checkpoint: Checkpoint, work: str, unit: str) -> Path:
-    """Return the file of a unit of a work, by their keys."""
-    return checkpoint.folder / f"{fingerprint(work, unit)}{SUFFIX}"
+    def file(self, key: str) -> Path:
+        """Return the file of the result with a fingerprint."""
+        return self.folder / f"{key}.task"
 
 
 def load_result(path: Path, warn: Callable[[str], None]) -> Any:
@@ -157,9 +152,7 @@ def pack(value: object) -> bytes:
     def form(part: Any) -> Any:
         if part is None or type(part) in (bool, int, float, str):
             return part
-        if isinstance(part, np.ndarray | np.generic):
-            if part.dtype.hasobject:
-                raise TypeError("an array of objects cannot be stored")
+        if isinstance(part, np.ndarray | np.generic) and not part.dtype.hasobject:
             arrays.append(np.asarray(part))
             return {"array" if isinstance(part, np.ndarray) else "number": len(arrays) - 1}
         if type(part) in (tuple, list):
@@ -183,22 +176,25 @@ def unpack(content: bytes | memoryview) -> Any:
         tree, *arrays = (archive[f"arr_{number}"] for number in range(len(archive.files)))
 
     def value(part: Any) -> Any:
-        if not isinstance(part, dict):
-            return part
-        if "of" in part:  # of a module that is loaded, and without a call of its code
-            module, name = part["of"]
-            cls = getattr(sys.modules[module], name)
-            if not is_dataclass(cls) or {field.name for field in fields(cls)} != part["with"].keys():
-                raise TypeError(f"{name} has other fields")
-            instance: Any = object.__new__(cls)  # type: ignore[arg-type]
-            for field, item in part["with"].items():
-                object.__setattr__(instance, field, value(item))
-            return instance
-        ((kind, inside),) = part.items()
-        if kind == "dict":
-            return {value(key): value(item) for key, item in inside}
-        if kind in ("array", "number"):
-            return arrays[inside] if kind == "array" else arrays[inside][()]
-        return {"tuple": tuple, "list": list}[kind](map(value, inside))
+        match part:
+            case {"of": [module, name], "with": values}:  # of a loaded module, and without a call of its code
+                cls = getattr(sys.modules[module], name)
+                if not is_dataclass(cls) or {field.name for field in fields(cls)} != values.keys():
+                    raise TypeError(f"{name} has other fields")
+                instance: Any = object.__new__(cls)  # type: ignore[arg-type]
+                for field, item in values.items():
+                    object.__setattr__(instance, field, value(item))
+                return instance
+            case {"dict": items}:
+                return {value(key): value(item) for key, item in items}
+            case {"array": number}:
+                return arrays[number]
+            case {"number": number}:
+                return arrays[number][()]
+            case {"tuple": items}:
+                return tuple(map(value, items))
+            case {"list": items}:
+                return list(map(value, items))
+        return part
 
     return value(json.loads(tree.tobytes()))

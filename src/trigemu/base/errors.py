@@ -1,5 +1,4 @@
-"""Errors in what the user provides, with messages that the user can act on: text of others made safe, names
-that are near, checks of arguments."""
+"""Errors in what the user provides: text of others made safe, names that are near, checks of arguments."""
 
 from __future__ import annotations
 
@@ -13,16 +12,10 @@ from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
-#: The characters of a value, and of any other text, that a message quotes.
-LONGEST, MAX_EXCERPT = 120, 200
-#: Longest part of a file name that is made from a name, in bytes; file systems allow 255 in all.
-_STEM = 100
-#: Known names that a message lists; of more, the nearest ones.
-LISTED, NEAREST = 12, 3
-#: The problems of one file that it lists.
-MAX_PROBLEMS = 50
-#: The number of names before and after an unknown one that it is compared with.
-MAX_COMPARED = 500
+LONGEST, MAX_EXCERPT = 120, 200  # The characters of a value, and of any other text, that a message quotes
+LISTED, NEAREST = 12, 3  # Known names that a message lists; of more, the nearest ones
+MAX_PROBLEMS = 50  # The problems of one file that a message lists
+MAX_COMPARED = 500  # The names before and after an unknown one that it is compared with
 #: Usual names of what menus call otherwise.
 _MEANT = {"et": "pt", "threshold": "above", "cut": "above"}
 #: A rate that is written with its unit.
@@ -60,10 +53,9 @@ class WrongTypeError(TrigemuError, TypeError):
 
 
 class MissingExtraError(TrigemuError):
-    """A package of an optional extra is not installed; the message names the command to install it. command:
-    the beginning of the message, which names what needs the package."""
+    """A package of an optional extra is not installed; the message names the command to install it."""
 
-    def __init__(self, command: str, extra: str, missing: str) -> None:
+    def __init__(self, command: str, extra: str, missing: str) -> None:  # command: what needs the package
         super().__init__(f'{command} needs the package {missing!r}: run  pip install "trigemu[{extra}]"')
 
 
@@ -80,8 +72,7 @@ def module_of_extra(module: str, command: str, extra: str, package: str) -> Any:
 
 
 def own_cause(error: BaseException) -> TrigemuError | None:
-    """Return the error to raise instead if the machine is the cause, and no trigger, plugin or file: too
-    little memory, or a full disk."""
+    """Return the error to raise instead if the machine is the cause: too little memory, or a full disk."""
     if isinstance(error, MemoryError):
         what = f" ({excerpt(str(error))})" if str(error) else ""
         return TrigemuError(f"there is not enough memory{what}: try fewer --workers or smaller samples")
@@ -91,8 +82,7 @@ def own_cause(error: BaseException) -> TrigemuError | None:
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Make a text safe to print: control characters, direction marks and lone surrogates become escapes,
-    such as \x1b. keep: characters that stay as they are."""
+    """Turn control characters, direction marks and lone surrogates into escapes; keep: but not these."""
     if text.isprintable():
         return text
     plain = {c for c in text if c.isprintable() or c in keep or unicodedata.category(c) == "Zs"}
@@ -100,19 +90,19 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:
-    """Return a text as a message quotes it: a long one as its beginning and its end, with " … " between."""
+    """Return a text; of a long one its beginning and its end."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
 
 
 def quoted(value: object) -> str:
-    """Return the notation of a value in Python for a message: at most `LONGEST` characters of a text, and
-    four times as many of anything else."""
+    """Return the notation of a value in Python, or its beginning and its end, for a message."""
+    if isinstance(value, str):
+        return excerpt(repr(value[: 4 * LONGEST]), LONGEST)
     try:
-        text = repr(value[: 4 * LONGEST] if isinstance(value, str) else value)
+        return excerpt(repr(value), 4 * LONGEST)
     except (ValueError, RecursionError):  # an integer of thousands of digits, or thousands of nested lists
-        text = f"a value of type {_name(value)}, too long to show"
-    return excerpt(text, LONGEST if isinstance(value, str) else 4 * LONGEST)
+        return f"a value of type {_name(value)}, too long to show"
 
 
 def described(value: object) -> str:
@@ -154,8 +144,7 @@ def listed(problems: Sequence[object], longest: int = MAX_PROBLEMS) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message on an unknown name: the closest known name, and all names if they are few,
-    else the nearest or the first ones.
+    """Return the end of a message on an unknown name: the closest known names.
 
     Parameters
     ----------
@@ -189,8 +178,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def without_unit(value: object) -> str:
-    """Return the end of a message on a rate that is written with its unit, such as "100kHz": how to write it;
-    else nothing."""
+    """Return how to write a rate that is written with its unit, such as "100kHz"; else nothing."""
     found = _RATE.fullmatch(value[:MAX_EXCERPT]) if isinstance(value, str) else None
     if not found:
         return ""
@@ -199,16 +187,15 @@ def without_unit(value: object) -> str:
 
 
 def file_stem(text: str) -> str:
-    """Return a part of a file name made from a text, such as jet_0_pt from jet[0].pt: letters, digits and
-    underscores, bounded in length."""
+    """Return a part of a file name made from a text, such as jet_0_pt from jet[0].pt."""
     for sign, word in ((">=", " ge "), ("<=", " le "), ("==", " eq "), (">", " gt "), ("<", " lt ")):
         text = text.replace(sign, word)
     return bounded_stem(re.sub(r"\W+", "_", text).strip("_"))
 
 
 def bounded_stem(stem: str) -> str:
-    """Return a part of a file name, truncated if it is too long, and never empty."""
-    return stem.encode(errors="replace")[:_STEM].decode(errors="ignore") or "unnamed"
+    """Return a part of a file name, of at most 100 bytes, and never empty."""
+    return stem.encode(errors="replace")[:100].decode(errors="ignore") or "unnamed"
 
 
 def wrong_type(what: str, value: object, expected: str, advice: str = "") -> WrongTypeError:

@@ -1,5 +1,4 @@
-"""Reading of files, bounded in size, and atomic writing: a file is either the old one or the complete new
-one, whatever ends the program."""
+"""Reading of files, bounded in size, and atomic writing: a file is the old one or the complete new one."""
 
 from __future__ import annotations
 
@@ -20,11 +19,8 @@ from typing import Any
 from trigemu.base.errors import TrigemuError, excerpt
 from trigemu.base.interruption import undone
 
-#: Largest text file that is read, in bytes: ten times the menus of experiments.
-MAX_TEXT = 50_000_000
-#: Prefix of temporary folders, before the number of the process.
-_TEMPORARY = f".trigemu-{platform.node()}-"
-#: Names of streams of this process.
+MAX_TEXT = 50_000_000  # The largest text file that is read, in bytes: ten times the menus of experiments
+_TEMPORARY = f".trigemu-{platform.node()}-"  # The prefix of temporary folders, before a process id
 _STREAMS = {"/dev/stdout": 1, "/dev/fd/1": 1, "/dev/stderr": 2, "/dev/fd/2": 2}
 
 # False also for names that the system refuses, for which the methods of Path raise OSError.
@@ -33,7 +29,7 @@ is_there, is_file, is_folder = os.path.exists, os.path.isfile, os.path.isdir
 
 def read_bounded(path: Path, longest: int | None = None) -> bytes:
     """Return the content of a file of bounded size."""
-    longest = MAX_TEXT if longest is None else longest
+    longest = longest or MAX_TEXT
     try:
         check_no_pipe(path)
         with path.open("rb") as file:
@@ -92,9 +88,7 @@ def write_text(path: Path | str, text: str) -> None:
 
 
 def write_bytes(path: Path | str, content: bytes) -> None:
-    """Replace or make a file atomically: after an interruption it is the old or the complete new one. A file
-    keeps its mode. A link stays, and the file that it points to is replaced. Devices and pipes are written
-    to."""
+    """Replace or make a file atomically, with its mode; a link stays. Devices and pipes are written to."""
     path = Path(path)
     check_writable(path)
     if (stream := _STREAMS.get(str(path))) or (is_there(path) and not is_file(path)):
@@ -120,16 +114,14 @@ def check_writable(path: Path | str) -> None:
             return
         folder = Path(os.path.realpath(path)).parent
         if not folder.is_dir():
-            raise TrigemuError(
-                f"cannot write {path}: there is no folder {folder if path.is_symlink() else path.parent}"
-            )
+            missing = folder if path.is_symlink() else path.parent
+            raise TrigemuError(f"cannot write {path}: there is no folder {missing}")
         if not os.access(folder, os.W_OK):
             raise TrigemuError(f"cannot write {path}: its folder is not writable")
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | None] = ()) -> None:
-    """Check that outputs can be written, and that each differs from all other outputs and inputs, under
-    whatever name; raise TrigemuError if not.
+    """Check that outputs can be written, and differ from each other and from inputs; raise TrigemuError.
 
     Parameters
     ----------
@@ -148,11 +140,9 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | 
 
 def _same(one: Path, other: Path) -> bool:
     """Return whether two names belong to one file, or would. Devices and pipes can be written twice."""
-    try:
-        status = one.stat()
-        return stat.S_ISREG(status.st_mode) and os.path.samestat(status, other.stat())
-    except (OSError, ValueError):  # one of them does not exist, or cannot be the name of a file
-        return os.path.realpath(one) == os.path.realpath(other)
+    if is_there(one) and is_there(other):
+        return is_file(one) and one.samefile(other)
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 @contextmanager
@@ -170,8 +160,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield the name of a temporary file for a library to write. At the end it replaces the file `path`,
-    which stays unchanged if anything fails. Raises TrigemuError if the file cannot be written."""
+    """Yield the name of a temporary file for a library to write, which replaces a file if nothing fails."""
     check_writable(path)
     with _errors(path):
         target = Path(os.path.realpath(path))

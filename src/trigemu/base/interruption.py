@@ -15,6 +15,7 @@ from types import FrameType
 
 #: Signal → the message; the exit status is 128 plus its number, as in shells.
 _MESSAGES = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "the terminal was closed"}
+_SIGNALS = [getattr(signal, name) for name in _MESSAGES if hasattr(signal, name)]
 _SHOW_CURSOR = "\x1b[?25h"  # a progress bar hides it
 
 _undo: dict[object, Callable[[], object]] = {}
@@ -33,17 +34,13 @@ def undone(action: Callable[[], object]) -> Iterator[None]:
 
 def end_on_signals() -> None:
     """Make signals end the program; signals that its caller ignores stay ignored."""
-    for number in _signals():
+    for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
 
 
-def _signals() -> list[signal.Signals]:
-    return [getattr(signal, name) for name in _MESSAGES if hasattr(signal, name)]
-
-
 def _end(number: int, frame: FrameType | None) -> None:
-    for other in _signals():
+    for other in _SIGNALS:
         signal.signal(other, signal.SIG_DFL)
     for action in reversed(list(_undo.values())):
         with suppress(OSError):

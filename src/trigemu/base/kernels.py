@@ -77,8 +77,7 @@ def inner(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile a small function that is inlined into the loops of other kernels: a call with array arguments
-    takes longer than a few operations."""
+    """Compile a small function that is inlined into other kernels: calls with array arguments take long."""
     return _compile(function, inline="always")
 
 
@@ -145,8 +144,7 @@ class _Cache(NullCache):  # type: ignore[misc]
 
 
 def _text(signature: Any) -> str:
-    """Return the text of a signature with the fields of named tuples. numba omits them, and code for a tuple
-    with other fields would mix them up."""
+    """Return the text of a signature with the fields of named tuples, which numba omits."""
     kinds = getattr(signature, "args", signature)
     fields = [(kind.fields, _text(kind.types)) for kind in kinds if isinstance(kind, types.BaseNamedTuple)]
     return f"{signature!r} {fields}" if fields else repr(signature)
@@ -162,8 +160,7 @@ def _digest_of_file(function: Callable[..., Any]) -> str:
 
 @cache
 def _digest(function: Callable[..., Any]) -> str:
-    """Return a digest of a function and of the kernels and constants that it names, those below it too: it is
-    computed when the kernel is called, after its module was read."""
+    """Return a digest of a function and of the kernels and constants that it names, when it is called."""
     code: CodeType = function.__code__
     parts: list[object] = [code.co_code, code.co_names]
     parts += [c.co_code if isinstance(c, CodeType) else c for c in code.co_consts]
@@ -183,8 +180,7 @@ def _digest(function: Callable[..., Any]) -> str:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pointer(typing: Any, address: Any) -> Any:
-    """Turn an address into the pointer that `numba.carray` accepts; for use in kernels. Unlike an array
-    argument, it costs no allocation."""
+    """Turn an address into the pointer that `numba.carray` accepts, without an allocation; in kernels."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())

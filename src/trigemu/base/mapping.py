@@ -12,28 +12,20 @@ import os
 import pickle
 import platform
 import socket
-import threading
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
-from functools import cache, cached_property
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from trigemu.base.checkpoint import Checkpoint, digest_of_code, keep_result, load_result, path_of
+from trigemu.base.checkpoint import Checkpoint, digest_of_code, keep_result, load_result
 from trigemu.base.errors import RetryableError, TrigemuError
-from trigemu.base.processes import (
-    DaskExecutor,
-    WorkerLostError,
-    WorkerPool,
-    cores,
-    own_pool,
-    transferable,
-)
+from trigemu.base.processes import DaskExecutor, WorkerLostError, WorkerPool, cores, own_pools, transferable
 
 #: Large enough that the cost of starting a chunk is negligible, small enough for the caches of a processor;
 #: memory does not grow with the sample.
@@ -44,53 +36,42 @@ CHUNK_EVENTS = 262_144
 START_S, READY_S = 15.0, 0.5
 #: Longest time before another attempt, in seconds; the time doubles with each attempt.
 LONGEST_PAUSE = 60.0
-#: Seconds between checks that an executor is still there, while its result is awaited.
-_CHECK_S = 2.0
 #: Number of workers that is assumed if an executor does not report it.
 _DEFAULT_WORKERS = 64
 
-
-class Unit(Protocol):
-    """A part of a work, such as a chunk of a file; picklable."""
-
-    @property
-    def size(self) -> int: ...  # Its number of events
-
-    @property
-    def key(self) -> str: ...  # Fingerprint of what its result depends on besides the work
-
-    @property
-    def pause(self) -> float: ...  # Seconds before another attempt after a failure
-
-
-U = TypeVar("U", bound=Unit)
+U = TypeVar("U")
 R = TypeVar("R")
 
 
 class Work(Generic[U, R]):
-    """A function of units; its pickle is this work in another process."""
+    """A function of units, such as chunks of files, which several threads may call at once; its pickle is
+    this work in another process."""
 
-    key = ""  # Fingerprint of all that results depend on besides the units; only with a checkpoint
+    in_threads = False  # Whether threads of this process gain by that
 
     def __call__(self, unit: U) -> R:
         """Return the result of a unit."""
         raise NotImplementedError
 
-    def threads(self, units: Sequence[U], most: int) -> int:
-        """Return how many threads of this process, at most `most`, units are shared among."""
+    def size(self, unit: U) -> int:
+        """Return the number of events of a unit."""
         return 1
 
-    def copy(self) -> Work[U, R]:
-        """Return the same work for another thread."""
-        return self
+    def key(self, unit: U) -> str:
+        """Return the fingerprint of all that the result of a unit depends on: its name in a checkpoint."""
+        raise NotImplementedError
 
-    def give_up(self, unit: U, error: Exception, host: str, attempts: int) -> None:
-        """Raise the error of a unit that failed every time; or return if it is left out."""
-        raise error
+    def pause(self, unit: U) -> float:
+        """Return the seconds before another attempt at a unit."""
+        return 0.0
 
     def remaining(self, unit: U) -> U | None:
         """Return a unit without what is left out, because it failed before; None if nothing remains."""
         return unit
+
+    def give_up(self, unit: U, error: Exception, host: str, attempts: int) -> None:
+        """Raise the error of a unit that failed every time; or return if it is left out."""
+        raise error
 
 
 @dataclass
@@ -140,6 +121,16 @@ def engine_of(executor: Any) -> Engine:
     return executor if isinstance(executor, Engine) else Engine(executor)
 
 
+@dataclass
+class _Run(Generic[U]):
+    """A unit on its way."""
+
+    unit: U
+    stored: Path | None  # The file of its result, with a checkpoint
+    future: Any = None  # Of its outcome; None: that file was there
+    failures: int = 0
+
+
 def map_chunks(
     work: Work[U, R], units: Iterable[U], executor: Any = None, progress: Callable[[int], None] | None = None
 ) -> Generator[R, None, None]:
@@ -148,91 +139,86 @@ def map_chunks(
     progress: called with the number of events done since the last call. Raises the error of a unit that fails
     each time and is not left out.
     """
-    yield from _Map(work, [*units], engine_of(executor), progress or (lambda events: None)).results()
+    engine, progress = engine_of(executor), progress or (lambda events: None)
+    left, runs, checkpoint = deque(units), deque[_Run[U]](), engine.checkpoint
+    events, here = sum(map(work.size, left)), engine.executor is None
+    number = min(cores(), engine.number or 1) if here and work.in_threads else 1
+    threads = ThreadPoolExecutor(number)
+    lane = _Lane(threads, 1 if number == 1 else 2 * number, (_do, work))
+    if not here:
+        lane = _Lane.to(engine.executor, engine.number, pickle.dumps(work))
+    successor = _Successor(work, (here and engine.number) or 1)
+    try:
+        while True:
+            while left and len(runs) < lane.most:
+                if (unit := work.remaining(left.popleft())) is not None:
+                    run = _Run(unit, checkpoint.file(work.key(unit)) if checkpoint else None)
+                    if not (run.stored and run.stored.exists()):
+                        run.future = lane.submit(unit)
+                    runs.append(run)
+            if not runs:
+                break
+            run = runs[0]
+            if run.future is not None:
+                outcome = _outcome(run.future)
+            elif run.stored and (result := load_result(run.stored, engine.warn)) is not None:
+                outcome = Outcome(result)
+            else:  # the file is damaged
+                run.future = lane.submit(run.unit)
+                continue
+            if outcome.error is not None:
+                run.failures += 1
+                if isinstance(outcome.error, RetryableError) and run.failures <= engine.retries:
+                    engine.retried += 1
+                    time.sleep(min(work.pause(run.unit) * 2 ** (run.failures - 1), LONGEST_PAUSE))
+                    run.future = lane.submit(run.unit)
+                    continue
+                work.give_up(run.unit, outcome.error, outcome.host, run.failures)
+                engine.skipped += 1
+                runs.popleft()
+                continue
+            size = work.size(run.unit)
+            events -= size
+            if run.future is None:
+                engine.reused += size
+            else:
+                if run.stored:
+                    keep_result(run.stored, outcome.result)
+                lane = successor.after(size, events) or lane
+            runs.popleft()
+            progress(size)
+            yield outcome.result
+        progress(events)  # what was left out
+    except BrokenExecutor as error:
+        raise TrigemuError(
+            f"the executor lost a worker and cannot continue ({_short(error)}): with a checkpoint, the "
+            f"same command does only what is missing; --engine local and dask replace lost workers"
+        ) from error
+    finally:
+        for run in runs:
+            with suppress(Exception):  # not all futures can be cancelled
+                run.future.cancel()
+        if runs and isinstance(lane.executor, WorkerPool):
+            lane.executor.restart()  # its processes would work on
+        threads.shutdown(cancel_futures=True)
 
 
 @dataclass
-class _Run(Generic[U]):
-    """A unit on its way."""
+class _Lane:
+    """Where units are sent, and how many may be on their way."""
 
-    unit: U
-    path: Path | None = None  # Where its result is stored
-    stored: Outcome | None = None  # The outcome, if it was
-    future: Any = None  # Of its outcome; None until it is sent
-    failures: int = 0
+    executor: Any
+    most: int
+    call: tuple[Any, ...]  # A function of a unit, and its first arguments
 
+    @classmethod
+    def to(cls, executor: Any, number: int | None, content: bytes) -> _Lane:
+        """Return the way to an executor with a number of workers, for the pickle of a work."""
+        return cls(executor, 3 * (number or _DEFAULT_WORKERS), (perform, this_program(), content))
 
-class _Map(Generic[U, R]):
-    """Units on their way through an executor, a bounded number at a time."""
-
-    def __init__(
-        self, work: Work[U, R], units: Sequence[U], engine: Engine, progress: Callable[[int], None]
-    ) -> None:
-        self._work, self._engine, self._progress = work, engine, progress
-        self._left, self._events = deque(units), sum(unit.size for unit in units)
-        self._runs: deque[_Run[U]] = deque()
-        self._most = 3 * (engine.number or _DEFAULT_WORKERS)
-        self._executor = _Here(work, units, engine) if engine.executor is None else engine.executor
-
-    def results(self) -> Iterator[R]:
+    def submit(self, unit: Any) -> Any:
         try:
-            while self._send():
-                run = self._runs[0]
-                outcome = run.stored or self._outcome(run.future)
-                if outcome.error is not None:
-                    if self._gives_up(run, outcome.error, outcome.host):
-                        self._runs.popleft()
-                    continue
-                if run.stored:
-                    self._engine.reused += run.unit.size
-                elif run.path:
-                    keep_result(run.path, outcome.result)
-                self._runs.popleft()
-                self._events -= run.unit.size
-                if isinstance(self._executor, _Here) and not run.stored:
-                    self._executor = self._executor.after(run.unit, self._events)
-                self._progress(run.unit.size)
-                yield outcome.result
-            self._progress(self._events)  # what was left out
-        except BrokenExecutor as error:
-            raise TrigemuError(
-                f"the executor lost a worker and cannot continue ({_short(error)}): with a checkpoint, the "
-                f"same command does only what is missing; --engine local and dask replace lost workers"
-            ) from error
-        finally:
-            for run in self._runs:
-                with suppress(Exception):  # not all futures can be cancelled
-                    run.future.cancel()
-            if self._runs and isinstance(self._executor, WorkerPool):
-                self._executor.restart()  # they would work on
-            if isinstance(self._executor, _Here):
-                self._executor.threads.shutdown(cancel_futures=True)
-
-    def _send(self) -> bool:
-        """Send units, as many as may be on their way; return whether any is."""
-        most = self._executor.most if isinstance(self._executor, _Here) else self._most
-        while self._left and len(self._runs) < most:
-            if (unit := self._work.remaining(self._left.popleft())) is not None:
-                run = _Run(unit)
-                if checkpoint := self._engine.checkpoint:
-                    run.path = path_of(checkpoint, self._work.key, unit.key)
-                    result = load_result(run.path, self._engine.warn) if run.path.exists() else None
-                    run.stored = None if result is None else Outcome("", result)
-                self._runs.append(run)
-        for run in self._runs:
-            if run.future is None and run.stored is None:
-                run.future = self._submitted(run.unit)
-        return bool(self._runs)
-
-    @cached_property
-    def _content(self) -> bytes:
-        return pickle.dumps(self._work)
-
-    def _submitted(self, unit: U) -> Any:
-        if isinstance(self._executor, _Here):
-            return self._executor.submit(unit)
-        try:
-            return self._executor.submit(perform, this_program(), self._content, unit)
+            return self.executor.submit(*self.call, unit)
         except (TrigemuError, BrokenExecutor):
             raise
         except Exception as error:  # executors have errors of their own
@@ -240,120 +226,78 @@ class _Map(Generic[U, R]):
                 f"the executor accepts no tasks ({_short(error)}): is it shut down, or were its workers lost?"
             ) from error
 
-    def _outcome(self, future: Any) -> Outcome:
+
+class _Successor:
+    """A number of worker processes, which take over from the threads of this process if the work takes long
+    enough for them. They start beside the threads, and nobody waits for them."""
+
+    def __init__(self, work: Work[Any, Any], number: int) -> None:
+        self._work, self._number, self._content = work, number, b""
+        self._starting: list[Future[None]] = []
+        self._begin = time.perf_counter()
+        self._done: int | None = None  # Events since the first unit, which loads kernels, or compiles them
+
+    def after(self, size: int, events: int) -> _Lane | None:
+        """Return the way to the processes if they are ready. size: of the last unit that was done; events:
+        those that are left."""
+        now = time.perf_counter()
+        rest = now - self._begin
+        if self._done is None:
+            self._begin, self._done, rest = now, 0, rest if rest > START_S else 0.0
+        else:
+            self._done += size
+            rest *= events / self._done
+        pool = own_pools.get(self._number)
+        if self._number == 1 or rest <= (READY_S if pool else START_S):
+            return None
+        pool = own_pools.setdefault(self._number, pool or WorkerPool(self._number))
         try:
-            outcome = _result(future, getattr(self._executor, "check", None))
-            if not isinstance(outcome, Outcome):  # some engines return the error
-                raise TypeError(f"its result is {outcome!r:.100}")
-        except WorkerLostError as error:
-            return Outcome("", error=error)
-        except (ImportError, AttributeError) as error:
-            raise TrigemuError(
-                f"a worker cannot load trigemu ({_short(error)}): install {this_program()} there too"
-            ) from error
-        except (TrigemuError, BrokenExecutor):
-            raise
-        except Exception as error:  # of the executor: a worker or its connection was lost
-            return Outcome("", error=WorkerLostError(f"a worker was lost ({_short(error)})"))
+            if not self._starting:
+                self._content = pickle.dumps(self._work)
+                self._starting = [pool.submit(prepare, self._content) for _ in range(self._number)]
+            if all(future.done() for future in self._starting):
+                for future in self._starting:
+                    future.result()
+                self._starting, number, self._number = [], self._number, 1
+                return _Lane.to(pool, number, self._content)
+        except Exception:  # it cannot be sent, or loaded there
+            self._number = 1
+        return None
+
+
+def _outcome(future: Any) -> Outcome:
+    """Wait for the outcome of a unit."""
+    try:
+        outcome = future.result()
+        if not isinstance(outcome, Outcome):  # some engines return the error
+            raise TypeError(f"its result is {outcome!r:.100}")
         return outcome
-
-    def _gives_up(self, run: _Run[U], error: Exception, host: str) -> bool:
-        """Wait before another attempt at a unit, and return False; or return True if it is left out. Raises
-        the error of the unit if it may neither be repeated nor left out."""
-        run.failures += 1
-        if isinstance(error, RetryableError) and run.failures <= self._engine.retries:
-            self._engine.retried += 1
-            time.sleep(min(run.unit.pause * 2 ** (run.failures - 1), LONGEST_PAUSE))
-            run.future = None
-            return False
-        self._work.give_up(run.unit, error, host, run.failures)
-        self._engine.skipped += 1
-        return True
-
-
-def _result(future: Any, check: Callable[[], None] | None) -> Any:
-    """Wait for a future; an executor that can be checked is asked at intervals whether it is still there."""
-    while check:
-        try:
-            return future.result(timeout=_CHECK_S)
-        except TimeoutError:
-            check()
-    return future.result()
+    except WorkerLostError as error:
+        return Outcome(error=error)
+    except (ImportError, AttributeError) as error:
+        raise TrigemuError(
+            f"a worker cannot load trigemu ({_short(error)}): install {this_program()} there too"
+        ) from error
+    except (TrigemuError, BrokenExecutor):
+        raise
+    except Exception as error:  # of the executor: a worker or its connection was lost
+        return Outcome(error=WorkerLostError(f"a worker was lost ({_short(error)})"))
 
 
 def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")
 
 
-class _Here(Generic[U, R]):
-    """Threads of this process, until worker processes are ready, if the work takes long enough for them.
-    Processes start beside the threads, and nobody waits for them."""
-
-    def __init__(self, work: Work[U, R], units: Sequence[U], engine: Engine) -> None:
-        number = engine.number or 1
-        self._workers = own_pool(number) if number > 1 else None
-        self._starting: list[Future[None]] = []
-        self._number = work.threads(units, min(cores(), number))
-        self.threads = ThreadPoolExecutor(self._number)
-        self._work, self._idle = work, [work]
-        self._begin = time.perf_counter()
-        self._done: int | None = None  # Events since the first unit, which loads kernels, or compiles them
-
-    @property
-    def most(self) -> int:
-        """How many units may be on their way."""
-        return 1 if self._number == 1 else 2 * self._number
-
-    def submit(self, unit: U) -> Future[Outcome]:
-        return self.threads.submit(self._perform, unit)
-
-    def _perform(self, unit: U) -> Outcome:
-        try:
-            work = self._idle.pop()
-        except IndexError:
-            work = self._work.copy()
-        try:
-            return Outcome("", work(unit))
-        except Exception as error:
-            return Outcome("", error=error)
-        finally:
-            self._idle.append(work)
-
-    def after(self, unit: U, events: int) -> WorkerPool | _Here[U, R]:
-        """Return what does further units. unit: the last that was done; events: those that are left."""
-        seconds = time.perf_counter() - self._begin
-        if self._done is None:
-            self._done, self._begin = 0, time.perf_counter()
-            rest = seconds if seconds > START_S else 0.0
-        else:
-            self._done += unit.size
-            rest = events * seconds / self._done
-        pool = self._workers
-        if pool and rest > (READY_S if pool.started else START_S) and not self._starting:
-            try:
-                content = pickle.dumps(self._work)
-                self._starting = [pool.submit(prepare, content) for _ in range(pool.number)]
-            except Exception:  # it cannot be sent
-                self._workers = None
-        if pool and self._starting and rest > READY_S and all(future.done() for future in self._starting):
-            if not any(future.exception() for future in self._starting):
-                self.threads.shutdown(wait=False)  # they finish what they have
-                return pool
-            pool.restart()
-            self._workers = None
-        return self
-
-
-# ---- in the process of a worker
+# ---- in the process that does a unit
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The result of a unit, or its error."""
 
-    host: str  # The machine and process; empty for this one
     result: Any = None
     error: Exception | None = None
+    host: str = ""  # The machine and process; empty for that of the program
 
 
 @cache
@@ -366,15 +310,13 @@ def this_program() -> str:
     return f"trigemu {__version__} ({digest_of_code()[:8]}) on Python {python}"
 
 
-#: The last work of each thread, with its content: compiled triggers have scratch memory.
-_last = threading.local()
+#: The last work in this process, by its pickle.
+_work = lru_cache(maxsize=1)(pickle.loads)
 
 
 def prepare(content: bytes) -> None:
     """Make a work ready in this process."""
-    if getattr(_last, "content", None) != content:
-        _last.content = None
-        _last.work, _last.content = pickle.loads(content), content
+    _work(content)
 
 
 def perform(program: str, content: bytes, unit: Any) -> Outcome:
@@ -384,7 +326,13 @@ def perform(program: str, content: bytes, unit: Any) -> Outcome:
         runs = f"a worker ({host}) runs {this_program()}, this program is {program}"
         raise TrigemuError(f"{runs}: install the same versions")
     try:
-        prepare(content)
-        return Outcome(host, _last.work(unit))
+        return Outcome(_work(content)(unit), host=host)
     except Exception as error:
-        return Outcome(host, error=transferable(error))
+        return Outcome(error=transferable(error), host=host)
+
+
+def _do(work: Work[U, R], unit: U) -> Outcome:
+    try:
+        return Outcome(work(unit))
+    except Exception as error:
+        return Outcome(error=error)

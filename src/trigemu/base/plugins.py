@@ -1,36 +1,53 @@
-"""Plugins: what they declare, messages for errors in their code, and how their parts are loaded."""
+"""Plugins: what they declare, where they are found, and how their parts are loaded, also by workers that
+share no folder.
+
+A menu names a plugin, never a path, so a menu alone cannot run code that the user did not install or put on
+the path (`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder). The
+plugins that come with trigemu are always available.
+"""
 
 from __future__ import annotations
 
 import ast
 import hashlib
 import importlib
+import importlib.metadata
 import importlib.util
 import inspect
+import os
+import re
 import sys
+import tempfile
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
 import msgspec
+from platformdirs import user_cache_path
 
-from trigemu.base.errors import PluginError, TrigemuError, nearest, own_cause, quoted
-from trigemu.base.files import is_file, read_bounded
+from trigemu.base.errors import PluginError, TrigemuError, nearest, own_cause, quoted, wrong_type
+from trigemu.base.files import is_file, read_bounded, write_bytes
 
+ENTRY_POINTS = "trigemu.plugins"
+PATH_VARIABLE = "TRIGEMU_PLUGIN_PATH"
 #: Prefix of the names of packages that come with trigemu, and of modules of other plugins.
 OWN = "trigemu_"
+#: Prefix of the module names of plugins that do not come with trigemu; pickles refer to these names.
+MODULE = "trigemu_plugin_"
+#: Names of plugins: those of modules, with hyphens.
+_PLUGIN_NAME = re.compile(r"(?!__)[^\W\d][\w-]*")
 _NAME = r"[^\W\d]\w*"
 #: The parts of a kind, by name, each with its place "module:name".
 Places = dict[str, Annotated[str, msgspec.Meta(pattern=rf"^(\.?{_NAME}(\.{_NAME})*)?:{_NAME}\Z")]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plugin:
+class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """The declaration of a plugin: its parts by name, each with its place "module:name".
 
     A module or package assigns it once, to PLUGIN, written with literals only: it is read, not run, until one
@@ -44,28 +61,22 @@ class Plugin:
     ... )
     """
 
-    kinds: Places = field(default_factory=dict)  #: Trigger kinds: classes derived from `Kind` or `BitKind`
-    formats: Places = field(default_factory=dict)  #: Formats of sample files: classes derived from `Source`
-    importers: Places = field(default_factory=dict)  #: click commands, called as `trigemu import NAME`
+    kinds: Places = {}  #: Trigger kinds: classes derived from `Kind` or `BitKind`
+    formats: Places = {}  #: Formats of sample files: classes derived from `Source`
+    importers: Places = {}  #: click commands, called as `trigemu import NAME`
     #: click commands, called as `trigemu NAME`. One named by two words, as "rates-vs section", precedes the
     #: command of the first word with the second as its argument.
-    commands: Places = field(default_factory=dict)
-    #: Sections of reports: functions of the `Contents` of a report that return `Section`s
-    sections: Places = field(default_factory=dict)
+    commands: Places = {}
+    sections: Places = {}  #: Sections of reports: functions of their `Contents` that return `Section`s
     #: Arithmetic of cuts on pairs, by the table of a menu that asks for it, such as `[integer]`: see
-    #: `Arithmetic` in `triggers/combination/pairs.py`
-    arithmetic: Places = field(default_factory=dict)
+    #: `Arithmetic` in `triggers/pairs.py`
+    arithmetic: Places = {}
     #: Tables under [[sample]] of a catalogue that say which events count, and with which weight: functions
     #: that make a `Weighting` (`samples/sample.py`)
-    weightings: Places = field(default_factory=dict)
-    #: Further tables of menus, by their key: classes derived from `MenuTables` in `menus/menu.py`
-    tables: Places = field(default_factory=dict)
-    #: Forms of results, such as "pandas" for `to_pandas`: functions of a result
-    exports: Places = field(default_factory=dict)
+    weightings: Places = {}
+    tables: Places = {}  #: Further tables of menus, by their key: classes derived from `MenuTables`
+    exports: Places = {}  #: Forms of results, such as "pandas" for `to_pandas`: functions of a result
     uses: tuple[str, ...] = ()  #: The names of other plugins that it imports
-
-
-PARTS = tuple(part.name for part in fields(Plugin) if part.name != "uses")
 
 
 @lru_cache
@@ -74,24 +85,20 @@ def declared(source: bytes) -> Plugin:
     assigned = {
         target.id: node.value
         for node in ast.parse(source).body
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        if isinstance(node, ast.Assign | ast.AnnAssign)
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     }
-    if "PLUGIN" in assigned:
-        return _plugin(assigned["PLUGIN"])
-    table = assigned.get("KINDS")
-    keys = table.keys if isinstance(table, ast.Dict) else []
-    names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
-    return Plugin(kinds=dict.fromkeys(names, ":KINDS"))
-
-
-def _plugin(value: ast.expr) -> Plugin:
-    if not isinstance(value, ast.Call) or value.args:
+    if not (plugin := assigned.get("PLUGIN")):
+        table = assigned.get("KINDS")
+        keys = table.keys if isinstance(table, ast.Dict) else []
+        names = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+        return Plugin(kinds=dict.fromkeys(names, ":KINDS"))
+    if not isinstance(plugin, ast.Call) or plugin.args:
         raise PluginError("PLUGIN must be Plugin(kinds={…}, …), written with literals")
-    types = dict.fromkeys(PARTS, Places) | {"uses": tuple[str, ...]}
+    types = {part.name: part.type for part in msgspec.structs.fields(Plugin)}
     values: dict[str, Any] = {}
-    for keyword in value.keywords:
+    for keyword in plugin.keywords:
         part = keyword.arg or "**"
         if part not in types:
             raise PluginError(f"PLUGIN has an unknown part {part!r}{nearest(part, types)}")
@@ -103,9 +110,8 @@ def _plugin(value: ast.expr) -> Plugin:
             expected = "names of plugins: ('anomaly',)" if part == "uses" else expected
             raise PluginError(f"{part} of PLUGIN is {quoted(written)}, expected {expected}") from None
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-            raise PluginError(
-                f"{part} of PLUGIN must be written with literals: it is read, not run"
-            ) from None
+            message = f"{part} of PLUGIN must be written with literals: it is read, not run"
+            raise PluginError(message) from None
     return Plugin(**values)
 
 
@@ -135,9 +141,6 @@ def place_of_method(owner: object, *names: str) -> str:
             return f" (at {code.co_filename}:{code.co_firstlineno})"
     return ""
 
-
-#: Prefix of the module names of plugins that do not come with trigemu; pickles refer to these names.
-MODULE = "trigemu_plugin_"
 
 _loaded: dict[str, FoundPlugin] = {}
 
@@ -208,7 +211,7 @@ class FoundPlugin:
         return module
 
     def part(self, part: str, name: str) -> Any:
-        """Return the class or function of a `name` in a `part` of `PARTS`; raise PluginError if it fails."""
+        """Return the class or function of a `name` in a `part` of it; raise PluginError if it fails."""
         place = getattr(self.declared(), part)[name]
         module, _, attribute = place.partition(":")
         loaded: Any = self.load()
@@ -232,14 +235,123 @@ class FoundPlugin:
             raise PluginError(f"{self.where}{what}: {reason_of(error)}") from error
 
 
+#: Folders that are searched for plugins, as arguments of calls.
+Folders = Iterable[Path | str] | Path | str | None
+
+
+def search_path(folders: Folders = None) -> tuple[Path, ...]:
+    """Return the folders that are searched for plugins: those given, else those of the environment."""
+    given: Any = folders if isinstance(folders, Iterable) and not isinstance(folders, str) else [folders]
+    listed = tuple(folder for folder in given if folder is not None)
+    if not all(isinstance(folder, str | os.PathLike) for folder in listed):
+        raise wrong_type("the plugin path", folders, "a folder, or a list of folders")
+    if listed:
+        return tuple(map(Path, listed))
+    if variable := os.environ.get(PATH_VARIABLE):
+        return tuple(Path(part) for part in variable.split(os.pathsep) if part)
+    return (Path("plugins"),)
+
+
+@contextmanager
+def plugin_path_of(folders: Sequence[Path]) -> Iterator[None]:
+    """Use some folders as the search path of this process and its child processes within a block."""
+    before = os.environ.get(PATH_VARIABLE, "")
+    os.environ[PATH_VARIABLE] = os.pathsep.join(map(str, folders))
+    try:
+        yield
+    finally:
+        os.environ[PATH_VARIABLE] = before  # an empty one is the same as none
+
+
+def find(name: str, path: Folders = None) -> FoundPlugin:
+    """Find a plugin by its name: one that comes with trigemu, is installed, or is in a folder."""
+    folders = search_path(path)
+    by_name = available(folders)
+    candidates = by_name.get(name)
+    if not candidates:
+        where = ", ".join(f"{folder}{'' if folder.is_dir() else ' (no such folder)'}" for folder in folders)
+        raise PluginError(
+            f"no plugin {name!r} is installed or in {where}{nearest(name, by_name)}; "
+            f"put its folder on --plugin-path or {PATH_VARIABLE}; in Python: read_menu(menu, folder)"
+        )
+    plugins = [candidate.found() for candidate in candidates]
+    if len({plugin.sha256 for plugin in plugins}) > 1:
+        files = " and ".join(str(plugin.file) for plugin in plugins)
+        raise PluginError(f"two different plugins are called {name!r}: {files}; remove one")
+    return plugins[0]
+
+
+def available(folders: Iterable[Path]) -> dict[str, list[FoundPlugin]]:
+    """Return all plugins that can be found, by name, those that come with trigemu first. None is read."""
+    by_name: dict[str, list[FoundPlugin]] = {}
+    for plugin in installed():
+        by_name.setdefault(plugin.name, []).append(plugin)
+    own = {f"{OWN}{name}" for name, (first, *_) in by_name.items() if first.comes_with_trigemu}
+    for folder in folders:
+        packages = [(file.parent.name, file) for file in sorted(folder.glob("*/__init__.py"))]
+        modules = [(file.stem, file) for file in sorted(folder.glob("*.py"))]
+        for name, file in packages + modules:
+            if _PLUGIN_NAME.fullmatch(name) and name not in own and is_file(file):
+                by_name.setdefault(name, []).append(FoundPlugin(name, file.resolve(), f"{MODULE}{name}"))
+    return by_name
+
+
+def installed() -> list[FoundPlugin]:
+    """Return the plugins of installed packages, those that come with trigemu first."""
+    plugins = []
+    # `point.dist.name` would parse the metadata of the distribution for each point.
+    trigemu = importlib.metadata.distributions(name="trigemu")
+    own = {(point.name, point.value) for distribution in trigemu for point in distribution.entry_points}
+    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        module = point.value.partition(":")[0]
+        try:
+            spec = importlib.util.find_spec(module)
+        except Exception:  # a package that cannot be imported must not hide the others
+            continue
+        if spec and spec.origin:
+            imported = module if (point.name, point.value) in own else f"{MODULE}{point.name}"
+            plugins.append(FoundPlugin(point.name, Path(spec.origin).resolve(), imported))
+    return sorted(plugins, key=lambda plugin: not plugin.comes_with_trigemu)
+
+
+#: The parts of the core, as a plugin.
+CORE = FoundPlugin("trigemu", Path(__file__).parents[1] / "builtin.py", "trigemu.builtin")
+
+
+def providers(part: str, folders: Iterable[Path] | None) -> dict[str, FoundPlugin]:
+    """Return the plugin that provides each name of a part: the core, then those that come with trigemu, then
+    others. None is loaded; those that cannot be read are left out: using them raises an error."""
+    by_name: dict[str, FoundPlugin] = {}
+    for candidate in (CORE, *chain.from_iterable(available(folders or ()).values())):
+        if folders is None and not candidate.comes_with_trigemu:
+            continue
+        with suppress(PluginError):
+            for name in getattr(candidate.declared(), part):
+                by_name.setdefault(name, candidate)
+    return by_name
+
+
+def summary(candidate: FoundPlugin, part: str, command: str) -> str:
+    """Return the first paragraph of the docstring of a command, or of its module, which is not loaded."""
+    try:
+        module, _, function = getattr(candidate.declared(), part)[command].partition(":")
+        parts = module.lstrip(".").split(".") if module.startswith(".") else module.split(".")[1:]
+        file = candidate.file.parent.joinpath(*parts).with_suffix(".py") if module else candidate.file
+        body = ast.parse(read_bounded(file))
+    except Exception:  # of a broken plugin; its command will report it
+        return ""
+    functions = [node for node in body.body if isinstance(node, ast.FunctionDef) and node.name == function]
+    text = next(filter(None, [*map(ast.get_docstring, functions), ast.get_docstring(body)]), "")
+    return " ".join(text.partition("\n\n")[0].split())
+
+
 def plugins_in(pickled: bytes) -> set[FoundPlugin]:
     """Return the plugins that were loaded and whose modules a pickle refers to."""
     return {plugin for module, plugin in _loaded.items() if module.encode() in pickled}
 
 
 def sources_in(file: Path) -> dict[str, bytes]:
-    """Return a module, or for the `__init__.py` of a package, all its Python files, by their path in the
-    folder."""
+    """Return a module, or all Python files of a package, by their path in its folder."""
     files = sorted(filter(is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
     return {part.relative_to(file.parent).as_posix(): part.read_bytes() for part in files}
 
@@ -250,3 +362,26 @@ def digest_of_plugin(file: Path) -> str:
     for name, content in sources.items():
         digest.update(f"{name if len(sources) > 1 else ''}\0".encode() + content + b"\0")
     return digest.hexdigest()
+
+
+def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
+    """Return the Python files of a plugin; raise PluginError if they changed since it was found."""
+    if plugin.found() != plugin:
+        raise PluginError(f"plugin {plugin.name!r}: {plugin.file} was changed while it was used: start again")
+    return sources_in(plugin.file)
+
+
+def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:
+    """Load a plugin from its own file, or from its sources, written to the cache folder."""
+    file = plugin.file
+    if not (file.is_file() and digest_of_plugin(file) == plugin.sha256):
+        try:
+            folder = user_cache_path("trigemu") / "plugins" / plugin.sha256 / plugin.name
+        except RuntimeError:  # there is no home folder
+            folder = Path(tempfile.mkdtemp(prefix="trigemu-"), plugin.name)
+        file = folder / file.name
+        if not (file.is_file() and digest_of_plugin(file) == plugin.sha256):
+            for name, content in sources.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                write_bytes(folder / name, content)
+    replace(plugin, file=file).load()

@@ -1,5 +1,4 @@
-"""Base classes of results that can be shown: in a terminal, in a notebook, as a document, a data frame, a
-figure. The rooms that make results do not import the code that shows them."""
+"""Base classes of results that can be shown. The rooms that make results do not import what shows them."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from trigemu.base.errors import TrigemuError, in_brackets, nearest, quoted
-from trigemu.base.plugin_search import providers
+from trigemu.base.plugins import providers
 
 T = TypeVar("T")
 
@@ -63,8 +62,7 @@ def view_of(result: Shown) -> Any:
 
 
 def exported(result: Shown, form: str, **options: Any) -> Any:
-    """Return a result in another form, such as that of a library; a plugin that comes with trigemu makes
-    it."""
+    """Return a result in a form that a plugin makes, such as that of a library."""
     return providers("exports", None)[form].part("exports", form)(result, **options)
 
 

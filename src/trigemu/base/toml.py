@@ -38,16 +38,7 @@ Key = tuple[str | int, ...]
 
 
 _STRING = r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
-_TOKEN = re.compile(rf"{_STRING}|[\w-]+|#[^\n]*|[ \t\r]+|.", re.DOTALL)
-
-
-@dataclass
-class _Open:
-    """A list or inline table around a value."""
-
-    key: Key
-    is_list: bool
-    number: int = 0  # Of the present element
+_TOKEN = re.compile(rf"{_STRING}|[\w.:+-]+|#[^\n]*|[ \t\r]+|.", re.DOTALL)
 
 
 def lines_of(text: str) -> dict[Key, int]:
@@ -55,70 +46,76 @@ def lines_of(text: str) -> dict[Key, int]:
     positions."""
     found: dict[Key, int] = {}
     arrays: dict[Key, int] = {}  # The number of the latest table of each array
-    opened: list[_Open] = []
-    parts: list[str] = []  # Of the key that is being read
     table: Key = ()
-    key: Key = ()
-    line, brackets, is_value = 1, 0, False
-    for match in _TOKEN.finditer(f"{text}\n"):
-        token = match[0]
-        if token[0] in "# \t\r":
-            continue
-        if is_value:
-            if opened and opened[-1].is_list and token not in (",", "]", "\n"):
-                key = (*opened[-1].key, opened[-1].number)
-                found.setdefault(key, line)
-            if token in ("[", "{"):
-                opened.append(_Open(key, token == "["))
-                is_value = token == "["
-            elif token in ("]", "}"):
-                opened.pop()
-            elif token == ",":
-                opened[-1].number += 1
-                is_value = opened[-1].is_list
-            elif token == "\n":
-                is_value = bool(opened)
-        elif token == "=":
-            start = opened[-1].key if opened else table
-            key = (*start, *parts)
-            for length in range(len(start) + 1, len(key) + 1):
-                found.setdefault(key[:length], line)
-            parts, is_value = [], True
-        elif token == "}":  # of an empty table
-            opened.pop()
-            is_value = True
-        elif token == "[":
-            brackets += 1
-        elif token == "\n" and brackets:
+    line = 1
+
+    def all_tokens() -> Iterator[str]:
+        nonlocal line
+        for match in _TOKEN.finditer(f"{text}\n"):
+            if match[0][0] not in "# \t\r":
+                yield match[0]
+            line += match[0].count("\n")
+
+    def parts_until(end: str, token: str) -> Iterator[str]:
+        """Yield the parts of a key."""
+        while token != end:
+            # Parsing a document takes long; only quotes and escapes need it.
+            yield from tomllib.loads(f"{token} = 0") if token[0] in "\"'" else filter(None, token.split("."))
+            token = next(tokens)
+
+    def read_pair(outer: Key, token: str) -> str:
+        start, key = line, (*outer, *parts_until("=", token))
+        for length in range(len(outer) + 1, len(key) + 1):
+            found.setdefault(key[:length], start)
+        return read_value(key, next(tokens))
+
+    def read_value(key: Key, token: str) -> str:
+        """Read a value; return the token after it."""
+        if token not in ("[", "{"):
+            while token not in (",", "]", "}", "\n"):
+                token = next(tokens)
+            return token
+        is_list, number, token = token == "[", 0, next(tokens)
+        while token != ("]" if is_list else "}"):
+            if token in (",", "\n"):
+                token = next(tokens)
+            elif is_list:
+                found.setdefault((*key, number), line)
+                token = read_value((*key, number), token)
+                number += 1
+            else:
+                token = read_pair(key, token)
+        return next(tokens)
+
+    tokens = all_tokens()
+    for token in tokens:
+        if token == "[":
+            is_array = (token := next(tokens)) == "["
+            parts = [*parts_until("]", next(tokens) if is_array else token)]
             table = ()
             for number, part in enumerate(parts, 1):
                 table = (*table, part)
                 found.setdefault(table, line)
-                if brackets == 2 and number == len(parts):
+                if is_array and number == len(parts):
                     arrays[table] = arrays.get(table, -1) + 1
                 if table in arrays:
                     table = (*table, arrays[table])
                     found.setdefault(table, line)
-            parts, brackets = [], 0
-        elif token[0] in "\"'":  # parsing a document takes long; only quotes and escapes need it
-            parts.append(next(iter(tomllib.loads(f"{token} = 0"))))
-        elif token not in (".", "]", ",", "\n"):
-            parts.append(token)
-        line += token.count("\n")
+        elif token not in ("]", "\n"):
+            read_pair(table, token)
     return found
 
 
 S = TypeVar("S", bound="TomlTable")
 T = TypeVar("T")
 
-#: The longest message on one mistake, in characters.
-MAX_MESSAGE = 2000
-#: The fields of a struct. msgspec resolves annotations at each call, which takes longer than reading a table.
-fields_of = cache(msgspec.structs.fields)
-
-
+#: A number above 0.
+Positive = Annotated[float, msgspec.Meta(gt=0)]
 #: A number that may be `nan`, where others have to be finite.
 NumberOrNaN = Annotated[float, msgspec.Meta(extra={"nan": True})]
+MAX_MESSAGE = 2000  # The longest message on one mistake, in characters
+#: The fields of a struct. msgspec resolves annotations at each call, which takes longer than reading a table.
+fields_of = cache(msgspec.structs.fields)
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -144,10 +141,9 @@ class Problem:
     message: str  # What is wrong, and what would be right
 
     def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
         where = f"{excerpt(self.where)}: " if self.where else ""
-        message = printable(excerpt(self.message, MAX_MESSAGE), keep="\n")
-        line = f":{self.line}" if self.line else ""
-        return f"{printable(self.file)}{line}: {printable(where)}{message}"
+        return printable(f"{place}: {where}") + printable(excerpt(self.message, MAX_MESSAGE), keep="\n")
 
 
 class TableError(TrigemuError):
@@ -161,8 +157,7 @@ class TableError(TrigemuError):
 
 @dataclass
 class Document:
-    """A TOML file, the line of each key, and its mistakes. Read each table with `read_table`, then call
-    `finish`, which reports all mistakes of the file at once."""
+    """A TOML file. Read each table with `read_table`, then call `finish`, which reports all mistakes."""
 
     path: Path  # The file
     data: dict[str, Any]  # Its content
@@ -172,14 +167,12 @@ class Document:
     cause: Exception | None = None  # The first error in code of a plugin among them
 
     def problem(self, key: Key, where: str, message: str, cause: Exception | None = None) -> None:
-        """Record a mistake at a key, or at the nearest enclosing key that has a line. where: the entry, such
-        as "trigger 'J100'"; may be empty. cause: an error in code of a plugin. Raises TableError at more
-        mistakes than are listed: a file with 10⁵ of them is not read to its end."""
+        """Record a mistake at a key, or at the nearest enclosing one with a line; TableError if too many.
+        where: the entry, such as "trigger 'J100'". cause: an error in code of a plugin."""
         self.cause = self.cause or cause
         while key and key not in self.lines:
             key = key[:-1]
-        place = str(self.path), self.lines.get(key, 1), excerpt(where)
-        self.problems.append(Problem(*place, excerpt(message, MAX_MESSAGE)))
+        self.problems.append(Problem(str(self.path), self.lines.get(key, 1), where, message))
         if len(self.problems) > MAX_PROBLEMS:
             raise TableError(self.problems[:MAX_PROBLEMS], perhaps_more=True)
 
@@ -244,8 +237,7 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
     return Document(path, data, lines_of(text), hashlib.sha256(content).hexdigest())
 
 
-#: How files of events begin: ROOT, Parquet, HDF5.
-_OF_EVENTS = (b"root", b"PAR1", b"\x89HDF")
+_OF_EVENTS = (b"root", b"PAR1", b"\x89HDF")  # The beginnings of ROOT, Parquet and HDF5 files
 #: A line with text that is not in quotation marks.
 _UNQUOTED = re.compile(
     r"\s*([\w-]{1,40})\s*=\s*(?!(?:true|false|inf|nan)\b)([A-Za-z_][\w.\[\]()+*/-]{0,40})\s*(?:#.*)?"
@@ -286,14 +278,20 @@ def read_table(
         return None
     values: dict[str, Any] = {further.name: {}} if further else {}
     for name, value in table.items():
+        place = (*key, name)
         if name in fields:
-            values[fields[name].name] = _value(document, value, fields[name].type, (*key, name), where)
-        elif further:
-            kind = typing.get_args(further.type)[1]
-            values[further.name][name] = _further(document, value, kind, (*key, name), where, fields)
-        else:
-            message = f"unknown key {quoted(name)}{nearest(name, (*fields, *also))}"
-            document.problem((*key, name), where, message)
+            values[fields[name].name] = _value(document, value, fields[name].type, place, where)
+            continue
+        if not further:
+            document.problem(place, where, f"unknown key {quoted(name)}{nearest(name, (*fields, *also))}")
+            continue
+        valid = len(document.problems)
+        kind = typing.get_args(further.type)[1]
+        values[further.name][name] = _value(document, value, kind, place, where)
+        close = difflib.get_close_matches(excerpt(name), fields, n=1, cutoff=0.75)
+        if len(document.problems) > valid and close:  # the name may be a misspelt field
+            del document.problems[valid:]
+            document.problem(place, where, f"unknown key {quoted(name)}; did you mean {close[0]!r}?")
     for name, missing in fields.items():
         if missing.required and name not in table:
             document.problem(key, where, f"the key {name!r} is missing")
@@ -301,23 +299,13 @@ def read_table(
         return None
     result = struct(**values)
     inner = f"{dotted(key)}: " if len(key) > 2 else ""
-    for place, message in result.mistakes():
-        document.problem((*key, *((place,) if isinstance(place, str) else place)), where, inner + message)
+    for path, message in result.mistakes():
+        document.problem((*key, *((path,) if isinstance(path, str) else path)), where, inner + message)
     return None if len(document.problems) > before else result
 
 
-def _further(document: Document, value: Any, kind: Any, key: Key, where: str, fields: Iterable[str]) -> Any:
-    """Convert an entry of any name. If that fails, its name may be a misspelt field."""
-    before = len(document.problems)
-    result = _value(document, value, kind, key, where)
-    close = difflib.get_close_matches(excerpt(str(key[-1])), fields, n=1, cutoff=0.75)
-    if len(document.problems) > before and close:
-        del document.problems[before:]
-        document.problem(key, where, f"unknown key {quoted(key[-1])}; did you mean {close[0]!r}?")
-    return result
-
-
 def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> Any:
+    """Convert a value to the type of a field; record a mistake and return None if that fails."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType) and arguments[1:] == (type(None),):
         return _value(document, value, arguments[0], key, where)  # TOML has no null
@@ -331,22 +319,21 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
     if origin is dict and isinstance(value, dict):
         items = value.items()
         return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}
-    try:
-        if not _is_finite(value) and not (kind == NumberOrNaN and value != value):
-            expected = "finite numbers" if isinstance(value, list) else "a finite number"
-            raise msgspec.ValidationError(f"expected {expected}")
-        if origin is typing.Literal and (isinstance(value, dict | list) or value not in arguments):
-            close = isinstance(value, str) and difflib.get_close_matches(excerpt(value), arguments, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise msgspec.ValidationError(f"expected {' or '.join(map(repr, sorted(arguments)))}{hint}")
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        reason = _TYPES.sub(lambda found: " or ".join(_IN_TOML[t] for t in found[1].split(" | ")), str(error))
-        hint = without_unit(value) if "number" in reason else ""
-        document.problem(
-            key, where, f"{dotted(key)} = {quoted(value)}: {reason[0].lower()}{reason[1:]}{hint}"
-        )
-        return None
+    if not _is_finite(value) and not (kind == NumberOrNaN and value != value):
+        reason = f"expected {'finite numbers' if isinstance(value, list) else 'a finite number'}"
+    elif origin is typing.Literal and (isinstance(value, dict | list) or value not in arguments):
+        close = isinstance(value, str) and difflib.get_close_matches(excerpt(value), arguments, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        reason = f"expected {' or '.join(map(repr, sorted(arguments)))}{hint}"
+    else:
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            reason = _TYPES.sub(lambda t: " or ".join(_IN_TOML[k] for k in t[1].split(" | ")), str(error))
+            reason = reason[0].lower() + reason[1:]
+    hint = without_unit(value) if "number" in reason else ""
+    document.problem(key, where, f"{dotted(key)} = {quoted(value)}: {reason}{hint}")
+    return None
 
 
 #: Names of types in msgspec → names for users of TOML.
@@ -362,7 +349,6 @@ _TYPES = re.compile("`(({0})( [|] ({0}))*)`".format("|".join(_IN_TOML)))
 
 
 def _is_finite(value: Any) -> bool:
-    """Return whether no number of a value or of a list is infinite or NaN."""
     if isinstance(value, list):
         return all(map(_is_finite, value))
     return not isinstance(value, float) or math.isfinite(value)
@@ -383,5 +369,38 @@ def dotted(key: Key) -> str:
     return text
 
 
-#: Keys that a message shows as they are: those that TOML needs no quotes for, if they are not too long.
+#: Keys that a message shows without quotes.
 _BARE = re.compile(r"[\w-]{1,60}")
+
+
+#: Table of a file → the kind of file that has it, and how such files are used.
+KINDS = {
+    "trigger": ("a menu", "trigemu check-menu and most other commands take it as MENU"),
+    "catalogue": ("a catalogue of samples", "give it as --samples"),
+    "profile": ("a set of efficiency profiles", "trigemu efficiency takes it as --profile"),
+    "slice": ("a configuration of simulated samples", "trigemu generate takes it"),
+    "training": ("a configuration for training a model", "trigemu decade train takes it"),
+    "goals": ("a file of goals", "trigemu optimise takes it as GOALS, after the menu"),
+    "fill": ("a fill", "trigemu fill takes it as FILL, after the menu"),
+    "filling": ("a filling scheme", "trigemu live takes it as --filling"),
+    "rules": ("a set of trigger rules", "trigemu live takes it as --rules"),
+    "rule": ("a set of trigger rules", "trigemu live takes it as --rules"),
+    "quantity": ("a set of tolerances", "trigemu gate takes it as --tolerances"),
+    "default": ("a set of tolerances", "trigemu gate takes it as --tolerances"),
+    "network": ("a model card", "a trigger names it as its card"),
+    "score": ("a model card", "a trigger names it as its card"),
+}
+
+
+def kind_of(data: dict[str, Any]) -> str | None:
+    """Return the table that identifies the kind of a file, a key of `KINDS`, if any."""
+    return next((table for table in KINDS if table in data), None)
+
+
+def refuse_other_kinds(document: Document, table: str) -> None:
+    """Refuse a file of another kind, such as a menu where a catalogue is expected."""
+    other = None if table in document.data else kind_of(document.data)
+    if other and KINDS[other] != KINDS[table]:
+        what, use = KINDS[other]
+        document.problem((other,), "", f"this is {what}, not {KINDS[table][0]}: {use}")
+        document.finish()

@@ -17,8 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from trigemu.base.errors import PluginError, TrigemuError, excerpt, own_cause, printable
-from trigemu.base.plugin_search import CORE, find, providers, search_path, summary
-from trigemu.base.plugins import FoundPlugin
+from trigemu.base.plugins import CORE, FoundPlugin, find, providers, search_path, summary
 from trigemu.cli.console import say
 
 #: Heading → commands, in their order. Commands of other plugins have a heading of their own.

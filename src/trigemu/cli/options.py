@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from trigemu.base.errors import TrigemuError, quoted, without_unit
-from trigemu.base.plugin_search import plugin_path_of
+from trigemu.base.plugins import plugin_path_of
 from trigemu.cli.outputs import DocumentFile
 from trigemu.samples.catalogue import Errors
 

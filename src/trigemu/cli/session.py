@@ -15,8 +15,8 @@ from trigemu.base.checkpoint import Checkpoint
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.base.mapping import Engine
-from trigemu.base.plugin_search import search_path
-from trigemu.base.processes import cores, dask_client, own_pool
+from trigemu.base.plugins import search_path
+from trigemu.base.processes import cores, dask_client, end_own_pools
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
 from trigemu.cli.console import say
@@ -79,8 +79,7 @@ class Processing:
             try:
                 yield engine
             finally:
-                if not client:
-                    own_pool(self.workers or cores()).restart()
+                end_own_pools()
 
     @contextmanager
     def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
@@ -225,7 +224,7 @@ class Session(Processing):
 
             save(next(view.figures(result)), self.figure)
         if self.figures:
-            from trigemu.results.figures.rates import write_pictures
+            from trigemu.results.figures.draw import write_pictures
 
             files += write_pictures(pictures, self.figures)
         present_result(result, self.json_file, self.csv_file, further, files, view)

@@ -18,7 +18,7 @@ from trigemu.menus.menu import Menu
 from trigemu.menus.write import write_calibrated
 from trigemu.results.bins import BinnedRatesView
 from trigemu.results.efficiency import pictures_of
-from trigemu.results.notes import points, solutions, texts
+from trigemu.results.notes import points, solutions
 from trigemu.results.scan import ScanView
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
@@ -202,7 +202,7 @@ def calibrate(menu: Path, session: Session, scores: Path | None, output: Path) -
 
     solved, catalogue = session.run([read], solved_on, lambda good: () if scores else good.background)
     write_calibrated(solved, output, catalogue.table.name)
-    for line in (*texts(solutions(solved)), *(f"Warning: {tie}." for tie in ties(solved))):
+    for line in (*solutions(solved), *(f"Warning: {tie}." for tie in ties(solved))):
         console().print(line)
     for line in points([solved], catalogue):
         say(line)

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from threading import Lock
+from threading import Lock, local
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -16,16 +16,14 @@ from trigemu.base.checkpoint import digest_of_code, fingerprint
 from trigemu.base.errors import TrigemuError, UnreadableError
 from trigemu.base.files import contents_of
 from trigemu.base.mapping import Work, engine_of, map_chunks
-from trigemu.base.plugin_search import load_from, sources_of
-from trigemu.base.plugins import FoundPlugin, plugins_in
+from trigemu.base.plugins import FoundPlugin, load_from, plugins_in, sources_of
 from trigemu.counting.patterns import PatternTable, empty_table, merge_tables
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import BadFilesError, Catalogue
 from trigemu.samples.events import Events, Need
-from trigemu.samples.files import File
-from trigemu.samples.formats.source import Source
 from trigemu.samples.sample import Sample
+from trigemu.samples.source import File, Source
 from trigemu.triggers.base import Kind
 
 #: Seconds before a file on another machine is read again.
@@ -53,76 +51,34 @@ class Chunk:
     start: int
     stop: int
     file: File | Source = field(compare=False, repr=False)  # The file
-    identity: str = field(default="", compare=False, repr=False)  # Fingerprint of the sample
-    # Whether it begins within a basket, cluster or row group.
-    continues: bool = field(default=False, compare=False, repr=False)
 
     @property
     def size(self) -> int:
         """The number of events."""
         return self.stop - self.start
 
-    def goes_on(self, other: Chunk) -> bool:
-        """Return whether another chunk ends where this one begins, in the same basket."""
-        same_file = (self.sample, self.source) == (other.sample, other.source)
-        return self.continues and same_file and self.start == other.stop
+
+#: Consecutive ranges of entries to read, which are one task; their division does not depend on who does them.
+Portion = tuple[Chunk, ...]
 
 
-def chunks_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
-    """Divide the files of a sample, or its first `most` events, into chunks of at most `events` events, if
-    possible at boundaries where reading can begin at no extra cost."""
-    identity, left = sample.identity, sample.entries if most is None else most
+def ranges_of(sample: Sample, events: int, most: int | None = None) -> Iterator[Chunk]:
+    """Divide the files of a sample, or its first `most` events, into ranges that are read at once: chunks of
+    at most `events` events, if possible from boundary to boundary, where reading can begin at no extra cost;
+    between distant boundaries, several chunks and what follows up to the last boundary within reach."""
+    left = sample.entries if most is None else most
     for number, source in enumerate(sample.sources):
-        start, continues = 0, False
+        file = source.sent if isinstance(source, File) else source
+        start, bounds = 0, (*source.boundaries, source.entries)
         end = min(source.entries, left)
         left -= end
         while start < end:
-            stop = source.boundaries[bisect_right(source.boundaries, start + events) - 1]
-            within = stop <= start
-            stop = min(start + events if within else stop, end)
-            yield Chunk(sample.number, number, start, stop, source, identity, continues)
-            start, continues = stop, within
-
-
-@dataclass(frozen=True)
-class Portion:
-    """Consecutive chunks, which are one task; their division does not depend on who does them."""
-
-    chunks: tuple[Chunk, ...]
-
-    @property
-    def size(self) -> int:
-        """The number of events."""
-        return sum(chunk.size for chunk in self.chunks)
-
-    @property
-    def key(self) -> str:
-        """Fingerprint of the events."""
-        return fingerprint([(c.identity, c.file.identity, c.source, c.start, c.stop) for c in self.chunks])
-
-    @property
-    def pause(self) -> float:
-        """Seconds before it is read again."""
-        return _PAUSE_S if any("://" in chunk.file.path for chunk in self.chunks) else 0.0
-
-    def __str__(self) -> str:
-        first, last = self.chunks[0], self.chunks[-1]
-        if first.file.path == last.file.path:
-            return f"entries {first.start} to {last.stop - 1} of {first.file.path}"
-        return f"events of {first.file.path} to {last.file.path}"
-
-
-def _portions(chunks: Iterable[Chunk], most: int, in_basket: int) -> list[Portion]:
-    """Join small chunks, up to `most` events, and those in the same basket, up to `in_basket` events."""
-    portions: list[list[Chunk]] = []
-    size = 0
-    for chunk in chunks:
-        size += chunk.size
-        if not portions or size > (in_basket if chunk.continues else most):
-            portions.append([])
-            size = chunk.size
-        portions[-1].append(chunk)
-    return [Portion(tuple(portion)) for portion in portions]
+            further = bounds[bisect_right(bounds, start)]  # the next boundary
+            chunks = min((further - start - 1) // events, _LONGEST - 1)  # that end before it
+            reach = start + (chunks + 1) * events
+            stop = min(reach if further > reach else bounds[bisect_right(bounds, reach) - 1], end)
+            yield Chunk(sample.number, number, start, stop, file)
+            start = stop
 
 
 def joined(parts: Sequence[Any]) -> Any:
@@ -186,27 +142,79 @@ def over_samples(
 ) -> Iterator[R]:
     """Run a task over some samples of the catalogue, or over the first `most` events of each, in chunks."""
     engine = engine_of(executor)
-    chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events, most)]
-    events = sum(chunk.size for chunk in chunks)
-    most = max(min(engine.chunk_events, events // _FEWEST_TASKS), events // _MOST_TASKS)
-    portions = _portions(chunks, most, _LONGEST * max(engine.chunk_events, most))
-    done = _Pass(job, task)
-    yield from map_chunks(done, portions, engine, progress)
-    if done.bad:
-        raise BadFilesError(done.bad)
+    ranges = [part for sample in samples for part in ranges_of(sample, engine.chunk_events, most)]
+    events = sum(part.size for part in ranges)
+    longest = max(min(engine.chunk_events, events // _FEWEST_TASKS), events // _MOST_TASKS)
+    portions, size = list[list[Chunk]](), 0
+    for part in ranges:
+        size += part.size
+        if not portions or size > longest:
+            portions.append([])
+            size = part.size
+        portions[-1].append(part)
+    work = _Pass(job, task, engine.chunk_events)
+    # Decompression and kernels release the GIL, unless chunks are small.
+    work.in_threads = events >= THREAD_EVENTS * len(ranges) and engine.chunk_events >= THREAD_EVENTS
+    yield from map_chunks(work, map(tuple, portions), engine, progress)
+    if work.bad:
+        raise BadFilesError(work.bad)
 
 
 class _Pass(Work[Portion, R], Generic[R]):
     """The work of running a task over chunks."""
 
-    def __init__(self, job: Job, task: Task[R], original: _Pass[R] | None = None) -> None:
-        self._job, self._task, self._is_copy, self._loaded = job, task, original is not None, False
-        self._loading: Lock = original._loading if original else Lock()
+    def __init__(self, job: Job, task: Task[R], chunk_events: int) -> None:
+        self._job, self._task, self._chunk_events = job, task, chunk_events
+        self._loading, self._plans = Lock(), [job.plan]
+        self._of_thread = local()  # Its plan: compiled triggers have scratch memory
         self.bad: dict[tuple[str, str], str] = {}
 
+    def __call__(self, portion: Portion) -> R:
+        parts: list[R] = []
+        for whole in portion:
+            chunk = whole
+            try:
+                for chunk, events in self._read(whole):
+                    if plan := getattr(self._of_thread, "plan", None):
+                        parts.append(self._task(plan, chunk, events))
+                        continue
+                    # One thread at a time compiles or loads kernels, and libraries of models, which redirect
+                    # streams of the process meanwhile; others read.
+                    with self._loading:
+                        plan = self._plans.pop() if self._plans else make_plan(self._job.menus)
+                        self._of_thread.plan = plan
+                        parts.append(self._task(plan, chunk, events))
+            except Exception as error:
+                vars(error)["failed"] = chunk
+                raise
+        return self._task.merge(parts) if len(parts) > 1 else parts[0]
+
+    def _read(self, whole: Chunk) -> Iterator[tuple[Chunk, Events]]:
+        """Read a range of entries; yield its chunks and their events."""
+        job, size = self._job, self._chunk_events
+        sample, needs = job.catalogue.samples[whole.sample], {*job.plan.needs, *job.further}
+        try:
+            events = sample.read_file(whole.file, whole.start, whole.stop, needs, job.plan.margin)
+        except UnreadableError as error:
+            if job.catalogue.skips_bad_files:
+                raise BadFilesError({(sample.name, whole.file.path): str(error)}) from error
+            raise
+        if whole.size <= size:
+            yield whole, sample.weigh(events)
+            return
+        margin = 0 if whole.file.neighbours == "none" else job.plan.margin
+        shift = (events.core.start or 0) - whole.start
+        for start in range(whole.start, whole.stop, size):
+            chunk = replace(whole, start=start, stop=min(start + size, whole.stop))
+            rows = events.around(shift + chunk.start, shift + chunk.stop, margin)
+            yield chunk, sample.weigh(rows.trimmed())
+
+    def size(self, portion: Portion) -> int:
+        return sum(chunk.size for chunk in portion)
+
     @cached_property
-    def key(self) -> str:  # type: ignore[override]
-        """Fingerprint of the code, the trigger definitions, and the task."""
+    def _definition(self) -> str:
+        """Fingerprint of the code, the trigger definitions, the samples, and the task."""
         job, triggers = self._job, []
         for menu in job.menus:
             kinds = [t.description for t in menu.triggers if isinstance(t.description, Kind)]
@@ -216,45 +224,20 @@ class _Pass(Work[Portion, R], Generic[R]):
         needs = frozenset(job.plan.needs), job.further, job.plan.margin
         return fingerprint(digest_of_code(), triggers, plugins, models, needs, self._task)
 
-    def __call__(self, portion: Portion) -> R:
-        parts: list[R] = []
-        try:
-            for chunk, events in zip(portion.chunks, self._read(portion.chunks), strict=True):
-                parts.append(self._result(chunk, events))
-        except Exception as error:
-            vars(error)["failed"] = Portion(portion.chunks[len(parts) :][:1])
-            raise
-        return self._task.merge(parts) if len(parts) > 1 else parts[0]
+    @cached_property
+    def _identities(self) -> list[str]:
+        return [sample.identity for sample in self._job.catalogue.samples]
 
-    def _result(self, chunk: Chunk, events: Events) -> R:
-        """Return the result of a chunk. One thread at a time compiles or loads kernels, and libraries of
-        models, which redirect streams of the process meanwhile; others read."""
-        if self._loaded:
-            return self._task(self._job.plan, chunk, events)
-        with self._loading:
-            if self._is_copy:  # compiled triggers have scratch memory
-                self._job = replace(self._job, plan=make_plan(self._job.menus))
-            self._loaded = True
-            return self._task(self._job.plan, chunk, events)
+    def key(self, portion: Portion) -> str:
+        events = [(self._identities[c.sample], c.file.identity, c.source, c.start, c.stop) for c in portion]
+        return fingerprint(self._definition, events)
 
-    def threads(self, portions: Sequence[Portion], most: int) -> int:
-        """Decompression and kernels release the GIL, unless chunks are small."""
-        chunks = sum(len(portion.chunks) for portion in portions)
-        return most if sum(portion.size for portion in portions) >= THREAD_EVENTS * chunks else 1
+    def pause(self, portion: Portion) -> float:
+        return _PAUSE_S if any("://" in chunk.file.path for chunk in portion) else 0.0
 
-    def copy(self) -> _Pass[R]:
-        return _Pass(self._job, self._task, self)
-
-    def __reduce__(self) -> tuple[Callable[..., _Pass[R]], tuple[object, ...]]:
-        """Return what makes this pass in another process, with the content of every file but the samples'."""
-        job = self._job
-        samples = (replace(sample, sources=()) for sample in job.catalogue.samples)
-        heads = replace(job.catalogue, samples=tuple(samples), left_out=())
-        pickled = pickle.dumps((job.menus, heads, job.further, self._task))
-        plugins = {plugin for menu in job.menus for plugin in menu.plugins} | plugins_in(pickled)
-        models = {path: sha256 for of_menu in job.plan.models for path, sha256 in of_menu.items()}
-        sources = [(plugin, sources_of(plugin)) for plugin in sorted(plugins, key=lambda p: p.name)]
-        return _prepared, (sources, contents_of(models), pickled)
+    def remaining(self, portion: Portion) -> Portion | None:
+        samples = self._job.catalogue.samples
+        return tuple(c for c in portion if (samples[c.sample].name, c.file.path) not in self.bad) or None
 
     def give_up(self, portion: Portion, error: Exception, host: str, attempts: int) -> None:
         """Raise the error of chunks, with their file and entries; keep it, where the file may be left out."""
@@ -263,42 +246,26 @@ class _Pass(Work[Portion, R], Generic[R]):
             return
         if not isinstance(error, TrigemuError):
             raise error
+        first, last = (vars(error).get("failed", portion[end]) for end in (0, -1))
+        events = f"events of {first.file.path} to {last.file.path}"
+        if first.file.path == last.file.path:
+            events = f"entries {first.start} to {last.stop - 1} of {first.file.path}"
         tried = f" after {attempts} attempts" if attempts > 1 else ""
         where = f"{tried} on {host}" if host else tried
-        error.args = (f"{error}\nfailed{where}: {vars(error).get('failed', portion)}",)
+        error.args = (f"{error}\nfailed{where}: {events}",)
         raise error
 
-    def remaining(self, portion: Portion) -> Portion | None:
-        chunks = tuple(chunk for chunk in portion.chunks if self._file(chunk) not in self.bad)
-        return Portion(chunks) if chunks else None
-
-    def _file(self, chunk: Chunk) -> tuple[str, str]:
-        return self._job.catalogue.samples[chunk.sample].name, chunk.file.path
-
-    def _read(self, chunks: Iterable[Chunk]) -> Iterator[Events]:
-        """Yield the events of chunks. Those in the same basket, which is decoded as a whole, are read
-        together."""
-        job, together = self._job, list[list[Chunk]]()
-        for chunk in chunks:
-            if not (together and chunk.goes_on(together[-1][-1])):
-                together.append([])
-            together[-1].append(chunk)
-        needs = {*job.plan.needs, *job.further}
-        for first, *more in together:
-            sample, stop = job.catalogue.samples[first.sample], [first, *more][-1].stop
-            try:
-                events = sample.read_file(first.file, first.start, stop, needs, job.plan.margin)
-            except UnreadableError as error:
-                if job.catalogue.skips_bad_files:
-                    raise BadFilesError({self._file(first): str(error)}) from error
-                raise
-            if not more:
-                yield sample.weigh(events)
-                continue
-            margin = 0 if first.file.neighbours == "none" else job.plan.margin
-            for chunk in (first, *more):
-                start = (events.core.start or 0) + chunk.start - first.start
-                yield sample.weigh(events.around(start, start + chunk.size, margin).trimmed())
+    def __reduce__(self) -> tuple[Callable[..., _Pass[R]], tuple[object, ...]]:
+        """Return what makes this pass in another process, with the content of every file but the samples' and
+        those of trigemu."""
+        job = self._job
+        samples = (replace(sample, sources=()) for sample in job.catalogue.samples)
+        heads = replace(job.catalogue, samples=tuple(samples), left_out=())
+        pickled = pickle.dumps((job.menus, heads, job.further, self._task, self._chunk_events))
+        plugins = {plugin for menu in job.menus for plugin in menu.plugins} | plugins_in(pickled)
+        further = sorted((p for p in plugins if not p.comes_with_trigemu), key=lambda p: p.name)
+        models = {path: sha256 for of_menu in job.plan.models for path, sha256 in of_menu.items()}
+        return _prepared, ([(p, sources_of(p)) for p in further], contents_of(models), pickled)
 
 
 def _prepared(
@@ -308,5 +275,5 @@ def _prepared(
     refer to their code."""
     for plugin, files in sources:
         load_from(plugin, files)
-    menus, catalogue, further, task = pickle.loads(pickled)
-    return _Pass(Job(menus, make_plan(menus, contents), catalogue, further), task)
+    menus, catalogue, further, task, chunk_events = pickle.loads(pickled)
+    return _Pass(Job(menus, make_plan(menus, contents), catalogue, further), task, chunk_events)

@@ -12,7 +12,7 @@ rates_of(emulation)                                    # rates/       everything
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -204,7 +204,12 @@ def emulate(
     catalogue, job = catalogue_behind(samples), job_of(solved, samples)
     plan, columns = job.plan, numbers or ()
     half = scaling.unseen_half(solved, plan, catalogue)
-    count_rejected = counts_rejected(solved, plan, catalogue) or (axis is not None and axis.count_rejected)
+    # Events in which no trigger fires can contribute to a rate, because `random` or `not` accept them, or to
+    # its error, because reweighting fixes the total weight.
+    nothing = np.zeros((1, plan.words), np.uint64)
+    count_rejected = bool(catalogue.pileup) or (axis is not None and axis.count_rejected)
+    for menu, bits in zip(solved, plan.bits, strict=True):
+        count_rejected = count_rejected or bool(acceptances(nothing, menu, bits).total.any())
     strata = job.catalogue.stratum_of
     task = _CountPatterns(half is not None, axis, columns, strata, catalogue.with_parents, count_rejected)
     needs = {*(axis.needs(plan) if axis else ()), *(need for n in columns for need in n.needs())}
@@ -246,17 +251,8 @@ class _CountPatterns(Task[PatternTable]):
         half = half_of(events.parent) if self.by_half else None
         keys = Keys(half, self.axis(plan, work) if self.axis else None, stratum).take(core)
         made_from = (events.parent[core], events.id[core]) if chunk.sample in self.with_parents else None
-        weight, rejected = events.weight[core], self.count_rejected
         return count_patterns(
-            chunk.sample, words[core], weight, keys, made_from=made_from, count_rejected=rejected
+            *(chunk.sample, words[core], events.weight[core], keys),
+            made_from=made_from,
+            count_rejected=self.count_rejected,
         )
-
-
-def counts_rejected(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
-    """Whether events in which no trigger fires can contribute to a rate, because `random` or `not` accept
-    them, or to its error, because reweighting fixes the total weight."""
-    if catalogue.pileup:
-        return True
-    nothing = np.zeros((1, plan.words), np.uint64)
-    accepted = (acceptances(nothing, menu, bits).total for menu, bits in zip(menus, plan.bits, strict=True))
-    return any(total.any() for total in accepted)

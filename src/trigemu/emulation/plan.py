@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -27,13 +27,13 @@ from trigemu.base.errors import (
     wrong_type,
 )
 from trigemu.base.plugins import place_of, place_of_method, reason_of
+from trigemu.menus.checks import lost_prescales, signed_differences
 from trigemu.menus.menu import LeftOut, Menu, Trigger
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
-from trigemu.menus.warnings import lost_prescales, signed_differences
-from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need, decision_in, outside
+from trigemu.samples.events import Events, Need, decision_in
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
@@ -94,16 +94,19 @@ class Plan:
         """The slots in groups that differ only in their thresholds; each group is evaluated once."""
         groups: dict[Hashable, list[int]] = {}
         for bit, slot in enumerate(self.slots):
-            groups.setdefault(_score(slot.compiled), []).append(bit)
-        return tuple(map(self._ladder, groups.values()))
-
-    def _ladder(self, bits: list[int]) -> ThresholdLadder:
-        first = self.slots[bits[0]].trigger
-        rising = sorted(bits, key=lambda bit: self.slots[bit].compiled.threshold or 0.0)
-        thresholds = [self.slots[bit].compiled.threshold for bit in rising]
-        known = np.array([value for value in thresholds if value is not None], np.float64)
-        lowest = PlannedTrigger(self.slots[rising[0]].compiled, first)
-        return ThresholdLadder(lowest, np.array(rising, np.int64), known)
+            compiled: Any = slot.compiled
+            has_score = compiled.threshold is not None and is_dataclass(compiled)
+            settable = has_score and any(f.name == "threshold" and f.init for f in fields(compiled))
+            alone = not settable or not isinstance(compiled, Hashable)
+            groups.setdefault(object() if alone else replace(compiled, threshold=0.0), []).append(bit)
+        ladders = []
+        for bits in groups.values():
+            rising = sorted(bits, key=lambda bit: self.slots[bit].compiled.threshold or 0.0)
+            thresholds = [self.slots[bit].compiled.threshold for bit in rising]
+            known = np.array([value for value in thresholds if value is not None], np.float64)
+            lowest = replace(self.slots[rising[0]], trigger=self.slots[bits[0]].trigger)
+            ladders.append(ThresholdLadder(lowest, np.array(rising, np.int64), known))
+        return tuple(ladders)
 
     def check(self, sample: Sample) -> None:
         """Raise SampleError that lists the columns, and neighbouring crossings, that the `sample` lacks, and
@@ -114,14 +117,13 @@ class Plan:
     def problems(self, samples: Iterable[Sample]) -> Iterator[str]:
         """Yield a message for each column that `samples` lack, and for missing neighbouring crossings. It has
         the name of the first sample, and the number of others."""
-        lacking: dict[tuple[str, str], list[Sample]] = {}
+        lacking: dict[tuple[str, ...], list[Sample]] = {}
         for sample in samples:
             for _, (first, *others), problem in self.lacking(sample):
-                named = [f"{trigger.name!r} ({trigger.place})" for trigger in others]
-                too = f"; {few_of(named, _NAMED)} need{'s' * (len(named) == 1)} it too" if named else ""
-                before, after = problem.split(_named(sample), 1)
-                text = f"{first.place}: trigger {first.name!r}: {before}", f"{after}{too}"
-                lacking.setdefault(text, []).append(sample)
+                named = few_of([f"{trigger.name!r} ({trigger.place})" for trigger in others], _NAMED)
+                too = f"; {named} need{'s' * (len(others) == 1)} it too" if others else ""
+                text = f"{first.place}: trigger {first.name!r}: {problem}{too}"
+                lacking.setdefault(tuple(text.split(_named(sample), 1)), []).append(sample)
         for (before, after), (sample, *further) in lacking.items():
             more = f" (and {len(further)} other{'s' * (len(further) > 1)})" if further else ""
             yield f"{before}{_named(sample)}{more}{after}"
@@ -238,23 +240,17 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
     """
     slots: list[PlannedTrigger] = []
     bit_of: dict[Hashable, int] = {}
-    bits: list[dict[str, int]] = []
     needs: dict[Need, list[Trigger]] = {}
-    models: list[dict[str, str]] = []
-    trained_on: list[dict[str, tuple[TrainedOn, ...]]] = []
-    warnings: list[tuple[str, ...]] = []
-    objects: set[tuple[str, str]] = set()
+    bits, models, trained_on, warnings, objects = [], [], [], [], set[tuple[str, str]]()
     for menu in menus_of(menus):
         objects.update((name, selection.base) for name, selection in menu.scope.objects)
-        bits.append({})
-        models.append({})
-        trained_on.append({})
-        warnings_of_menu: list[str] = []
-        requirements: dict[str, list[tuple[str, Condition]]] = {}
+        contexts: dict[str, Context] = {}
+        bits.append(dict[str, int]())
+        texts: list[str] = []
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
                 continue
-            context = Context(menu.scope, menu.path.parent, contents)
+            context = contexts[trigger.name] = Context(menu.scope, menu.path.parent, contents or {})
             compiled = trigger.description.compile(context)
             # Plugins may compile to objects without a hash.
             same = compiled if isinstance(compiled, Hashable) else id(compiled)  # type: ignore[redundant-expr]
@@ -263,22 +259,14 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
                 slots.append(PlannedTrigger(compiled, trigger))
             for need in sorted(context.needs):
                 needs.setdefault(need, []).append(trigger)
-            models[-1] |= context.models
-            if context.trained:
-                trained_on[-1][trigger.name] = tuple(context.trained)
-            warnings_of_menu += compiled.warnings
-            requirements[trigger.name] = context.requirements
-        warnings_of_menu += [*signed_differences(requirements), *lost_prescales(menu)]
-        warnings.append(tuple(dict.fromkeys(warnings_of_menu)))
-    return Plan(
-        tuple(slots),
-        tuple(bits),
-        {need: tuple(triggers) for need, triggers in needs.items()},
-        tuple(models),
-        tuple(trained_on),
-        tuple(warnings),
-        frozenset(objects),
-    )
+            texts += compiled.warnings
+        texts += signed_differences({name: context.requirements for name, context in contexts.items()})
+        warnings.append(tuple(dict.fromkeys([*texts, *lost_prescales(menu)])))
+        models.append({path: sha256 for c in contexts.values() for path, sha256 in c.models.items()})
+        trained_on.append({name: tuple(c.trained) for name, c in contexts.items() if c.trained})
+    of_menus = tuple(models), tuple(trained_on), tuple(warnings)
+    by_need = {need: tuple(triggers) for need, triggers in needs.items()}
+    return Plan(tuple(slots), tuple(bits), by_need, *of_menus, frozenset(objects))
 
 
 def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
@@ -318,16 +306,14 @@ def fed_menu(menu: MenuLike, samples: SamplesLike = None) -> Menu:
     menu, catalogue = menu_of(menu), samples_of(samples)
     plan = make_plan(menu)
     missing: dict[str, str] = {}
-    for sample in catalogue.background:
-        for lacked, triggers, _ in plan.lacking(sample):
-            for trigger in triggers:
-                missing.setdefault(trigger.name, lacked)
+    for lacked, triggers, _ in chain.from_iterable(map(plan.lacking, catalogue.background)):
+        for trigger in triggers:
+            missing.setdefault(trigger.name, lacked)
     for name, bit in plan.bits[0].items():  # equal triggers lack the same
         if (first := plan.slots[bit].trigger.name) in missing:
             missing.setdefault(name, missing[first])
     for name in menu.order:  # each follows those that it reads
-        read = next((other for other in menu.trigger(name).inputs() if other in missing), None)
-        if read is not None:
+        if read := next((other for other in menu.trigger(name).inputs() if other in missing), None):
             missing.setdefault(name, f"reads {read}")
     if not missing:
         return menu
@@ -390,14 +376,6 @@ def bit_of_words(words: Words, bit: int) -> BoolArray:
     return np.asarray((words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0)
 
 
-def _score(compiled: Compiled) -> Hashable:
-    """Return a key that is equal for compiled triggers that differ only in their thresholds."""
-    if compiled.threshold is None or not is_dataclass(compiled) or not isinstance(compiled, Hashable):
-        return object()
-    settable = any(field.name == "threshold" and field.init for field in fields(compiled))
-    return replace(compiled, threshold=0.0) if settable else object()
-
-
 def _evaluate(group: ThresholdLadder, work: Workspace) -> Any:
     """Return decisions bool[n], or scores float64[n], which are exact only above the lowest threshold.
     PluginError if the code of the trigger fails or breaks its contract."""
@@ -428,7 +406,7 @@ def _evaluate(group: ThresholdLadder, work: Workspace) -> Any:
     if scored and np.isnan(result).any():
         raise PluginError(
             f"{named}: its score is not a number (NaN) in sample {events.sample!r}, event "
-            f"{events.id[outside(result)]}; a score without a value is -inf"
+            f"{events.id[np.isnan(result).argmax()]}; a score without a value is -inf"
             f"{place_of_method(compiled, 'evaluate')}"
         )
     return result

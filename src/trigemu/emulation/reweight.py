@@ -18,23 +18,22 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, number_of
 from trigemu.base.files import read_bounded
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
 from trigemu.emulation.plan import Plan, check_needs, make_plan
 from trigemu.menus.menu import Menu
-from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.catalogue import Catalogue, Pileup
 from trigemu.samples.events import Events
-from trigemu.samples.formats.root import open_root
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.samples.normalisation import Pileup
+from trigemu.samples.root import open_root
 from trigemu.samples.sample import INTERACTIONS
 
 #: The largest mean, and number of interactions in one crossing: others must be mistakes.
@@ -54,8 +53,7 @@ _COMPLETE = 1e-3
 _MEAN_AGREES = 0.05
 
 
-@dataclass(frozen=True)
-class Pileups:
+class Pileups(NamedTuple):
     """A mixture of Poisson distributions."""
 
     means: FloatArray  # float64[k]
@@ -66,22 +64,16 @@ class Pileups:
     def mean(self) -> float:
         return float(self.means @ self.weights)
 
-    def __str__(self) -> str:
-        return self.file or f"{self.mean:g}"
-
-    def ratios(self, mean: float, n: int) -> FloatArray:
-        """Return the probabilities of 0 to n − 1 interactions over those of Poisson(mean), float64[n]."""
-        exponents = np.log(self.means / mean)[:, None] * np.arange(n) - (self.means - mean)[:, None]
-        ratios: FloatArray = self.weights @ np.exp(exponents)
+    def over(self, logarithms: FloatArray) -> FloatArray:
+        """Return Σ of weight × mean**n × exp(−mean) for n = 0, 1, …, over the exponentials of `logarithms`,
+        float64[n]."""
+        powers = np.log(self.means)[:, None] * np.arange(len(logarithms)) - self.means[:, None]
+        ratios: FloatArray = self.weights @ np.exp(powers - logarithms)
         return ratios
 
     def probabilities(self, n: int) -> FloatArray:
         """Return the probabilities of 0 to n − 1 interactions, float64[n]."""
-        numbers = np.arange(n)
-        factorials = np.cumsum(np.log(np.maximum(numbers, 1)))
-        exponents = np.log(self.means)[:, None] * numbers - self.means[:, None] - factorials
-        probabilities: FloatArray = self.weights @ np.exp(exponents)
-        return probabilities
+        return self.over(np.cumsum(np.log(np.maximum(np.arange(n), 1))))
 
 
 def pileups_of(target: float | str | os.PathLike[str]) -> Pileups:
@@ -95,7 +87,22 @@ def pileups_of(target: float | str | os.PathLike[str]) -> Pileups:
     if path.suffix not in (".root", ".json", ".csv"):
         raise TrigemuError(f"pile-up {target}: expected a number, or a histogram of µ: .root, .json or .csv")
     try:
-        edges, contents = (np.asarray(values, np.float64) for values in _read(path))
+        if path.suffix == ".json":
+            read = json.loads(read_bounded(path))
+            edges, contents = read["edges"], read["contents"]
+        elif path.suffix == ".csv":
+            lines = [line for line in read_bounded(path).decode().splitlines()[1:] if line.strip()]
+            low, high, contents = np.array([line.split(",") for line in lines], np.float64).T
+            if (low[1:] != high[:-1]).any():
+                raise ValueError("each bin has to begin where the one before it ends")
+            edges = np.append(low, high[-1])
+        else:
+            with open_root(str(path)) as file:
+                names = file.keys(cycle=False, filter_classname="TH1*")
+                if len(names) != 1 and "pileup" not in names:
+                    raise ValueError(f"expected one histogram (TH1), or one called pileup, among {names}")
+                contents, edges = file["pileup" if "pileup" in names else names[0]].to_numpy()
+        edges, contents = np.asarray(edges, np.float64), np.asarray(contents, np.float64)
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
     except Exception as error:  # of libraries, which have many for a damaged file
@@ -111,24 +118,6 @@ def pileups_of(target: float | str | os.PathLike[str]) -> Pileups:
     low, width = edges[:-1][full, None], np.diff(edges)[full, None]
     of_bins = contents[full, None] / contents.sum() * weights / 2
     return Pileups((low + width * (nodes + 1) / 2).ravel(), of_bins.ravel(), str(path))
-
-
-def _read(path: Path) -> Any:
-    """Return the edges of the bins of a histogram, and their contents."""
-    if path.suffix == ".json":
-        read = json.loads(read_bounded(path))
-        return read["edges"], read["contents"]
-    if path.suffix == ".csv":
-        lines = [line for line in read_bounded(path).decode().splitlines()[1:] if line.strip()]
-        low, high, contents = np.array([line.split(",") for line in lines], np.float64).T
-        if (low[1:] != high[:-1]).any():
-            raise ValueError("each bin has to begin where the one before it ends")
-        return np.append(low, high[-1]), contents
-    with open_root(str(path)) as file:
-        names = file.keys(cycle=False, filter_classname="TH1*")
-        if len(names) != 1 and "pileup" not in names:
-            raise ValueError(f"expected one histogram (TH1), or one called pileup, among {names}")
-        return file["pileup" if "pileup" in names else names[0]].to_numpy()[::-1]
 
 
 def at_pileup(
@@ -182,8 +171,18 @@ def at_pileup(
     """
     pileups = pileups_of(mean)
     catalogue = samples_of(catalogue, executor=executor)
-    _check(catalogue)
-    job = Job((), make_plan(()), catalogue, frozenset((INTERACTIONS,)))
+    made_with, path, r0 = catalogue.table.mean_interactions, catalogue.path, catalogue.crossing_rate_hz
+    if catalogue.pileup:
+        raise TrigemuError(f"{path}: its pile-up is already reweighted; start from the catalogue")
+    if catalogue.table.convention == "luminosity":
+        raise SampleError(
+            f"{path}: the events are single interactions and have no pile-up: use --luminosity for rates at "
+            f"another luminosity"
+        )
+    plan = make_plan(())
+    plan.check_background(catalogue)
+    check_needs(catalogue.background, [INTERACTIONS], "pile-up reweighting needs")
+    job = Job((), plan, catalogue, frozenset((INTERACTIONS,)))
     table = merge_tables(over_background(job, _CountPileup(), executor, progress))
     held_hz = np.bincount(table.sample, table.weight, len(catalogue.samples))
     for sample in catalogue.background:
@@ -193,29 +192,34 @@ def at_pileup(
                 f"Hz, and the number of interactions of the missing ones is unknown: a skim cannot be "
                 f"reweighted"
             )
-    total, square = (
-        np.bincount(table.bin, column).astype(np.float64) for column in (table.weight, table.square)
-    )
-    sample_mean = float(total @ np.arange(len(total)) / total.sum())
-    made_with = catalogue.table.mean_interactions
+    total, square = np.bincount(table.bin, table.weight), np.bincount(table.bin, table.square)
+    n = np.arange(len(total))
+    sample_mean = float(total @ n / total.sum())
     if made_with is not None and abs(sample_mean / made_with - 1) > _MEAN_AGREES:
         raise SampleError(
-            f"{catalogue.path}: mean_interactions = {made_with:g}, but its crossings have {sample_mean:.4g} "
+            f"{path}: mean_interactions = {made_with:g}, but its crossings have {sample_mean:.4g} "
             f"interactions on average: correct the key, or leave it out"
         )
-    pmf = pileups.probabilities(len(total))
-    _check_sparse(catalogue, pileups, (total**2 >= MIN_EFFECTIVE * square) & (total > 0))
+    _check_sparse(path, pileups, (total**2 >= MIN_EFFECTIVE * square) & (total > 0))
     if made_with is None:
-        strata = _ranges(total, square)
-        ends = np.append(np.flatnonzero(np.diff(strata)), len(total) - 1)
-        shares = np.diff(np.append(0.0, np.append(np.cumsum(pmf)[ends[:-1]], 1.0)))
-        ratios = (shares * catalogue.crossing_rate_hz / np.bincount(strata, total))[strata]
-        normalisation = 1.0
+        # Ranges of n, ascending, each with enough crossings; the last n join the range before them if they
+        # have too few.
+        strata, number, inside = np.zeros(len(n), np.int64), 0, np.zeros(2)
+        for k in n:
+            strata[k] = number
+            inside += total[k], square[k]
+            if inside[0] > 0 and inside[0] ** 2 >= MIN_EFFECTIVE * inside[1]:
+                number, inside = number + 1, np.zeros(2)
+        strata = np.minimum(strata, max(number - 1, 0))
+        ends = np.append(np.flatnonzero(np.diff(strata)), len(n) - 1)
+        below = np.cumsum(pileups.probabilities(len(n)))[ends[:-1]]
+        shares = np.diff(np.concatenate([[0.0], below, [1.0]]))
+        factors, normalisation = (shares * r0 / np.bincount(strata, total))[strata], 1.0
     else:
-        strata = np.zeros(len(total), np.int64)
-        ratios = pileups.ratios(made_with, len(total))
-        normalisation = catalogue.crossing_rate_hz / float(ratios @ total)
-    factors = normalisation * ratios
+        strata = np.zeros(len(n), np.int64)
+        ratios = pileups.over(n * np.log(made_with) - made_with)
+        normalisation = r0 / float(ratios @ total)
+        factors = normalisation * ratios
     after = np.bincount(table.sample, table.weight * factors[table.bin], len(catalogue.samples))
     samples = tuple(
         replace(s, per_interactions=tuple(factors.tolist()), rate_hz=float(after[s.number]))
@@ -227,7 +231,7 @@ def at_pileup(
         mean=pileups.mean,
         measured=pileups.file,
         before=sample_mean if made_with is None else made_with,
-        after=float(factors * total @ np.arange(len(total)) / (factors @ total)),
+        after=float(factors * total @ n / (factors @ total)),
         factor=normalisation,
         known=made_with is not None,
         events=int(table.n.sum()),
@@ -237,16 +241,43 @@ def at_pileup(
     return replace(catalogue, samples=samples, pileup=pileup, stratum_of=tuple(strata.tolist()))
 
 
-def _ranges(total: FloatArray, square: FloatArray) -> IntArray:
-    """Return the number of the range of each n, ascending, int64[n]. Each range has enough crossings; the
-    last n join the range before them if they have too few."""
-    ranges, number, inside = np.zeros(len(total), np.int64), 0, np.zeros(2)
-    for n in range(len(total)):
-        ranges[n] = number
-        inside += total[n], square[n]
-        if inside[0] > 0 and inside[0] ** 2 >= MIN_EFFECTIVE * inside[1]:
-            number, inside = number + 1, np.zeros(2)
-    return np.minimum(ranges, max(number - 1, 0))
+@dataclass(frozen=True)
+class _CountPileup(Task[PatternTable]):
+    """The task that sums the weights of a chunk, with one entry for each number of interactions."""
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
+        n = events.scalars[INTERACTIONS[1]][events.core]
+        where = f"sample {events.sample!r}: {INTERACTIONS[1]}"
+        if not np.issubdtype(n.dtype, np.integer):
+            raise SampleError(f"{where} is not an integer ({n.dtype}): expected a number of interactions")
+        if len(n) and not 0 <= n.min() <= n.max() < MAX_INTERACTIONS:
+            raise SampleError(f"{where} goes from {n.min()} to {n.max()}: expected a number of interactions")
+        none = np.zeros((len(n), 1), np.uint64)
+        return count_patterns(chunk.sample, none, events.weight[events.core], Keys(bin=n.astype(np.int64)))
+
+
+def _check_sparse(path: Path, pileups: Pileups, enough: BoolArray) -> None:
+    """Raise SampleError if too few crossings have the numbers of interactions of a target. enough: bool[n],
+    which numbers have enough."""
+
+    def sparse(target: Pileups) -> float:
+        """Return the fraction of a target for which the sample has too few crossings."""
+        return 1.0 - float(target.probabilities(len(enough))[enough].sum())
+
+    if sparse(pileups) <= MAX_SPARSE:
+        return
+    held, covered = "too few of any", np.flatnonzero(enough)
+    if len(covered):
+        held = f"enough with {covered[0]} to {covered[-1]}"
+        means = (_STEP * np.arange(1, round(2 * len(enough) / _STEP))).tolist()
+        allowed = [mean for mean in means if sparse(pileups_of(mean)) <= MAX_SPARSE]
+        held += f", which allows means of {allowed[0]:.3g} to {allowed[-1]:.3g}" if allowed else ""
+    raise SampleError(
+        f"{path}: pile-up {pileups.file or f'{pileups.mean:g}'}: {100 * sparse(pileups):.3g} % of the "
+        f"crossings would have a number of interactions for which the sample has too few (it has {held}), "
+        f"more than {100 * MAX_SPARSE:g} %: generate crossings at that pile-up (trigemu generate run3 makes "
+        f"them at a mean of 60)"
+    )
 
 
 def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
@@ -336,54 +367,3 @@ def at_conditions(
         raise
     except SampleError as error:
         raise SampleError(f"column {column!r}: {error}") from error
-
-
-@dataclass(frozen=True)
-class _CountPileup(Task[PatternTable]):
-    """The task that sums the weights of a chunk, with one entry for each number of interactions."""
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
-        n = events.scalars[INTERACTIONS[1]][events.core]
-        where = f"sample {events.sample!r}: {INTERACTIONS[1]}"
-        if not np.issubdtype(n.dtype, np.integer):
-            raise SampleError(f"{where} is not an integer ({n.dtype}): expected a number of interactions")
-        if len(n) and not 0 <= n.min() <= n.max() < MAX_INTERACTIONS:
-            raise SampleError(f"{where} goes from {n.min()} to {n.max()}: expected a number of interactions")
-        none = np.zeros((len(n), 1), np.uint64)
-        return count_patterns(chunk.sample, none, events.weight[events.core], Keys(bin=n.astype(np.int64)))
-
-
-def _check(catalogue: Catalogue) -> None:
-    if catalogue.pileup:
-        raise TrigemuError(f"{catalogue.path}: its pile-up is already reweighted; start from the catalogue")
-    if catalogue.table.convention == "luminosity":
-        raise SampleError(
-            f"{catalogue.path}: the events are single interactions and have no pile-up: use --luminosity for "
-            f"rates at another luminosity"
-        )
-    make_plan(()).check_background(catalogue)
-    check_needs(catalogue.background, [INTERACTIONS], "pile-up reweighting needs")
-
-
-def _check_sparse(catalogue: Catalogue, pileups: Pileups, enough: BoolArray) -> None:
-    """Raise SampleError if too few crossings have the numbers of interactions of a target. enough: bool[n],
-    which numbers have enough."""
-
-    def sparse(target: Pileups) -> float:
-        """Return the fraction of a target for which the sample has too few crossings."""
-        return 1.0 - float(target.probabilities(len(enough))[enough].sum())
-
-    if sparse(pileups) <= MAX_SPARSE:
-        return
-    held, covered = "too few of any", np.flatnonzero(enough)
-    if len(covered):
-        held = f"enough with {covered[0]} to {covered[-1]}"
-        means = (_STEP * np.arange(1, round(2 * len(enough) / _STEP))).tolist()
-        allowed = [mean for mean in means if sparse(pileups_of(mean)) <= MAX_SPARSE]
-        held += f", which allows means of {allowed[0]:.3g} to {allowed[-1]:.3g}" if allowed else ""
-    raise SampleError(
-        f"{catalogue.path}: pile-up {pileups}: {100 * sparse(pileups):.3g} % of the crossings would have a "
-        f"number of interactions for which the sample has too few (it has {held}), more than "
-        f"{100 * MAX_SPARSE:g} %: generate crossings at that pile-up (trigemu generate run3 makes them at a "
-        f"mean of 60)"
-    )

@@ -1,10 +1,9 @@
-"""Warnings that need events: triggers that fire in none, and limits that exclude nothing."""
+"""Warnings about triggers that fire in no event, with the limit that no event passes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,31 +14,34 @@ from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import excerpt
 from trigemu.emulation.engine import Chunk, Job, over_samples
 from trigemu.emulation.loop import Emulation
-from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
+from trigemu.emulation.plan import Plan, decide, lacking_objects
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.menus.warnings import unit_of_threshold
-from trigemu.observables.expressions import Element, unit_of
-from trigemu.observables.selections import ObjectSelection, selections_in
-from trigemu.observables.windows import AnyOf, Column, Window, Windows, any_of
+from trigemu.observables.expressions import (
+    Condition,
+    Constant,
+    Element,
+    Junction,
+    Number,
+    Relation,
+    unit_of,
+)
+from trigemu.observables.selections import AnyOf, Column, ObjectSelection, Window, any_of, selections_in
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.sample import Sample
 from trigemu.triggers.base import Compiled
-from trigemu.triggers.combination.kind import CompiledCombination
-from trigemu.triggers.combination.leg_threshold import CompiledLegThreshold
+from trigemu.triggers.combination import CompiledCombination, CompiledLegThreshold
 
 #: The number of events that largest values are from, the same of each sample: a pass takes seconds.
 MOST = 10_000_000
 #: The largest number of idle triggers that are explained, and of warnings of one sort.
-_EXPLAINED, _NAMED = 200, 8
+_EXPLAINED, NAMED = 200, 8
 _MEV_PER_GEV = 1000.0
 #: The lowest limit in GeV that is judged: no trigger cuts below.
-_LEAST_GEV = 1.0
-#: How much the smallest value exceeds a limit that excludes nothing, and one in a sample that may be in MeV.
-_ABOVE, _IN_MEV = 1.1, 100.0
-#: What a limit compares: the score of a slot, or a column of objects.
-Compared = int | tuple[ObjectSelection, Column, Window | AnyOf]
+LEAST_GEV = 1.0
+#: What a limit compares: the score of a slot, a column of objects, or numbers in a preselection.
+Compared = int | Relation | tuple[ObjectSelection, Column, Window | AnyOf]
 
 
 class Limit(NamedTuple):
@@ -53,58 +55,86 @@ class Limit(NamedTuple):
     none: str = "there is none at all"  # What is said if there is no value
 
 
-_Limits = Sequence[tuple[Trigger, tuple[Limit, ...]]]
+class ValueRange(NamedTuple):
+    """The values that a limit compares: whether any passes, the smallest and the largest."""
+
+    passes: bool
+    low: float
+    high: float
 
 
-def _limits(menu: Menu, plan: Plan, bits: Mapping[str, int], fired: Words | None = None) -> _Limits:
+Limits = Sequence[tuple[Trigger, tuple[Limit, ...]]]
+Ranges = Mapping[Compared, ValueRange]
+
+
+def limits_of(menu: Menu, plan: Plan, bits: Mapping[str, int], fired: Words | None = None) -> Limits:
     """Return the limits of the triggers that read events, or of the first ones that fire in none; those with
     a budget have no threshold of their own."""
     slots = [(t, bits[t.name]) for t in menu.used if t.name in bits and not t.budget]
     if fired is not None:
         mask = np.unpackbits(fired.view(np.uint8), bitorder="little")
         slots = [(trigger, slot) for trigger, slot in slots if not mask[slot]][:_EXPLAINED]
-    return [(t, tuple(_limits_of(menu, t, slot, plan.slots[slot].compiled))) for t, slot in slots]
+    return [(t, tuple(_limits(menu, t, slot, plan.slots[slot].compiled))) for t, slot in slots]
 
 
-def _limits_of(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> Iterator[Limit]:
+def _limits(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> Iterator[Limit]:
     """Yield the known limits of a trigger: on the objects that it reads, after those on the objects that they
-    are selected from; in its legs; and last its threshold."""
+    are selected from; in its legs; in its preselection, on numbers in GeV; and last its threshold."""
     names = {selection: name for name, selection in menu.scope.objects}
+    of_windows = []
     for selection in dict.fromkeys(selections_in(compiled)):
         selections = [selection]
         while source := selections[0].source:
             selections.insert(0, source)
-        for selected in selections:
-            yield from _of_windows(selected.source or ObjectSelection(selected.base), selected.windows, names)
+        of_windows += [(s.source or ObjectSelection(s.base), s.windows, "") for s in selections]
     combination = compiled.combination if isinstance(compiled, CompiledLegThreshold) else compiled
-    for number, leg in enumerate(combination.legs if isinstance(combination, CompiledCombination) else ()):
-        yield from _of_windows(leg.objects, leg.windows, names, f" (leg {number})")
-    if compiled.threshold is not None:
-        text, unit = getattr(trigger.description, "observable", None), unit_of_threshold(menu, trigger)
-        name = excerpt(text) if isinstance(text, str) else "score"
-        if isinstance(compiled, CompiledLegThreshold):
-            objects = compiled.combination.legs[compiled.leg].objects
-            name = f"{_name(compiled.column)} of leg {compiled.leg}"
-            unit = unit or unit_of(Element(objects, 0, compiled.column))
-        requires, needed = getattr(trigger.description, "requires", None), compiled.objects_needed
-        condition = f" ({excerpt(requires)})" if isinstance(requires, str) else ""
-        lacking = lacking_objects(needed) if needed else f"has a value of {name}"
-        none = f"none passes its preselection{condition} and {lacking}"
-        text = f"event with {name} above {compiled.threshold:g}"
-        yield Limit(slot, text, name, unit, compiled.threshold, none)
+    legs = combination.legs if isinstance(combination, CompiledCombination) else ()
+    for leg in sorted(legs, key=lambda leg: leg.number):
+        of_windows.append((leg.objects, leg.windows, f" (leg {leg.number})"))
+    for objects, windows, where in of_windows:
+        for column, allowed in windows:
+            tables = [msgspec.structs.asdict(window) for window in any_of(allowed)]
+            keys = [{key: value for key, value in table.items() if value is not None} for table in tables]
+            written = toml_text.entry(_name(column), keys[0] if isinstance(allowed, Window) else keys)
+            text = f"{names.get(objects, objects.base)} with {excerpt(written)}{where}"
+            least = None
+            if isinstance(allowed, Window):
+                least = allowed.above if allowed.min is None else allowed.min
+            unit = unit_of(Element(objects, 0, column))
+            yield Limit((objects, column, allowed), text, _name(column), unit, least)
+    if compiled.threshold is None:
+        return
+    for relation in _relations(compiled.preselection):
+        larger, smaller = _sides(relation)
+        if isinstance(smaller, Constant) and unit_of(larger) == "GeV":
+            yield Limit(relation, "", "", "GeV", smaller.value)
+    observable, unit = getattr(trigger.description, "observable", None), unit_of_threshold(menu, trigger)
+    name = excerpt(observable) if isinstance(observable, str) else "score"
+    if isinstance(compiled, CompiledLegThreshold):
+        leg = compiled.combination.legs[0]
+        name = f"{_name(compiled.column)} of leg {leg.number}"
+        unit = unit or unit_of(Element(leg.objects, 0, compiled.column))
+    requires, needed = getattr(trigger.description, "requires", None), compiled.objects_needed
+    condition = f" ({excerpt(requires)})" if isinstance(requires, str) else ""
+    lacking = lacking_objects(needed) if needed else f"has a value of {name}"
+    none = f"none passes its preselection{condition} and {lacking}"
+    text = f"event with {name} above {compiled.threshold:g}"
+    yield Limit(slot, text, name, unit, compiled.threshold, none)
 
 
-def _of_windows(
-    objects: ObjectSelection, windows: Windows, names: Mapping[ObjectSelection, str], where: str = ""
-) -> Iterator[Limit]:
-    for column, allowed in windows:
-        tables = [msgspec.structs.asdict(window) for window in any_of(allowed)]
-        keys = [{key: value for key, value in table.items() if value is not None} for table in tables]
-        written = toml_text.entry(_name(column), keys[0] if isinstance(allowed, Window) else keys)
-        text = f"{names.get(objects, objects.base)} with {excerpt(written)}{where}"
-        least = allowed.lowest if isinstance(allowed, Window) else None
-        unit = unit_of(Element(objects, 0, column))
-        yield Limit((objects, column, allowed), text, _name(column), unit, least)
+def _relations(condition: Condition | None) -> Iterator[Relation]:
+    """Yield the relations "greater" or "less" that have to hold for a condition."""
+    if isinstance(condition, Relation) and condition.operation not in ("==", "!="):
+        yield condition
+    elif isinstance(condition, Junction) and condition.operation == "and":
+        for operand in condition.operands:
+            yield from _relations(operand)
+
+
+def _sides(relation: Relation) -> tuple[Number, Number]:
+    """Return the number that has to be larger, and the other one."""
+    sides = relation.left, relation.right
+    return sides if relation.operation in (">", ">=") else sides[::-1]
 
 
 def _name(column: Column) -> str:
@@ -121,9 +151,13 @@ class _Measure:
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Words, FloatArray]:
         work, extremes = Workspace(events), np.full((3, len(self.compared)), -np.inf)
         for number, compared in enumerate(self.compared):
+            passes = False
             if isinstance(compared, int):
                 score = np.asarray(plan.slots[compared].compiled.evaluate(work), np.float64)[events.core]
-                values, passes = score[score > -np.inf], False  # only idle triggers are explained
+                values = score[score > -np.inf]  # only idle triggers are explained
+            elif isinstance(compared, Relation):
+                passes = bool(compared.evaluate(work).any())
+                values = _sides(compared)[0].evaluate(work)
             else:
                 objects, column, window = compared
                 values = work.column(objects, column).astype(np.float64)
@@ -137,29 +171,18 @@ class _Measure:
         return np.bitwise_or.reduce(fired, axis=0), np.max(extremes, axis=0)
 
 
-class _Range(NamedTuple):
-    """The values that a limit compares: whether any passes, the smallest and the largest."""
-
-    passes: bool
-    low: float
-    high: float
-
-
-_Ranges = Mapping[Compared, _Range]
-
-
-def _measured(
-    job: Job, limits: Iterable[_Limits], samples: Sequence[Sample], most: int, executor: Any = None
-) -> tuple[Words, _Ranges]:
+def measured(
+    job: Job, limits: Iterable[Limits], samples: Sequence[Sample], most: int, executor: Any = None
+) -> tuple[Words, Ranges]:
     """Return the slots that fire in the first events of samples, and the values that limits compare there."""
     of_triggers = (of_trigger for of_menu in limits for _, of_trigger in of_menu)
     compared = tuple(dict.fromkeys(limit.compared for limits in of_triggers for limit in limits))
     task = _Measure(compared)
     parts = [*over_samples(samples, job, task, executor, most=most)] if compared else []
     if not parts:  # of samples without events nothing is said
-        return np.zeros(job.plan.words, np.uint64), dict.fromkeys(compared, _Range(True, np.inf, -np.inf))
+        return np.zeros(job.plan.words, np.uint64), dict.fromkeys(compared, ValueRange(True, np.inf, -np.inf))
     fired, (passes, high, low) = task.merge(parts)
-    ranges = map(_Range, (passes > 0).tolist(), (-low).tolist(), high.tolist())
+    ranges = map(ValueRange, (passes > 0).tolist(), (-low).tolist(), high.tolist())
     return fired, dict(zip(compared, ranges, strict=True))
 
 
@@ -168,13 +191,13 @@ def with_warnings(emulation: Emulation, executor: Any = None) -> Emulation:
     events that models were fitted to. This reads events only for such triggers and models."""
     plan, samples = emulation.plan, emulation.catalogue.background
     fired = np.bitwise_or.reduce(emulation.table.words, axis=0, initial=0)
-    menus = zip(emulation.menus, plan.bits, strict=True)
-    idle = [_limits(menu, plan, bits, fired) for menu, bits in menus]
+    menus = [*zip(emulation.menus, plan.bits, strict=True)]
+    idle = [limits_of(menu, plan, bits, fired) for menu, bits in menus]
     most = max(1, MOST // len(samples))
-    _, ranges = _measured(Job(emulation.menus, plan, emulation.catalogue), idle, samples, most, executor)
+    _, ranges = measured(Job(emulation.menus, plan, emulation.catalogue), idle, samples, most, executor)
     part = f" (values: the first {most} of each sample)" if most < max(s.entries for s in samples) else ""
-    warnings = [[*_of_idle(limits, ranges, f"no event of the background{part}")] for limits in idle]
-    for of_menu, menu, bits in zip(warnings, emulation.menus, plan.bits, strict=True):
+    warnings = [[*idle_warnings(limits, ranges, f"no event of the background{part}")] for limits in idle]
+    for of_menu, (menu, bits) in zip(warnings, menus, strict=True):
         for t in (t for t in menu.enabled if t.name in bits):
             compiled = plan.slots[bits[t.name]].compiled
             texts = compiled.sample_warnings(menu, t.name, emulation.catalogue, executor)
@@ -182,30 +205,17 @@ def with_warnings(emulation: Emulation, executor: Any = None) -> Emulation:
     return replace(emulation, warnings=tuple(map(tuple, warnings)))
 
 
-def warnings_of_first(menu: Menu, catalogue: Catalogue, most: int) -> Iterator[str]:
-    """Explain which triggers fire in none of the first events of each sample, also of signals, and which
-    limits exclude nothing there."""
-    plan = make_plan([menu])
-    limits = _limits(menu, plan, plan.bits[0])
-    fired, ranges = _measured(Job((menu,), plan, catalogue), [limits], catalogue.samples, most)
-    where = f"the first {most} events of each sample"
-    is_part = most < max((sample.entries for sample in catalogue.samples), default=0)
-    idle = _limits(menu, plan, plan.bits[0], fired)
-    yield from _of_idle(idle, ranges, f"none of {where}" if is_part else "no event of the samples")
-    yield from islice(_of_loose(limits, ranges, where), _NAMED)
-
-
-def _of_idle(idle: _Limits, ranges: _Ranges, where: str) -> Iterator[str]:
+def idle_warnings(idle: Limits, ranges: Ranges, where: str) -> Iterator[str]:
     """Yield a warning for each idle trigger with a limit that nothing passes."""
     reasons = [(t.name, t.place, reason) for t, limits in idle if (reason := _reason(limits, ranges))]
-    for name, place, reason in reasons[:_NAMED]:
+    for name, place, reason in reasons[:NAMED]:
         yield f"{name!r} ({place}) fires in {where}: {reason}"
-    if further := [repr(name) for name, *_ in reasons[_NAMED:]]:
-        more = " and more" if len(further) > _NAMED else ""
-        yield f"for similar reasons, these fire in {where}: {', '.join(further[:_NAMED])}{more}"
+    if further := [repr(name) for name, *_ in reasons[NAMED:]]:
+        more = " and more" if len(further) > NAMED else ""
+        yield f"for similar reasons, these fire in {where}: {', '.join(further[:NAMED])}{more}"
 
 
-def _reason(limits: Sequence[Limit], ranges: _Ranges) -> str:
+def _reason(limits: Sequence[Limit], ranges: Ranges) -> str:
     """Return why a trigger is idle: its threshold, if any event has a score, or another limit that nothing
     passes. It ends with a question if the lower limit would be among the values as a number of MeV."""
     unmet = [limit for limit in limits if not ranges[limit.compared].passes]
@@ -214,34 +224,16 @@ def _reason(limits: Sequence[Limit], ranges: _Ranges) -> str:
     is_score = isinstance(unmet[-1].compared, int) and ranges[unmet[-1].compared].high > -np.inf
     limit = unmet[-1 if is_score else 0]
     (_, low, high), unit = ranges[limit.compared], f" {limit.unit}" if limit.unit else ""
-    if high == -np.inf:
-        return limit.none if isinstance(limit.compared, int) else f"no {limit.text}; {limit.none}"
     least = limit.least or 0.0
     if is_score:
         reason = f"its threshold is {least:.10g}{unit}, the largest {limit.name} is {high:.4g}{unit}"
+    elif isinstance(limit.compared, Relation):
+        reason = limits[-1].none
+    elif high == -np.inf:
+        return limit.none if isinstance(limit.compared, int) else f"no {limit.text}; {limit.none}"
     else:
         span = f"{low:.4g} to {high:.4g}" if low < high else f"always {high:.4g}"
         reason = f"no {limit.text}; {limit.name} is {span}{unit}"
-    if limit.unit == "GeV" and max(low, _LEAST_GEV) <= least / _MEV_PER_GEV <= high < least:
+    if limit.unit == "GeV" and max(low, LEAST_GEV) <= least / _MEV_PER_GEV <= high < least:
         return f"{reason}. MeV? trigemu reads GeV: {least / _MEV_PER_GEV:g}"
     return reason
-
-
-def _of_loose(limits: _Limits, ranges: _Ranges, where: str) -> Iterator[str]:
-    """Yield a warning for each limit in GeV that no value is below, once for equal ones. Masses of pairs are
-    bounded by the limits on their objects."""
-    first: dict[Compared, tuple[Trigger, Limit]] = {}
-    for trigger, of_trigger in limits:
-        for limit in of_trigger:
-            first.setdefault(limit.compared, (trigger, limit))
-    for trigger, limit in first.values():
-        least, low = limit.least or 0.0, ranges[limit.compared].low
-        if limit.unit != "GeV" or least < _LEAST_GEV or limit.name.startswith("m("):
-            continue
-        if _ABOVE * least < low < np.inf:
-            lacking = "the rate lacks what the samples do not have below it"
-            yield (
-                f"{trigger.name!r} ({trigger.place}): {limit.text!r} excludes nothing, the smallest "
-                f"{limit.name} in {where} is {low:.4g} {limit.unit}: "
-                f"{lacking if low < _IN_MEV * least else 'MeV? trigemu reads GeV: convert the sample'}"
-            )

@@ -34,9 +34,9 @@ from trigemu.emulation.scores import (
     made_with,
     take_rows,
 )
+from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenusLike, menus_of
-from trigemu.menus.warnings import unit_of_threshold
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events

@@ -214,7 +214,7 @@ class Scores:
                 part = take_rows(rows, slice(start, start + CHUNK_EVENTS))
                 numbers = {name: part[name] for name in scalars} | {INTERACTIONS[1]: part["stratum"]}
                 events = Events(sample.name, part["weight"], part["id"], part["parent"], {}, numbers)
-                sources.append(Memory(sample.name, events=events, shared=sample.has_parents))
+                sources.append(Memory(sample.name, events=events, has_parents=sample.has_parents))
             plain: dict[str, Any] = {"per_interactions": (), "weighting": None, "weighting_needs": ()}
             plain |= {"hz_per_weight": 1.0, "weighted": True, "counted": None}
             samples.append(replace(sample, sources=tuple(sources), **plain))

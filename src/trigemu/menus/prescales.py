@@ -31,14 +31,8 @@ from trigemu.menus.menu import Menu, PrescaleColumns, own_prescale
 ALL_COLUMNS = "all"
 #: The largest prescale: it would accept one of all crossings in a year.
 MAX_PRESCALE = 1e15
-_NO_COLUMNS = (
-    "it has no columns of prescales: give prescale_columns under [menu] and prescales of its triggers, or a "
-    "CSV file with --prescales"
-)
-#: Triggers without a row that a message names.
-_NAMED = 3
-#: Columns that a message names.
-_LISTED = 20
+#: The triggers without a row, and the columns, that a message names.
+_NAMED, _LISTED = 3, 20
 
 #: Headings of the names of triggers, in lower case: of trigemu and in tables of CMS. What is to the left of
 #: them, such as the bit of each trigger, is not read.
@@ -50,8 +44,6 @@ CONDITIONS = ("pileup", "luminosity_cm2s")
 
 #: Line and cells of a row.
 Cells = tuple[int, list[str]]
-#: Name in a row → line and values.
-Rows = dict[str, tuple[int, tuple[float, ...]]]
 
 
 def prescale_mistake(value: float) -> str | None:
@@ -75,9 +67,9 @@ def name_mistakes(names: Sequence[str]) -> Iterator[str]:
 
 def condition_mistake(value: float) -> str | None:
     """Return the mistake in the pile-up or the luminosity of a column, or None."""
-    return (
-        None if 0 <= value < math.inf else f"{value:g}: expected a number above 0, or 0 for that of samples"
-    )
+    if 0 <= value < math.inf:
+        return None
+    return f"{value:g}: expected a number above 0, or 0 for that of samples"
 
 
 def read_prescales(menu: Menu, path: Path, skip_missing: bool = False) -> Menu:
@@ -89,7 +81,12 @@ def read_prescales(menu: Menu, path: Path, skip_missing: bool = False) -> Menu:
     """
     try:
         content = read_bounded(path)
-        table = _xml_rows(path, content) if content.lstrip().startswith(b"<") else _csv_rows(content)
+        if content.lstrip().startswith(b"<"):
+            table = _xml_rows(path, content)
+        else:
+            reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+            lines = ((reader.line_num, [cell.strip() for cell in row]) for row in reader)
+            table = [(line, cells) for line, cells in lines if any(cells)]
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -99,43 +96,38 @@ def read_prescales(menu: Menu, path: Path, skip_missing: bool = False) -> Menu:
     known = {trigger.name for trigger in menu.triggers}
     conditions = [name for name in CONDITIONS if name not in known]
     bits = {t.stored: t.name for t in menu.triggers if t.stored and t.stored not in known}
-    names, rows, problems = _parse(table, conditions, bits)
-    own = {name: rows.pop(name)[1] for name in conditions if name in rows}
+    mistakes: list[tuple[int, str]] = []
+    names, rows = _parse(table, conditions, bits, mistakes)
+    pileup, luminosity = (rows.pop(n, (0, ()))[1] if n in conditions else () for n in CONDITIONS)
     unknown = [name for name in rows if name not in known]
     for name in [] if skip_missing else unknown[:MAX_PROBLEMS]:
         message = f"the menu {menu.path} has no trigger {excerpt(name)!r}{nearest(name, known)}"
-        problems.append((rows[name][0], message))
+        mistakes.append((rows[name][0], message))
     missing = [f"{t.name!r} ({t.place})" for t in menu.enabled if t.name not in rows]
-    if missing and not problems:
+    if missing and not mistakes:
         named = f"trigger{'s' * (len(missing) > 1)} {few_of(missing, _NAMED)}"
         one = "each enabled trigger needs one, with 1 if it is not prescaled"
-        problems.append((table[-1][0] if table else 1, f"no row for {named}: {one}"))
-    if problems:
+        mistakes.append((table[-1][0], f"no row for {named}: {one}"))
+    if mistakes:
         remedy = "\n--skip-missing skips rows without a trigger" if unknown and not skip_missing else ""
-        raise TrigemuError(listed([f"{path}:{line}: {text}" for line, text in sorted(problems)]) + remedy)
+        raise TrigemuError(listed([f"{path}:{line}: {text}" for line, text in sorted(mistakes)]) + remedy)
     triggers = []
     for trigger in menu.triggers:
-        _, prescales = rows.get(trigger.name, (0, trigger.prescales))
-        factor = own_prescale(trigger.description, menu.crossing_rate_hz) if trigger.name in rows else 1.0
-        triggers.append(replace(trigger, prescales=tuple(prescale * factor for prescale in prescales)))
+        prescales = trigger.prescales
+        if trigger.name in rows:
+            factor = own_prescale(trigger.description, menu.crossing_rate_hz)
+            prescales = tuple(prescale * factor for prescale in rows[trigger.name][1])
+        triggers.append(replace(trigger, prescales=prescales))
     sha256 = hashlib.sha256(content).hexdigest()
-    pileup, luminosity = (own.get(name, ()) for name in CONDITIONS)
     columns = PrescaleColumns(
         names, path, sha256, pileup=pileup, luminosity_cm2s=luminosity, skipped=tuple(unknown)
     )
     return replace(menu, triggers=tuple(triggers), columns=columns)
 
 
-def _csv_rows(content: bytes) -> list[Cells]:
-    """Return the rows of a CSV file that are not empty."""
-    reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
-    rows = ((reader.line_num, [cell.strip() for cell in row]) for row in reader)
-    return [(line, cells) for line, cells in rows if any(cells)]
-
-
 def _xml_rows(path: Path, content: bytes) -> list[Cells]:
-    """Return the columns and the rows of the prescales in the run settings of the CMS global trigger. A
-    document type, which could define entities, is refused."""
+    """Return the columns and the rows of the prescales in the run settings of the CMS global trigger. expat
+    reads no other files."""
     parser, inside = expat.ParserCreate(), False
     texts: list[tuple[int, list[str]]] = []
 
@@ -149,13 +141,7 @@ def _xml_rows(path: Path, content: bytes) -> list[Cells]:
     def end(tag: str) -> None:
         parser.CharacterDataHandler = None
 
-    def refuse(*_: object) -> None:
-        raise TrigemuError(
-            f"{path}:{parser.CurrentLineNumber}: a DOCTYPE, which no prescales need: remove it"
-        )
-
     parser.StartElementHandler, parser.EndElementHandler = begin, end
-    parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
@@ -168,53 +154,56 @@ def _xml_rows(path: Path, content: bytes) -> list[Cells]:
 
 
 def _parse(
-    table: Sequence[Cells], conditions: Sequence[str], bits: Mapping[str, str]
-) -> tuple[tuple[str, ...], Rows, list[tuple[int, str]]]:
-    """Return the names of the columns, the rows, and the mistakes as (line, message). bits: the name of the
-    trigger of each bit."""
-    start = next((i for i, (_, cells) in enumerate(table) if _heading(cells)), None)  # after a title
-    if start is None:
+    table: Sequence[Cells],
+    conditions: Sequence[str],
+    bits: Mapping[str, str],
+    mistakes: list[tuple[int, str]],
+) -> tuple[tuple[str, ...], dict[str, tuple[int, tuple[float, ...]]]]:
+    """Return the names of the columns, and the line and the values of each row; add mistakes with their
+    lines. bits: the name of the trigger of each bit."""
+    headings = (  # the place of the names of triggers in a row, after rows of titles
+        (number, place)
+        for number, (_, cells) in enumerate(table)
+        for place, cell in enumerate(cells)
+        if cell.lower() in _NAME and any(cells[place + 1 :])
+    )
+    number, first = next(headings, (-1, 0))
+    if number < 0:
         expected = "'name', then the names of columns, as in name,2.0e34,1.5e34 or Index,Name,2.0e34,1.5e34"
-        return (), {}, [(1, f"expected a header: {expected}")]
-    line, head = table[start]
-    first = _heading(head)[0]
+        mistakes.append((1, f"expected a header: {expected}"))
+        return (), {}
+    line, head = table[number]
     used = [any(place < len(cells) and cells[place] for _, cells in table) for place in range(len(head))]
     places = [i for i in range(first + 1, len(head)) if used[i] and head[i].lower() not in _REMARKS]
     names = tuple(head[place] for place in places)
-    problems = [(line, mistake) for mistake in name_mistakes(names)]
-    rows: Rows = {}
-    for line, cells in table[start + 1 :]:
+    mistakes += ((line, mistake) for mistake in name_mistakes(names))
+    rows: dict[str, tuple[int, tuple[float, ...]]] = {}
+    for line, cells in table[number + 1 :]:
         name = cells[first] if first < len(cells) else ""
         name = bits.get(name, name)
-        is_condition = name in conditions
+        what = name if name in conditions else f"trigger {name!r}"
         values = [cells[place] for place in places if place < len(cells)]
         if not name:
             if any(text not in ("", "0") for text in values):
-                problems.append((line, "a row with prescales has no name"))
+                mistakes.append((line, "a row with prescales has no name"))
         elif len(values) < len(names) or any(cells[len(head) :]):
-            problems.append(
-                (line, f"trigger {name!r} has {len(cells) - 1 - first} prescales for {len(names)} columns")
-            )
+            number_of_values = f"{len(cells) - 1 - first} prescales for {len(names)} columns"
+            mistakes.append((line, f"trigger {name!r} has {number_of_values}"))
         elif name in rows:
-            problems.append((line, f"trigger {name!r} already has a row (line {rows[name][0]})"))
+            mistakes.append((line, f"trigger {name!r} already has a row (line {rows[name][0]})"))
         else:
             numbers = []
+            mistake_in = condition_mistake if name in conditions else prescale_mistake
             for column, text in zip(names, values, strict=True):
                 try:
-                    numbers.append(float("0" if is_condition and not text else text))
-                    wrong = (condition_mistake if is_condition else prescale_mistake)(numbers[-1])
+                    numbers.append(float("0" if name in conditions and not text else text))
+                    wrong = mistake_in(numbers[-1])
                 except ValueError:
                     wrong = f"{text!r} is not a number"
                 if wrong:
-                    what = name if is_condition else f"trigger {name!r}"
-                    problems.append((line, f"{what}, column {column!r}: {wrong}"))
+                    mistakes.append((line, f"{what}, column {column!r}: {wrong}"))
             rows[name] = line, tuple(numbers)
-    return names, rows, problems
-
-
-def _heading(cells: Sequence[str]) -> list[int]:
-    """Return the place of the names of triggers in a heading; none if a row is not a heading."""
-    return [i for i, cell in enumerate(cells) if cell.lower() in _NAME and any(cells[i + 1 :])][:1]
+    return names, rows
 
 
 def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
@@ -231,11 +220,16 @@ def at_column(menu: Menu, name: str) -> Menu:
     """Return the menu with the prescales of one of its columns."""
     columns = menu.columns
     if name not in columns.names:
-        known = f"unknown column {name!r}{nearest(name, columns.names)}" if columns.names else _NO_COLUMNS
-        raise TrigemuError(f"{columns.path or menu.path}: {known}")
+        message = f"unknown column {name!r}{nearest(name, columns.names)}"
+        if not columns.names:
+            message = (
+                "it has no columns of prescales: give prescale_columns under [menu] and prescales of its "
+                "triggers, or a CSV file with --prescales"
+            )
+        raise TrigemuError(f"{columns.path or menu.path}: {message}")
+    if columns.chosen == name:
+        return menu
     if columns.chosen:
-        if columns.chosen == name:
-            return menu
         raise TrigemuError(
             f"{menu.path} has the prescales of column {columns.chosen!r} already: choose {name!r} of the "
             f"menu as it was read"

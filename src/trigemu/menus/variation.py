@@ -59,20 +59,21 @@ def full_path(table: TomlTable, path: str) -> str:
     key = _key(path)
     for place, part in enumerate(key):
         where = _shown(key[:place])
-        if value is None:
-            break
-        if isinstance(value, list):
-            if not isinstance(part, int):
+        match value, part:
+            case None, _:
+                break
+            case list(), str():
                 raise TrigemuError(f"{where} is a list of {len(value)}: say which, {where}[0]")
-            if part >= len(value):
+            case list(), int() if part >= len(value):
                 raise TrigemuError(f"{where}[{part}]: {where} has {len(value)} entries, from 0")
-            value = value[part]
-        elif isinstance(part, int):
-            raise TrigemuError(f"{where} is no list: it has no entry [{part}]")
-        elif isinstance(value, dict):
-            value = value.get(part)
-        else:
-            raise TrigemuError(f"{where} is no table: it has no key {quoted(part)}")
+            case list(), int():
+                value = value[part]
+            case _, int():
+                raise TrigemuError(f"{where} is no list: it has no entry [{part}]")
+            case dict(), _:
+                value = value.get(part)
+            case _:
+                raise TrigemuError(f"{where} is no table: it has no key {quoted(part)}")
     if value is None:  # there is no such key yet: its type says whether there can be
         document = Document(Path(), {}, {}, "")
         read_table(document, with_numbers(table, {path: 1.0}), type(table), _ROOT, "")

@@ -14,7 +14,7 @@ from trigemu.base.errors import wrong_type
 from trigemu.base.files import write_text
 from trigemu.menus.menu import Menu, own_prescale
 from trigemu.menus.read import FORMAT
-from trigemu.samples.normalisation import CROSSING_RATE_HZ
+from trigemu.samples.sample import CROSSING_RATE_HZ
 
 
 def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:

@@ -17,8 +17,7 @@ import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.kernels import kernel
-from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Column
+from trigemu.observables.selections import Column, ObjectSelection
 from trigemu.observables.workspace import OPPOSITE, Workspace
 from trigemu.samples.events import Need
 
@@ -33,7 +32,9 @@ class Node(Generic[T]):
 
     def evaluate(self, work: Workspace) -> T:
         """Return the value of each event of `work`. Each workspace computes it once."""
-        return work.once(self, self._evaluate, work)
+        if self not in work.values:
+            work.values[self] = self._evaluate(work)
+        return cast(T, work.values[self])
 
     def _evaluate(self, work: Workspace) -> T:
         raise NotImplementedError
@@ -95,7 +96,7 @@ class Element(Number):
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         objects = work.objects(self.selection)
-        column = work.base_column(self.selection.base, self.column)
+        column = work.column(ObjectSelection(self.selection.base), self.column)
         n = len(objects.offsets) - 1
         if not objects.offsets[-1]:
             return np.full(n, math.nan)

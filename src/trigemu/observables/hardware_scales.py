@@ -19,107 +19,53 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from trigemu.base.errors import nearest
-from trigemu.base.toml import Document, TomlTable, read_table
+from trigemu.base.toml import Document, Positive, TomlTable, read_table
 
-_Positive = Annotated[float, msgspec.Meta(gt=0)]
 _Bins = Annotated[int, msgspec.Meta(ge=1)]
 _Digits = Annotated[int, msgspec.Meta(ge=0, le=9)]
 
 
 class LinearScale(TomlTable, frozen=True):
-    """A linear scale: bin i begins at first + i · step; higher values are in one further bin.
+    """A linear scale: bin i begins at first + i · step; higher values are in one further bin."""
 
-    Attributes
-    ----------
-    first : float
-        The beginning of the first bin.
-    step : float
-        The width of a bin.
-    bins : int
-        The number of bins.
-    """
-
-    first: float
-    step: _Positive
-    bins: _Bins
+    first: float  #: The beginning of the first bin.
+    step: Positive  #: The width of a bin.
+    bins: _Bins  #: The number of bins.
 
 
 class EtaScale(TomlTable, frozen=True):
-    """A scale in η: bin i begins at i · step; if centred, its centre is there.
+    """A scale in η: bin i begins at i · step; if centred, its centre is there."""
 
-    Attributes
-    ----------
-    step : float
-        The width of a bin.
-    centred : bool
-        Whether i · step is the centre of bin i, not its beginning.
-    """
-
-    step: _Positive
-    centred: bool = False
+    step: Positive  #: The width of a bin.
+    centred: bool = False  #: Whether i · step is the centre of bin i, not its beginning.
 
 
 class PhiScale(TomlTable, frozen=True):
-    """A scale in φ: the number of bins in 2π, starting at 0.
+    """A scale in φ: the number of bins in 2π, starting at 0."""
 
-    Attributes
-    ----------
-    bins : int
-        The number of bins in 2π.
-    """
-
-    bins: _Bins
+    bins: _Bins  #: The number of bins in 2π.
 
 
 class HardwareScale(TomlTable, frozen=True):
-    """[integer.NAME]: the scales of an object's integers, in GeV and radians.
+    """[integer.NAME]: the scales of an object's integers, in GeV and radians."""
 
-    Attributes
-    ----------
-    pt : LinearScale
-        The scale of pT.
-    eta : EtaScale or None
-        The scale of η.
-    phi : PhiScale or None
-        The scale of φ.
-    upt : LinearScale or None
-        The scale of a second pT, without the constraint to the beam, in the column `hw_upt`.
-    """
-
-    pt: LinearScale
-    eta: EtaScale | None = None
-    phi: PhiScale | None = None
+    pt: LinearScale  #: The scale of pT.
+    eta: EtaScale | None = None  #: The scale of η.
+    phi: PhiScale | None = None  #: The scale of φ.
+    #: The scale of a second pT, without the constraint to the beam, in the column `hw_upt`.
     upt: LinearScale | None = None
 
 
 class Digits(TomlTable, frozen=True):
-    """Decimal digits in the hardware, for a pair of object types.
+    """Decimal digits in the hardware, for a pair of object types."""
 
-    Attributes
-    ----------
-    delta : int or None
-        Digits of Δη and Δφ.
-    mass : int or None
-        Digits of the limits on M²/2.
-    pt : int or None
-        Digits of pT in a mass.
-    trigonometry : int or None
-        Digits of cosh and cos in a mass.
-    inverse_dr : int or None
-        Digits of 1/ΔR² in the ratio of a mass and a distance.
-    two_body_pt : int or None
-        Digits of pT and its limits in the pT of a pair.
-    two_body_trigonometry : int or None
-        Digits of cos and sin in the pT of a pair.
-    """
-
-    delta: _Digits | None = None
-    mass: _Digits | None = None
-    pt: _Digits | None = None
-    trigonometry: _Digits | None = None
-    inverse_dr: _Digits | None = None
-    two_body_pt: _Digits | None = None
-    two_body_trigonometry: _Digits | None = None
+    delta: _Digits | None = None  #: Digits of Δη and Δφ.
+    mass: _Digits | None = None  #: Digits of the limits on M²/2.
+    pt: _Digits | None = None  #: Digits of pT in a mass.
+    trigonometry: _Digits | None = None  #: Digits of cosh and cos in a mass.
+    inverse_dr: _Digits | None = None  #: Digits of 1/ΔR² in the ratio of a mass and a distance.
+    two_body_pt: _Digits | None = None  #: Digits of pT and its limits in the pT of a pair.
+    two_body_trigonometry: _Digits | None = None  #: Digits of cos and sin in the pT of a pair.
 
 
 class IntegerTable(TomlTable, frozen=True):

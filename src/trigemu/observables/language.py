@@ -14,6 +14,8 @@ import ast
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import cast
 
 from trigemu.base.errors import TrigemuError, excerpt, nearest
 from trigemu.observables.expressions import (
@@ -21,6 +23,7 @@ from trigemu.observables.expressions import (
     Condition,
     Constant,
     Count,
+    Element,
     Junction,
     MissingEt,
     MissingMomentum,
@@ -52,13 +55,13 @@ _WORDS = {"&&": "and", "||": "or", "!(": "not ("}
 def parse_observable(text: str, scope: Scope) -> Number:
     """Parse a number per event; raise TrigemuError that quotes a part outside of the language."""
     with quoting(text):
-        return _Reader(text, scope).number(parse_tree(text))
+        return _Reader(_in_one(text), scope).number(parse_tree(text))
 
 
 def parse_condition(text: str, scope: Scope) -> Condition:
     """Parse a condition; raise TrigemuError that quotes a part outside of the language."""
     with quoting(text):
-        return _Reader(text, scope).condition(parse_tree(text))
+        return _Reader(_in_one(text), scope).condition(parse_tree(text))
 
 
 @contextmanager
@@ -102,32 +105,51 @@ def _in_one(text: str) -> str:
     return f"({text}\n)" if "\n" in text else text
 
 
+@dataclass
 class _Reader:
-    """Convert Python's syntax tree to expression nodes, with all names resolved."""
+    """Convert Python's syntax tree of a text to expression nodes, with all names resolved."""
 
-    def __init__(self, text: str, scope: Scope) -> None:
-        self.text, self.scope = _in_one(text), scope
+    text: str
+    scope: Scope
 
     def read(self, node: ast.expr) -> Number | Vector | Condition:
+        """Return what a node means: the grammar of the language."""
         match node:
-            case ast.Constant(value=bool()):
-                pass
-            case ast.Constant(value=int() | float() as value):
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
                 with suppress(OverflowError):  # of an integer
                     if math.isfinite(value):
                         return Constant(float(value))
                 raise TrigemuError(f"{self._source(node)!r} is too large: the largest number is 1.8e308")
+            case ast.Name(id="ht"):
+                return ScalarSum(self.scope.ht)
+            case ast.Name(id="mht"):
+                return MissingMomentum(self.scope.mht)
+            case ast.Name(id="met"):
+                return MissingEt()
+            case ast.Name(id=name) if name.startswith("n_") and self.scope.has_object(name[2:]):
+                return Count(self.scope.object(name[2:]))
             case ast.Name(id=name):
-                return self._name(name)
+                if self.scope.has_object(name):
+                    raise TrigemuError(f"{name!r} is a collection: write {name}[0].pt or n_{name}")
+                return Scalar(name)
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=index)) if (
+                type(index) is int
+            ):
+                if index > MAX_INDEX:
+                    raise TrigemuError(f"{self._source(node)!r}: the largest number is {MAX_INDEX}")
+                return ObjectVector(self.scope.object(name), index)
+            case ast.Subscript():
+                raise TrigemuError(
+                    f"{self._source(node)!r}: objects are written NAME[NUMBER], counted from 0"
+                )
             case ast.Attribute(value=ast.Subscript() as element, attr=column):
-                return self._element(element).element(column)
+                vector = cast(ObjectVector, self.read(element))
+                return Element(vector.selection, vector.index, vector.selection.column(column))
             case ast.Attribute(value=ast.Name(id=name), attr=column) if not column.startswith("_"):
                 raise TrigemuError(
                     f"{self._source(node)!r} has a number for each object: write {name}[0].{column} for the "
                     f"first one"
                 )
-            case ast.Subscript():
-                return self._element(node)
             case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
                 return self._call(function, arguments)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -138,18 +160,29 @@ class _Reader:
                 operation = "and" if isinstance(op, ast.And) else "or"
                 return Junction(operation, tuple(self.condition(v) for v in values))
             case ast.BinOp(left=left, op=op, right=right):
-                return self._binary(op, left, right)
+                if (sign := _ARITHMETIC.get(type(op))) is None:
+                    raise TrigemuError(f"the operator after {self._source(left)!r} is not + - * /")
+                first, second = self.read(left), self.read(right)
+                missing = all(isinstance(part, MissingEt | MissingMomentum) for part in (first, second))
+                if sign == "+" and isinstance(first, Vector) and isinstance(second, Vector) and not missing:
+                    parts = first.parts if isinstance(first, VectorSum) else (first,)
+                    return VectorSum((*parts, second))
+                return Arithmetic(sign, (self.number(left, first), self.number(right, second)))
             case ast.Compare(left=left, ops=ops, comparators=rights):
-                return self._comparison([left, *rights], ops)
+                if any(type(op) not in _COMPARISONS for op in ops):
+                    raise TrigemuError(f"expected one of the comparisons {' '.join(_COMPARISONS.values())}")
+                numbers = [self.number(operand) for operand in (left, *rights)]
+                signs = [_COMPARISONS[type(op)] for op in ops]
+                relations = tuple(Relation(sign, *numbers[i : i + 2]) for i, sign in enumerate(signs))
+                return relations[0] if len(relations) == 1 else Junction("and", relations)
         raise TrigemuError(f"{self._source(node)!r} is not part of the observable language")
 
     def _source(self, node: ast.expr) -> str:
         return excerpt(ast.get_source_segment(self.text, node) or self.text)
 
-    def number(self, node: ast.expr) -> Number:
-        return self._as_number(self.read(node), node)
-
-    def _as_number(self, result: Number | Vector | Condition, node: ast.expr) -> Number:
+    def number(self, node: ast.expr, result: Number | Vector | Condition | None = None) -> Number:
+        """Return the number that a node stands for; result: the node, if it has been read."""
+        result = result or self.read(node)
         if isinstance(result, MissingEt):
             return Scalar("met")
         if isinstance(result, MissingMomentum):
@@ -168,29 +201,6 @@ class _Reader:
         if not isinstance(result, Condition):
             raise TrigemuError(f"{self._source(node)!r} is not a condition, such as n_photon >= 1")
         return result
-
-    def _name(self, name: str) -> Number | Vector:
-        if name == "ht":
-            return ScalarSum(self.scope.ht)
-        if name == "mht":
-            return MissingMomentum(self.scope.mht)
-        if name == "met":
-            return MissingEt()
-        if name.startswith("n_") and self.scope.has_object(name[2:]):
-            return Count(self.scope.object(name[2:]))
-        if self.scope.has_object(name):
-            raise TrigemuError(f"{name!r} is a collection: write {name}[0].pt or n_{name}")
-        return Scalar(name)
-
-    def _element(self, node: ast.Subscript) -> ObjectVector:
-        match node:
-            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=index)) if (
-                type(index) is int
-            ):
-                if index > MAX_INDEX:
-                    raise TrigemuError(f"{self._source(node)!r}: the largest number is {MAX_INDEX}")
-                return ObjectVector(self.scope.object(name), index)
-        raise TrigemuError(f"{self._source(node)!r}: objects are written NAME[NUMBER], counted from 0")
 
     def _call(self, function: str, nodes: list[ast.expr]) -> Number:
         if function == "abs":
@@ -216,24 +226,6 @@ class _Reader:
         if function == "m" and len(vectors) > 1 and not pair:
             vectors = (VectorSum(vectors),)
         return OfVectors(function, vectors)
-
-    def _binary(self, op: ast.operator, left: ast.expr, right: ast.expr) -> Number | Vector:
-        sign = _ARITHMETIC.get(type(op))
-        if sign is None:
-            raise TrigemuError(f"the operator after {self._source(left)!r} is not + - * /")
-        first, second = self.read(left), self.read(right)
-        numbers = all(isinstance(part, MissingEt | MissingMomentum) for part in (first, second))
-        if sign == "+" and isinstance(first, Vector) and isinstance(second, Vector) and not numbers:
-            parts = first.parts if isinstance(first, VectorSum) else (first,)
-            return VectorSum((*parts, second))
-        return Arithmetic(sign, (self._as_number(first, left), self._as_number(second, right)))
-
-    def _comparison(self, operands: list[ast.expr], ops: list[ast.cmpop]) -> Condition:
-        if any(type(op) not in _COMPARISONS for op in ops):
-            raise TrigemuError(f"expected one of the comparisons {' '.join(_COMPARISONS.values())}")
-        numbers = [self.number(operand) for operand in operands]
-        parts = tuple(Relation(_COMPARISONS[type(op)], *numbers[i : i + 2]) for i, op in enumerate(ops))
-        return parts[0] if len(parts) == 1 else Junction("and", parts)
 
 
 def _has_eta(vector: Vector) -> bool:

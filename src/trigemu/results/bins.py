@@ -3,7 +3,7 @@ show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,14 +12,13 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray
 from trigemu.counting.quantities import MEANINGS
-from trigemu.menus.warnings import unit_of_observable
+from trigemu.menus.checks import unit_of_observable
 from trigemu.rates.results import Rate
-from trigemu.results.documents import record
-from trigemu.results.notes import notes, texts
-from trigemu.results.numbers import EVENTS, count, events_text, in_unit, with_unit
+from trigemu.results.notes import notes
+from trigemu.results.numbers import EVENTS, events_text, in_unit, unsigned, with_unit
 from trigemu.results.rates import MenuRatesView
-from trigemu.results.table import Column, Page, RowStyle, Table
-from trigemu.results.view import Figures, View, name
+from trigemu.results.table import Column, Page, RowStyle, Table, records
+from trigemu.results.view import Figures, View
 from trigemu.studies.bins import Bin, BinnedRates, Spectrum
 
 _RESCALED = "The rate if all crossings were like those in the bin."
@@ -40,131 +39,103 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True)
-class BinnedRatesView(View[BinnedRates]):
-    triggers: tuple[str, ...] = ()  #: The triggers that are printed and drawn, with the menu; by default all
-
-    def line(self, result: BinnedRates) -> str:
-        menu, observable = name(result.whole.menu.name), name(result.observable)
-        return f"of {menu} in {count(len(result.bins), 'bin')} of {observable}"
-
-    def page(self, result: BinnedRates) -> Page:
-        """A line per bin."""
-        # In a bin, a rate is no budget.
-        below = [*texts(note for note in notes(result.whole) if note.about != "budget")]
-        below.append("Rescaled to all crossings: the rate if all crossings were like those in the bin.")
-        if result.outside.events:
-            below.append(f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins.")
-        return Page([_printed(result, self.triggers)], below)
-
-    def table(self, result: BinnedRates) -> Table:
-        """The rates of the menu and of each trigger in each bin that has crossings."""
-        table = Table(COLUMNS)
-        for part in result.bins:
-            for number, (item, rates) in enumerate(_each(part)):
-                place = result.observable, part.low, part.high, part.crossings.hz
-                table.add(*place, item, "trigger" if number else "menu", *rates)
-        return table
-
-    def document(self, result: BinnedRates) -> dict[str, Any]:
-        """`whole` is as in `run`; a bin without events has null rates."""
-        whole = MenuRatesView().document(result.whole)
-        shared = {key: whole.pop(key) for key in ("samples", "left_out", "half", "provenance")}
-        return {
-            "observable": result.observable,
-            "crossings_hz": result.crossings.hz,
-            "outside_hz": result.outside.hz,
-            "bins": [_numbers_of(part, result.crossings.hz) for part in result.bins],
-            "whole": whole,
-        } | shared
-
-    def figures(self, result: BinnedRates) -> Figures:
-        """Rates rescaled to all crossings."""
-        from trigemu.results.figures.curves import draw_scan
-
-        (label, edges), every = axis_of(result), curves_of(result)
-        menu, *triggers = every
-        curves = {}
-        for key in (menu, *(self.triggers or triggers)):
-            rates = [(pair[1].hz, pair[1].error_hz) if pair else (np.nan, np.nan) for pair in every[key]]
-            curves[key] = np.array(rates).T
-        yield draw_scan(label, edges, curves, what="rate rescaled to all crossings [Hz]")
-
-
-#: A rate in a bin, and that rescaled to all crossings.
-_Pair = tuple[Rate, Rate]
-
-
-def _each(part: Bin) -> Iterator[tuple[str, _Pair]]:
-    """Yield the rates in a bin by their names: of the menu, then of each trigger."""
-    if part.rates and part.menu_if_all:
-        yield part.rates.menu.name, (part.rates.rate, part.menu_if_all)
-        for trigger, if_all in zip(part.rates.triggers, part.if_all, strict=True):
-            yield trigger.name, (trigger.total, if_all)
-
-
 def axis_of(result: BinnedRates) -> tuple[str, FloatArray]:
     """Return the label of the axis of the bins, with its unit, and their edges."""
     unit = unit_of_observable(result.whole.menu, result.observable)
     return with_unit(result.observable, unit), np.array([result.bins[0].low, *(b.high for b in result.bins)])
 
 
-def curves_of(result: BinnedRates) -> dict[str, list[_Pair | None]]:
-    """Return the rates in each bin by name: of the menu, then of each trigger. A bin without crossings has
-    None."""
-    names = (f"menu {result.whole.menu.name}", *(trigger.name for trigger in result.whole.triggers))
-    missing: list[_Pair | None] = [None] * len(names)
-    bins = [[pair for _, pair in _each(part)] or missing for part in result.bins]
-    return dict(zip(names, map(list, zip(*bins, strict=True)), strict=True))
+def curves_of(result: BinnedRates, only: Sequence[str] = ()) -> dict[str, list[tuple[Rate, Rate] | None]]:
+    """Return the rates in each bin, and those rescaled to all crossings, by name: of the menu, then of each
+    trigger, or of some `only`. A bin without crossings has None."""
+    names = [trigger.name for trigger in result.whole.triggers]
+    bins = [[(row["total"], row["if_all"]) for row in _rows(part)] for part in result.bins]
+    missing: list[tuple[Rate, Rate] | None] = [None] * (1 + len(names))
+    menu, *triggers = zip(*([*pairs] or missing for pairs in bins), strict=True)
+    listed = {name: [*pairs] for name, pairs in zip(names, triggers, strict=True)}
+    return {f"menu {result.whole.menu.name}": [*menu]} | {name: listed[name] for name in only or names}
 
 
-def _numbers_of(part: Bin, crossings_hz: float) -> dict[str, Any]:
-    each = [
-        {"name": name} | record(_RATES, {"total": total, "if_all": if_all})
-        for name, (total, if_all) in _each(part)
-    ]
-    return {
-        "low": part.low,
-        "high": part.high,
-        "events": part.crossings.events,
-        "effective_events": part.crossings.effective_events,
-        "crossings_hz": part.crossings.hz,
-        "crossings_error_hz": part.crossings.error_hz,
-        "fraction": part.crossings.hz / crossings_hz,
-        "menu": each[0] if each else None,
-        "triggers": each[1:],
-    }
+def _rows(part: Bin) -> list[dict[str, Any]]:
+    """Return the rates in a bin with its edges: of the menu, then of each trigger."""
+    if not (part.rates and part.menu_if_all):
+        return []
+    items = [(part.rates.menu.name, "menu", part.rates.rate, part.menu_if_all)]
+    triggers = zip(part.rates.triggers, part.if_all, strict=True)
+    items += ((trigger.name, "trigger", trigger.total, if_all) for trigger, if_all in triggers)
+    return [dict(zip(("name", "kind", "total", "if_all"), item, strict=True)) for item in items]
 
 
-def _printed(result: BinnedRates, triggers: Sequence[str]) -> Table:
-    names = Column("name", "key", "trigger"), Column("bin", "key", result.observable)
-    crossings = Column("crossings", "share", "crossings", gives_way=1)
-    events = Column("events", "number", EVENTS, gives_way=2, text=events_text)
-    table = Table((*names, crossings, *_RATES, events))
-    curves = curves_of(result)
-    menu = next(iter(curves))
-    for label in curves:
-        style: RowStyle = "summary" if label == menu else "plain"
-        if triggers and label not in (menu, *triggers):
-            continue
-        for number, (part, pair) in enumerate(zip(result.bins, curves[label], strict=True)):
-            total, rescaled = pair or ("–", None)
-            share = part.crossings.hz / result.crossings.hz
-            bin_text = f"{part.low:g} to {part.high:g}"
-            table.add("" if number else label, bin_text, share, total, rescaled, pair and total, style=style)
-    return table
+@dataclass(frozen=True)
+class BinnedRatesView(View[BinnedRates]):
+    triggers: tuple[str, ...] = ()  #: The triggers that are printed and drawn, with the menu; by default all
+
+    def page(self, result: BinnedRates) -> Page:
+        """A line per bin."""
+        names = Column("name", "key", "trigger"), Column("bin", "key", result.observable)
+        crossings = Column("crossings", "share", "crossings", gives_way=1)
+        events = Column("events", "number", EVENTS, gives_way=2, text=events_text)
+        table = Table((*names, crossings, *_RATES, events))
+        style: RowStyle = "summary"  # of the menu, which is first
+        for label, pairs in curves_of(result, self.triggers).items():
+            for number, (part, pair) in enumerate(zip(result.bins, pairs, strict=True)):
+                place = "" if number else label, f"{part.low:g} to {part.high:g}"
+                rates = part.crossings.hz / result.crossings.hz, *(pair or ("–", None)), pair and pair[0]
+                table.add(*place, *rates, style=style)
+            style = "plain"
+        # In a bin, a rate is no budget.
+        below: list[str] = [note for note in notes(result.whole) if note.about != "budget"]
+        below.append("Rescaled to all crossings: the rate if all crossings were like those in the bin.")
+        if result.outside.events:
+            below.append(f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins.")
+        return Page([table], below)
+
+    def table(self, result: BinnedRates) -> Table:
+        """The rates of the menu and of each trigger in each bin that has crossings."""
+        table = Table(COLUMNS)
+        for part in result.bins:
+            place = {"low": part.low, "high": part.high, "crossings_hz": part.crossings.hz}
+            for row in _rows(part):
+                table.add_record({"observable": result.observable} | place | row)
+        return table
+
+    def document(self, result: BinnedRates) -> dict[str, Any]:
+        """`whole` is as in `run`; a bin without events has null rates."""
+        bins: list[dict[str, Any]] = []
+        for part in result.bins:
+            rates = records(Table.of((COLUMNS[4], *_RATES), _rows(part)))
+            crossings = {
+                "low": part.low,
+                "high": part.high,
+                "events": part.crossings.events,
+                "effective_events": part.crossings.effective_events,
+                "crossings_hz": part.crossings.hz,
+                "crossings_error_hz": part.crossings.error_hz,
+                "fraction": part.crossings.hz / result.crossings.hz,
+            }
+            bins.append(crossings | {"menu": rates[0] if rates else None, "triggers": rates[1:]})
+        whole = MenuRatesView().document(result.whole)
+        shared = {key: whole.pop(key) for key in ("samples", "left_out", "half", "provenance")}
+        head = {"observable": result.observable, "crossings_hz": result.crossings.hz}
+        return head | {"outside_hz": result.outside.hz, "bins": bins, "whole": whole} | shared
+
+    def figures(self, result: BinnedRates) -> Figures:
+        """Rates rescaled to all crossings."""
+        from trigemu.results.figures.draw import draw_scan
+
+        (label, edges), curves = axis_of(result), {}
+        for key, pairs in curves_of(result, self.triggers).items():
+            rates = [(pair[1].hz, pair[1].error_hz) if pair else (np.nan, np.nan) for pair in pairs]
+            curves[key] = np.array(rates).T
+        yield draw_scan(label, edges, curves, what="rate rescaled to all crossings [Hz]")
 
 
 class SpectrumView(View[Spectrum]):
-    def line(self, result: Spectrum) -> str:
-        bins = count(len(result.quantity.edges) - 1, "bin")
-        return f"of {name(result.quantity.name)}: {bins}, {count(len(result.sum_w), 'sample')}"
-
     def page(self, result: Spectrum) -> Page:
-        quantity = result.quantity
+        quantity, edges = result.quantity, pairwise(result.quantity.edges.tolist())
         head = Column("bin of the quantity", "key", with_unit(quantity.label, quantity.unit))
-        samples = (Column(sample, "number", sample, gives_way=1, text=_rate) for sample in result.sum_w)
-        table, edges = Table((head, *samples)), pairwise(quantity.edges.tolist())
+        samples = (Column(sample, "number", sample, gives_way=1, text=unsigned) for sample in result.sum_w)
+        table = Table((head, *samples))
         for (low, high), *rates in zip(edges, *result.sum_w.values(), strict=True):
             table.add(f"{low:.4g} to {high:.4g}", *rates)
         return Page([table], ["Rates in each bin; the last one includes all above it."])
@@ -197,11 +168,7 @@ class SpectrumView(View[Spectrum]):
         return head | {"edges": quantity.edges.tolist(), "samples": documents}
 
     def figures(self, result: Spectrum) -> Figures:
-        from trigemu.results.figures.curves import draw_spectrum
+        from trigemu.results.figures.draw import draw_spectrum
 
         q = result.quantity
         yield draw_spectrum(q.label, q.unit, q.edges, result.sum_w, result.variance, result.signals)
-
-
-def _rate(hz: float) -> str:
-    return in_unit(hz, 0.0) if hz else "0"

@@ -13,33 +13,33 @@ import numpy as np
 from trigemu import __version__
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import bounded_stem
-from trigemu.results.documents import left_out
-from trigemu.results.notes import points
-from trigemu.results.numbers import count
-from trigemu.results.rates import working_point
-from trigemu.results.table import Column, Page, Table, stacked
+from trigemu.results.notes import points, working_point
+from trigemu.results.samples import left_out
+from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.efficiency import Efficiencies, Turnon
-from trigemu.studies.intervals import Curve
+from trigemu.studies.intervals import Curve, Profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trigemu.results.section import Picture
 
-#: The edges of a bin, in files.
-EDGES = (
-    Column("low_edge", meaning="The lower edge of the bin; empty for the whole category.", upper="high_edge"),
-    Column(
-        "high_edge",
-        meaning="The upper edge of the bin, which is not part of it; empty for the whole category.",
-    ),
-)
+_LOW = "The lower edge of the bin; empty for the whole category."
+_HIGH = "The upper edge of the bin, which is not part of it; empty for the whole category."
 _VALUE = "The efficiency; null in a bin without events."
 _GAIN = "The efficiency minus that of the first menu, on the same events."
 _OF_BUDGETS = "The part of that uncertainty that comes from thresholds that rate budgets found."
-#: The numbers of a curve, in files.
-NUMBERS = (
+#: A bin of a curve, in files: what it is of, its edges, and the numbers of the curve.
+COLUMNS = (
+    Column("sample", "label", None, "The sample, if samples are measured apart."),
+    Column("observable", "label", None, "The observable."),
+    Column("category", "label", None, "The condition of the category."),
+    Column("menu", "label", None, "The menu."),
+    Column("trigger", "label", None, "The trigger; empty for the whole menu."),
+    Column("low_edge", meaning=_LOW, upper="high_edge"),
+    Column("high_edge", meaning=_HIGH),
+    Column("events", "count", None, "The number of events."),
     Column("efficiency", "share", None, _VALUE, errors=("low", "high")),
     Column("low", "share", None, "The lower end of its interval at 68 %."),
     Column("high", "share", None, "The upper end of its interval at 68 %."),
@@ -47,61 +47,61 @@ NUMBERS = (
     Column("gain_error", "share", None, "The uncertainty of the gain."),
     Column("gain_threshold_error", "share", None, _OF_BUDGETS),
 )
-#: The attributes of a curve that hold these numbers, by their names.
-_ATTRIBUTES = {c.name: "value" if c.name == "efficiency" else c.name for c in NUMBERS}
-#: A bin of a curve, in files.
-COLUMNS = (
-    Column("sample", "label", None, "The sample, if samples are measured apart."),
-    Column("observable", "label", None, "The observable."),
-    Column("category", "label", None, "The condition of the category."),
-    Column("menu", "label", None, "The menu."),
-    Column("trigger", "label", None, "The trigger; empty for the whole menu."),
-    *EDGES,
-    Column("events", "count", None, "The number of events."),
-    *NUMBERS,
-)
-#: The numbers as they are printed, as texts in percent with these decimals.
-_DIGITS = 2
-PRINTED = (
-    Column("efficiency", "share", "efficiency [%]"),
+_NUMBERS = tuple(column.name for column in COLUMNS[8:])
+#: The numbers as they are printed.
+_PRINTED = (
+    Column(
+        "efficiency", "share", "efficiency [%]", text=lambda v: "–" if math.isnan(v) else f"{100 * v:.2f}"
+    ),
     Column("interval", "share", "interval [%]", gives_way=2),
-    Column("gain", "share", "gain [%]"),
+    Column("gain in words", "share", "gain [%]"),
 )
-
-
-def rows_of(curve: Curve) -> Iterator[dict[str, Any]]:
-    """Yield the row of each bin of a curve in files, then that of the whole category, without edges."""
-    columns = zip(*(getattr(curve, attribute).tolist() for attribute in _ATTRIBUTES.values()), strict=True)
-    for low, high in pairwise(curve.profile.edges):
-        yield {"low_edge": low, "high_edge": high, **dict(zip(_ATTRIBUTES, next(columns), strict=True))}
-    overall = {key: getattr(curve.overall, attribute) for key, attribute in _ATTRIBUTES.items()}
-    yield {"low_edge": None, "high_edge": None, **overall}
-
-
-def of_curve(curve: Curve) -> dict[str, Any]:
-    """Return one curve, as in the JSON document."""
-    *bins, overall = rows_of(curve)
-    numbers = {key: [row[key] for row in bins] for key in _ATTRIBUTES}
-    of_all = {key: overall[key] for key in _ATTRIBUTES}
-    return {"menu": curve.menu, "trigger": curve.trigger} | numbers | {"overall": of_all}
-
-
-def printed_rows(curve: Curve) -> Iterator[dict[str, Any]]:
-    """Yield the texts of `PRINTED` for each bin of a curve, then those of the whole category."""
-    for row in rows_of(curve):
-        first, last, *numbers = row.values()
-        value, low, high, gain, error, _ = (100 * number for number in numbers)
-        texts = {"bin": "all" if first is None else f"{first:g} to {last:g}", "efficiency": "–"}
-        if not math.isnan(value):
-            texts["efficiency"] = f"{value:.{_DIGITS}f}"
-            texts["interval"] = f"{low:.{_DIGITS}f} to {high:.{_DIGITS}f}"
-            texts["gain"] = f"{gain:+z.{_DIGITS}f} ± {error:.{_DIGITS}f}" if gain or error else "0"
-        yield texts
 
 
 def band(curve: Curve) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the values of a curve, and the lower and upper ends of their intervals."""
     return curve.value, curve.low, curve.high
+
+
+def _numbers(source: Any) -> dict[str, Any]:
+    """Return the numbers of a curve, or of its whole category, by their names in files."""
+    return {key: getattr(source, "value" if key == "efficiency" else key) for key in _NUMBERS}
+
+
+def rows_of(curve: Curve) -> Iterator[dict[str, Any]]:
+    """Yield the row of each bin of a curve, then that of the whole category, without edges: with what files
+    have, and the texts of what is printed."""
+    whole = _numbers(curve.overall)
+    columns = ([*values.tolist(), whole[key]] for key, values in _numbers(curve).items())
+    edges = [*pairwise(curve.profile.edges), (None, None)]
+    for (low_edge, high_edge), *values in zip(edges, *columns, strict=True):
+        row = {"low_edge": low_edge, "high_edge": high_edge} | dict(zip(_NUMBERS, values, strict=True))
+        row["bin"] = "all" if low_edge is None else f"{low_edge:g} to {high_edge:g}"
+        value, low, high, gain, error, _ = (100 * number for number in values)
+        if not math.isnan(value):
+            row["interval"] = f"{low:.2f} to {high:.2f}"
+            row["gain in words"] = f"{gain:+z.2f} ± {error:.2f}" if gain or error else "0"
+        yield row
+
+
+def _rows_of_curves(turnon: Turnon) -> list[list[dict[str, Any]]]:
+    """Return the rows of each curve, with the names of what they are of and the numbers of events."""
+    head = {"sample": turnon.sample, "observable": turnon.profile.observable, "category": turnon.category}
+    events = (*turnon.events.tolist(), turnon.selected)
+    return [
+        [
+            head | {"menu": curve.menu, "trigger": curve.trigger or "", "events": number} | row
+            for number, row in zip(events, rows_of(curve), strict=True)
+        ]
+        for curve in turnon.curves
+    ]
+
+
+def of_curve(curve: Curve) -> dict[str, Any]:
+    """Return one curve, as in the JSON document."""
+    numbers = {key: values.tolist() for key, values in _numbers(curve).items()}
+    names = {"menu": curve.menu, "trigger": curve.trigger}
+    return names | numbers | {"overall": _numbers(curve.overall)}
 
 
 class CurveView(View[Curve]):
@@ -111,29 +111,22 @@ class CurveView(View[Curve]):
         return f"of {name(result.name)}: {100 * result.overall.value:.2f} % of all events"
 
     def page(self, result: Curve) -> Page:
-        table = Table((Column("bin", "key", result.profile.name), *PRINTED), title=result.name)
-        for row in printed_rows(result):
+        table = Table((Column("bin", "key", result.profile.name), *_PRINTED), title=result.name)
+        for row in rows_of(result):
             table.add_record(row, "summary" if row["bin"] == "all" else "plain")
         return Page([table])
 
     def table(self, result: Curve) -> Table:
-        return Table.of((*EDGES, *NUMBERS), rows_of(result))
+        return Table.of((*COLUMNS[5:7], *COLUMNS[8:]), rows_of(result))
 
     def document(self, result: Curve) -> dict[str, Any]:
         return of_curve(result)
 
     def figures(self, result: Curve) -> Figures:
-        from trigemu.results.figures.curves import draw_efficiency
-
-        profile, curves = result.profile, {result.name: band(result)}
-        yield draw_efficiency(profile.name, profile.unit, np.array(profile.edges), curves, {})
+        yield figure_of(result.profile, [result])
 
 
 class TurnonView(View[Turnon]):
-    def line(self, result: Turnon) -> str:
-        where = f"against {name(result.profile.observable)} in {name(result.category)}"
-        return f"{where}: {count(len(result.curves), 'curve')}, {count(result.selected, 'event')}"
-
     def page(self, result: Turnon) -> Page:
         return Page([turnon_table(result)])
 
@@ -154,32 +147,41 @@ class TurnonView(View[Turnon]):
         }
 
     def figures(self, result: Turnon) -> Figures:
-        yield figure_of(result)
+        yield figure_of(result.profile, result.curves, result.heading)
 
 
 def table_of(turnons: Sequence[Turnon]) -> Table:
     """Return a row for each bin of each curve, and one without edges for the whole category."""
-    apart = turnons[0].sample is not None
-    table = Table([column for column in COLUMNS if apart or column.name != "sample"])
+    rows = (row for turnon in turnons for rows in _rows_of_curves(turnon) for row in rows)
+    return Table.of(COLUMNS[1:] if turnons[0].sample is None else COLUMNS, rows)
+
+
+def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
+    """Return the efficiencies in a category as a whole, and in the bins of its observable."""
+    return _printed([turnon], turnon.name, turnon.profile.name if with_bins else "", with_bins)
+
+
+def _printed(
+    turnons: Sequence[Turnon], title: str, heading: str, with_bins: bool, apart: bool = False
+) -> Table:
+    """Return a line of each curve for each bin and the whole category, of which the first has the bin, or the
+    sample if samples are `apart`, and its events; without gains if there is one menu, and without triggers if
+    there is none. heading: that of the first column."""
+    names = [Column("menu", "key", "menu"), Column("trigger", "key", "trigger")]
+    if not any(curve.trigger for curve in turnons[0].curves):
+        del names[1]
+    place = Column("bin", "key", heading), Column("events", "count", "events", gives_way=1)
+    numbers = _PRINTED if has_gains(turnons[0]) else _PRINTED[:-1]
+    table = Table((*place, *names, *numbers), title=title)
     for turnon in turnons:
-        head = {"observable": turnon.profile.observable, "category": turnon.category, "sample": turnon.sample}
-        events = (*turnon.events.tolist(), turnon.selected)
-        for curve in turnon.curves:
-            names = {"menu": curve.menu, "trigger": curve.trigger or ""}
-            for number, row in zip(events, rows_of(curve), strict=True):
-                table.add_record(head | names | {"events": number} | row)
+        for first, *others in zip(*_rows_of_curves(turnon), strict=True):
+            is_whole = first["low_edge"] is None
+            style: RowStyle = "summary" if is_whole and not apart else "plain"
+            if with_bins or is_whole:
+                table.add_record(first | ({"bin": turnon.sample} if apart else {}), style)
+                for row in others:
+                    table.add_record(row | {"bin": "", "events": None}, style)
     return table
-
-
-def _printed_table(title: str, bins: str, turnon: Turnon) -> Table:
-    """Return a table for the lines of curves, without gains if there is one menu, and without triggers if
-    there is none. bins: the heading of the first column."""
-    names = [Column("menu", "key", "menu")]
-    if any(curve.trigger for curve in turnon.curves):
-        names.append(Column("trigger", "key", "trigger"))
-    numbers = PRINTED if has_gains(turnon) else PRINTED[:-1]
-    place = Column("bin", "key", bins), Column("events", "count", "events", gives_way=1)
-    return Table((*place, *names, *numbers), title=title)
 
 
 def has_gains(turnon: Turnon) -> bool:
@@ -187,59 +189,51 @@ def has_gains(turnon: Turnon) -> bool:
     return len({curve.menu for curve in turnon.curves}) > 1
 
 
-def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
-    """Return the efficiencies in a category as a whole, and in the bins of its observable."""
-    table = _printed_table(turnon.name, turnon.profile.name if with_bins else "", turnon)
-    for row, is_whole in _lines(turnon, "all"):
-        if with_bins or is_whole:
-            table.add_record(row, "summary" if is_whole else "plain")
-    return table
-
-
-def _lines(turnon: Turnon, whole: str | None) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield the lines of each bin, then those of the `whole` category: one of each curve, of which the first
-    has the bin and its events."""
-    events = (*turnon.events.tolist(), turnon.selected)
-    for number, *rows in zip(events, *map(printed_rows, turnon.curves), strict=True):
-        is_whole = rows[0]["bin"] == "all"
-        place = {"bin": whole if is_whole else rows[0]["bin"], "events": number}
-        for row, curve in zip(rows, turnon.curves, strict=True):
-            yield row | {"menu": curve.menu, "trigger": curve.trigger, "bin": ""} | place, is_whole
-            place = {}
-
-
-def figure_of(turnon: Turnon) -> Figure:
-    """Draw the curves of one observable in one category, and the gains over the first menu."""
-    from trigemu.results.figures.curves import draw_efficiency
+def figure_of(profile: Profile, curves: Sequence[Curve], title: str = "") -> Figure:
+    """Draw the curves of one observable, and the gains over the first menu."""
+    from trigemu.results.figures.draw import draw_efficiency
     from trigemu.results.figures.style import shown
 
-    labels = shown(c.name for c in turnon.curves)
-    curves = {labels[c.name]: band(c) for c in turnon.curves}
+    labels = shown(curve.name for curve in curves)
     gains = {
         labels[c.name]: (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
-        for c in turnon.curves
-        if c.menu != turnon.curves[0].menu
+        for c in curves
+        if c.menu != curves[0].menu
     }
-    profile, edges = turnon.profile, np.array(turnon.profile.edges)
-    return draw_efficiency(profile.name, profile.unit, edges, curves, gains, turnon.heading)
+    bands = {labels[curve.name]: band(curve) for curve in curves}
+    return draw_efficiency(profile.name, profile.unit, np.array(profile.edges), bands, gains, title)
 
 
 class EfficienciesView(View[Efficiencies]):
     """A row is a bin of a curve, or without edges its whole category."""
 
-    def line(self, result: Efficiencies) -> str:
-        menus = ", ".join(name(menu.name) for menu in result.menus)
-        samples = ", ".join(map(name, result.samples))
-        return f"of {menus} on {samples}: {count(len(result.turnons), 'set')} of curves"
-
     def page(self, result: Efficiencies) -> Page:
         """Each category as a whole; for one observable also its bins."""
-        first = result.turnons[0].profile
-        shown = [turnon for turnon in result.turnons if turnon.profile == first]
-        if shown[0].sample is not None:
-            return Page(stacked(_by_category(shown)), [*_notes(result, with_bins=False)])
-        one = len(shown) == len(result.turnons)
-        return Page(stacked(turnon_table(turnon, one) for turnon in shown), [*_notes(result, one)])
+        turnons = result.turnons
+        shown = [turnon for turnon in turnons if turnon.profile == turnons[0].profile]
+        apart = turnons[0].sample is not None
+        with_bins = not apart and len(shown) == len(turnons)
+        if apart:
+            by_category: dict[str, list[Turnon]] = {}
+            for turnon in shown:
+                by_category.setdefault(turnon.name, []).append(turnon)
+            tables = [_printed(part, title, "sample", False, apart) for title, part in by_category.items()]
+        else:
+            tables = [turnon_table(turnon, with_bins) for turnon in shown]
+        below = [f"{events_of(result)}; intervals at 68 %."]
+        if has_gains(turnons[0]):
+            below.append(f"Gain: efficiency less that of {result.menus[0].name}, on the same events.")
+        if any(curve.overall.gain_threshold_error > 0 for t in turnons for curve in t.curves):
+            below.append("Errors of gains include those of thresholds that rate budgets found.")
+        if not with_bins:
+            below.append("Bins are not printed: --json, --csv and --figures have them.")
+        for sample in result.halved:
+            below.append(f"Only the half of {sample} is used on which no model or threshold was fitted.")
+        for t in turnons:
+            if not t.events.any():
+                below.append(f"{t.profile.observable} has no value within its bins where {t.category}.")
+        below += points(result.menus, result.catalogue)
+        return Page(tables, [*below, *(f"Warning: {warning}." for warning in result.warnings)])
 
     def table(self, result: Efficiencies) -> Table:
         return table_of(result.turnons)
@@ -265,9 +259,7 @@ class EfficienciesView(View[Efficiencies]):
         }
 
     def figures(self, result: Efficiencies) -> Figures:
-        for turnon in result.turnons:
-            if turnon.events.any():
-                yield figure_of(turnon)
+        yield from (picture.figure for picture in pictures_of(result))
 
 
 def events_of(result: Efficiencies) -> str:
@@ -276,45 +268,12 @@ def events_of(result: Efficiencies) -> str:
     return f"Events of {' + '.join(result.samples)}{required}"
 
 
-def _by_category(turnons: Sequence[Turnon]) -> Iterator[Table]:
-    """Yield a table for each category, with the samples that were measured apart."""
-    for category in dict.fromkeys(turnon.name for turnon in turnons):
-        table = _printed_table(category, "sample", turnons[0])
-        of_category = (turnon for turnon in turnons if turnon.name == category)
-        for row, is_whole in (line for turnon in of_category for line in _lines(turnon, turnon.sample)):
-            if is_whole:
-                table.add_record(row)
-        yield table
-
-
-def _notes(result: Efficiencies, with_bins: bool) -> Iterator[str]:
-    yield f"{events_of(result)}; intervals at 68 %."
-    if has_gains(result.turnons[0]):
-        yield f"Gain: efficiency less that of {result.menus[0].name}, on the same events."
-    if any(curve.overall.gain_threshold_error > 0 for t in result.turnons for curve in t.curves):
-        yield "Errors of gains include those of thresholds that rate budgets found."
-    if not with_bins:
-        yield "Bins are not printed: --json, --csv and --figures have them."
-    for sample in result.halved:
-        yield f"Only the half of {sample} is used on which no model or threshold was fitted."
-    for turnon in result.turnons:
-        if not turnon.events.any():
-            yield f"{turnon.profile.observable} has no value within its bins where {turnon.category}."
-    yield from points(result.menus, result.catalogue)
-    yield from (f"Warning: {warning}." for warning in result.warnings)
-
-
 def pictures_of(result: Efficiencies) -> Iterator[Picture]:
     """Draw a turn-on of each observable in each category; with several menus, the gains over the first below
     it."""
     from trigemu.results.section import Picture
 
-    taken: set[str] = set()
-    for turnon in result.turnons:
-        if turnon.events.any():
-            stem = re.sub(r"[^\w.+-]+", "_", f"{turnon.profile.name}_{turnon.full_name}").strip("_.")
-            stem = bounded_stem(stem)
-            while stem.casefold() in taken:
-                stem += "_"
-            taken.add(stem.casefold())
-            yield Picture(stem, "", figure_of(turnon), {})
+    for t in result.turnons:
+        if t.events.any():
+            stem = re.sub(r"[^\w.+-]+", "_", f"{t.profile.name}_{t.full_name}").strip("_.")
+            yield Picture(bounded_stem(stem), "", figure_of(t.profile, t.curves, t.heading), {})

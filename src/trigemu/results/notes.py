@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any
 
 from trigemu.base.errors import few_of
 from trigemu.counting.quantities import LISTED
@@ -18,28 +18,30 @@ from trigemu.samples.split import HALF_NAMES
 
 #: Largest number of triggers with a unique rate of 0 by construction that are named.
 _NAMED = 8
+#: Notes with the name of the menu that they are about, if others lack them.
+_OF_ONE = ("menu", "rejection", "column", "conditions", "unseen")
 
 
-class Note(NamedTuple):
-    """A line below a table. about: "menu": one menu alone, so that it is named if there are several;
-    "rejection", "column": the same, of what a table may have as a column; "events", "unseen", "few",
-    "budget": what explains that column or mark; "rates": anything else."""
+class Note(str):
+    """A line below a table."""
 
-    text: str
-    about: Literal[
-        "menu", "rejection", "column", "conditions", "events", "unseen", "few", "budget", "rates"
-    ] = "rates"
+    #: "menu": one menu alone, so that it is named if there are several; "rejection", "column": the same, of
+    #: what a table may have as a column; "conditions": pile-up and luminosity; "events", "unseen", "few",
+    #: "budget": what explains that column or mark; "weights": samples without weights; "half": rates from one
+    #: half of the samples; "rates": anything else.
+    about: str
 
-
-def texts(notes: Iterable[Note]) -> Iterator[str]:
-    """Return the texts of notes."""
-    return (note.text for note in notes)
+    def __new__(cls, text: str, about: str = "rates") -> Note:
+        note = super().__new__(cls, text)
+        note.about = about
+        return note
 
 
 def legend(
-    rates: Sequence[TriggerRates], menus: Sequence[Rate], quantities: Sequence[str] = LISTED
+    rates: Sequence[TriggerRates], results: Iterable[MenuRates] = (), quantities: Sequence[str] = LISTED
 ) -> Iterator[Note]:
-    """Yield a line for each mark that is shown."""
+    """Yield a line for each mark that is shown: of triggers and groups, and of menus with their levels."""
+    menus = [rate for r in results for rate in (r.rate, *(level.rate for level in r.levels))]
     every = [*menus, *(r.rates[quantity] for r in rates for quantity in quantities)]
     if any(rate.upper_limit_hz is not None for rate in every):
         yield Note("<: no event; upper limit at 68 %.")
@@ -54,40 +56,33 @@ def legend(
             f"{few_of([*contained], _NAMED)}."
         )
     if any(rate.budgeted for rate in every):
-        yield Note(
-            "=: a rate budget, from which the threshold was found; as a measurement it says nothing.",
-            "budget",
-        )
-    of_menus = ["menu"] if any(rate.unseen for rate in menus) else []
-    if unseen := [*_unseen(rates, quantities), *of_menus]:
+        text = "=: a rate budget, from which the threshold was found; as a measurement it says nothing."
+        yield Note(text, "budget")
+    missing: dict[str, Rate] = {}  # the rate of a name that one event of such a sample changes most
+    for name, rate in ((r.name, r.rates[quantity]) for r in rates for quantity in quantities):
+        if rate.unseen and (name not in missing or rate.unseen_hz > missing[name].unseen_hz):
+            missing[name] = rate
+    marked = [
+        f"{name} (up to {in_unit(rate.unseen_hz, 0.0)} of {' or '.join(rate.unseen)})"
+        for name, rate in missing.items()
+    ]
+    if marked := [*marked, *(["menu"] if any(rate.unseen for rate in menus) else [])]:
         yield Note(
             "*: a sample may be missing by chance; one event of it would change the rate by more than its "
-            f"error and by a tenth. Marked: {few_of(unseen, _NAMED)}.",
+            f"error and by a tenth. Marked: {few_of(marked, _NAMED)}.",
             "unseen",
         )
     if any(rate.is_uncertain and not rate.unseen for rate in every):
-        yield Note(
-            f"?: N_eff below {FEW_EVENTS:g}: the error is too small, and the rate more often too low.", "few"
-        )
-
-
-def _unseen(rates: Sequence[TriggerRates], quantities: Sequence[str]) -> Iterator[str]:
-    """Yield the most that one event of a sample without any would add to a rate of a trigger or group."""
-    marked: dict[str, list[Rate]] = {}
-    for entry in rates:
-        unseen = [entry.rates[quantity] for quantity in quantities if entry.rates[quantity].unseen]
-        marked.setdefault(entry.name, []).extend(unseen)
-    for name, unseen in marked.items():
-        if unseen:
-            largest = max(unseen, key=lambda rate: rate.unseen_hz)
-            yield f"{name} (up to {in_unit(largest.unseen_hz, 0.0)} of {' or '.join(largest.unseen)})"
+        text = f"?: N_eff below {FEW_EVENTS:g}: the error is too small, and the rate more often too low."
+        yield Note(text, "few")
 
 
 def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[Note]:
     """Yield the notes below the rates of a menu."""
+    menu, catalogue = result.menu, result.catalogue
     yield Note("")
-    yield from source(result.menu, result.catalogue)
-    yield Note(f"±: statistical errors only. {conditions(result.menu, result.catalogue)}", "conditions")
+    yield from source(menu, catalogue)
+    yield Note(f"±: statistical errors only. {conditions(menu, catalogue)}", "conditions")
     yield Note("Events: those in the total; N_eff: effective number of independent interactions.", "events")
     for before, level in pairwise(result.levels):
         if level.rejection is not None:
@@ -97,8 +92,8 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
         yield Note(
             "Unique rates and shares are within a level; the rate of the menu is that of the last one."
         )
-    yield from legend((*result.triggers, *result.groups), wholes(result)) if marks is None else marks
-    if pileup := result.catalogue.pileup:
+    yield from legend((*result.triggers, *result.groups), [result]) if marks is None else marks
+    if pileup := catalogue.pileup:
         to = f"{pileup.mean:.4g} ({pileup.measured}" if pileup.measured else f"{pileup.mean:g} (Poisson"
         yield Note(
             f"Pile-up: crossings reweighted from µ = {pileup.before:.4g} to {to}; their mean "
@@ -112,23 +107,41 @@ def notes(result: MenuRates, marks: Iterable[Note] | None = None) -> Iterator[No
                 "The mean that the sample was made with is not known (mean_interactions in its catalogue): "
                 "the sample's own distribution is divided out, and the errors include its fluctuations."
             )
-    if result.menu.columns.chosen:
-        off = [trigger.name for trigger in result.menu.triggers if trigger.prescale == math.inf]
+    if menu.columns.chosen:
+        off = [trigger.name for trigger in menu.triggers if trigger.prescale == math.inf]
         listed = f" Off: {few_of(off, _NAMED)}." if off else ""
-        yield Note(f"Prescales: those of column {result.menu.columns.chosen}.{listed}", "column")
-    if result.menu.left_out:
-        triggers = f"{len(result.menu.left_out)} of {len(result.menu.left_out) + len(result.menu.triggers)}"
+        yield Note(f"Prescales: those of column {menu.columns.chosen}.{listed}", "column")
+    if menu.left_out:
         yield Note(
-            f"Left out: {triggers} triggers, since the samples lack what they need: "
-            f"{result.menu.left_out_text}. Rates are those of the menu without them.",
+            f"Left out: {len(menu.left_out)} of {len(menu.left_out) + len(menu.triggers)} triggers, since "
+            f"the samples lack what they need: {menu.left_out_text}. Rates are those of the menu without "
+            f"them.",
             "menu",
         )
-    yield from half_used(result)
-    yield from solutions(result.menu)
+    if half := result.half:
+        yield Note(
+            f"Fitted on this sample: {few_of(half.triggers, _NAMED)}. What is accepted by these, and what "
+            f"they change in other rates, is from the {HALF_NAMES[half.number]} half, scaled to all; all "
+            f"else is from all events.",
+            "half",
+        )
+    yield from solutions(menu)
     for engine in dict.fromkeys(result.engines.values()):
         names = ", ".join(name for name, other in result.engines.items() if other == engine)
         yield Note(f"{names}: {engine}.", "menu")
     yield from (Note(f"Warning: {warning}.", "menu") for warning in result.warnings)
+
+
+def notes_of_several(listed: Mapping[str, Iterable[Note]]) -> Iterator[str]:
+    """Yield the notes of several menus, or of columns, each once; one that not all of them have begins with
+    the names of those that have it, if it is about these."""
+    names: dict[Note, list[str]] = {}
+    for name, of_menu in listed.items():
+        for note in dict.fromkeys(of_menu):
+            names.setdefault(note, []).append(name)
+    for note, having in names.items():
+        is_named = note.about in _OF_ONE and len(having) < len(listed)
+        yield f"{', '.join(having)}: {note}" if is_named else note
 
 
 def source(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
@@ -138,27 +151,55 @@ def source(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
     rates = menu.crossing_rate_hz, catalogue.crossing_rate_hz
     if catalogue.table.convention == "crossing" and not math.isclose(*rates):
         of_menu, of_sample = (in_unit(rate, 0.0) for rate in rates)
-        yield Note(
-            f"Rates are those at {of_menu} of crossings; those of the sample have {of_sample}.", "menu"
-        )
-    yield from of_equal_weight(menu, catalogue)
+        text = f"Rates are those at {of_menu} of crossings; those of the sample have {of_sample}."
+        yield Note(text, "menu")
+    for sample in catalogue.background:
+        if not sample.weighted:
+            each = in_unit(menu.crossing_rate_hz / sample.entries, 0.0)
+            mean = " on average" if sample.per_interactions else ""
+            files, what = f" of {catalogue.path.name}", "a file given as --samples is"
+            if sample.in_memory:
+                files, what = "", "events without weights are"
+            elif len(sample.sources) > 1:
+                files, what = f" of {len(sample.sources)} files", "files without a catalogue are"
+            yield Note(
+                f"Each of the {sample.entries} events{files} counts as {each}{mean}: {what} taken as "
+                f"crossings of equal weight that make up the crossing rate.",
+                "weights",
+            )
 
 
-def wholes(result: MenuRates) -> list[Rate]:
-    """Return the rates of a menu and of its levels."""
-    return [result.rate, *(level.rate for level in result.levels)]
+def working_point(menu: Menu, catalogue: Catalogue) -> dict[str, Any]:
+    """Return where a menu is run, for documents: with the mean number of interactions and the luminosity, if
+    they are known."""
+    table, pileup = catalogue.table, catalogue.pileup
+    luminosity, of_sample = table.luminosity_cm2s, table.mean_interactions
+    mean = pileup.mean if pileup else of_sample
+    if table.convention == "luminosity":
+        mean = None
+    elif mean is None or not (luminosity and of_sample):
+        luminosity = None
+    else:
+        luminosity *= (mean / of_sample) * (menu.crossing_rate_hz / catalogue.crossing_rate_hz)
+    return {
+        "menu": menu.name,
+        "column": menu.columns.chosen,
+        "crossing_rate_hz": menu.crossing_rate_hz,
+        "pileup": mean,
+        "luminosity_cm2s": luminosity,
+        "samples": table.name,
+        "errors": catalogue.errors,
+    }
 
 
 def conditions(menu: Menu, catalogue: Catalogue) -> str:
     """Return a sentence with the mean number of interactions and the luminosity of a sample."""
-    mean, luminosity = pileup_and_luminosity(menu, catalogue)
+    point = working_point(menu, catalogue)
+    mean, luminosity = point["pileup"], point["luminosity_cm2s"]
     if mean is None:
         return f"Luminosity: {luminosity:g} cm⁻² s⁻¹." if luminosity else ""
-    text = f"µ = {mean:.3g} interactions a crossing"
-    if luminosity:
-        rate = in_unit(menu.crossing_rate_hz, 0.0)
-        text += f", which is {luminosity:.2e} cm⁻² s⁻¹ if {rate} of crossings collide"
-    return f"{text}."
+    at = f", which is {luminosity:.2e} cm⁻² s⁻¹ if {in_unit(menu.crossing_rate_hz, 0.0)} of crossings collide"
+    return f"µ = {mean:.3g} interactions a crossing{at if luminosity else ''}."
 
 
 def points(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[str]:
@@ -170,67 +211,10 @@ def points(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[str]:
             yield f"Menu {menu.name}{column}. {conditions(menu, catalogue)}".rstrip()
 
 
-def pileup_and_luminosity(menu: Menu, catalogue: Catalogue) -> tuple[float | None, float | None]:
-    """Return the mean number of interactions and the luminosity at which a menu is run, if they are known."""
-    table, pileup = catalogue.table, catalogue.pileup
-    luminosity, of_sample = table.luminosity_cm2s, table.mean_interactions
-    if table.convention == "luminosity":
-        return None, luminosity
-    mean = pileup.mean if pileup else of_sample
-    if mean is None or not (luminosity and of_sample):
-        return mean, None
-    return mean, luminosity * (mean / of_sample) * (menu.crossing_rate_hz / catalogue.crossing_rate_hz)
-
-
-def half_used(result: MenuRates) -> Iterator[Note]:
-    """Yield a sentence that says which rates are from one half of each sample."""
-    if result.half:
-        yield Note(
-            f"Fitted on this sample: {few_of(result.half.triggers, _NAMED)}. What is accepted by these, and "
-            f"what they change in other rates, is from the {HALF_NAMES[result.half.number]} half, scaled to "
-            f"all; all else is from all events."
-        )
-
-
-def of_equal_weight(menu: Menu, catalogue: Catalogue) -> Iterator[Note]:
-    """Yield the rate of each event of samples without weights and without a rate in a catalogue."""
-    for sample in catalogue.background:
-        if not sample.weighted:
-            each = in_unit(menu.crossing_rate_hz / sample.entries, 0.0)
-            mean = " on average" if sample.per_interactions else ""
-            source, what = f" of {catalogue.path.name}", "a file given as --samples is"
-            if sample.in_memory:
-                source, what = "", "events without weights are"
-            elif len(sample.sources) > 1:
-                source, what = f" of {len(sample.sources)} files", "files without a catalogue are"
-            yield Note(
-                f"Each of the {sample.entries} events{source} counts as {each}{mean}: {what} taken as "
-                f"crossings of equal weight that make up the crossing rate."
-            )
-
-
 def solutions(menu: Menu) -> Iterator[Note]:
     """Yield a line for each threshold found from a budget."""
     for trigger in menu.triggers:
         if (budget := trigger.budget) and (solution := trigger.solution):
-            yield Note(
-                f"{trigger.name}: threshold {with_error(solution.threshold, solution.error)} for "
-                f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate.",
-                "menu",
-            )
-
-
-#: Notes with the name of the menu that they are about, if others lack them.
-_OF_ONE = ("menu", "rejection", "column", "conditions", "unseen")
-
-
-def notes_of_several(listed: Mapping[str, Iterable[Note]]) -> Iterator[str]:
-    """Yield the notes of several menus, or of columns, each once; one that not all of them have begins with
-    the names of those that have it, if it is about these."""
-    names: dict[Note, list[str]] = {}
-    for name, notes in listed.items():
-        for note in dict.fromkeys(notes):
-            names.setdefault(note, []).append(name)
-    for note, having in names.items():
-        is_named = note.about in _OF_ONE and len(having) < len(listed)
-        yield f"{', '.join(having)}: {note.text}" if is_named else note.text
+            threshold = with_error(solution.threshold, solution.error)
+            rate = f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate"
+            yield Note(f"{trigger.name}: threshold {threshold} for {rate}.", "menu")

@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 
 from trigemu.rates.results import MenuRates
-from trigemu.results.numbers import count, in_unit
-from trigemu.results.table import Column, Page, Table, stacked
+from trigemu.results.numbers import count, in_unit, unsigned
+from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import Figures, View, name
 from trigemu.studies.exclusive import ExclusiveRates
 
 COLUMNS = (
-    Column("triggers", "note", None, "The triggers that accept, with no other."),
+    Column("triggers", "note", None, "The triggers that accept, with no other.", of=lambda c: [*c.triggers]),
     Column("hz", "number", None, "The rate of these events in Hz.", errors=("error_hz",)),
     Column("error_hz", "number", None, "Its statistical uncertainty in Hz."),
+)
+_PRINTED = (
+    Column("all", "key", "exactly these triggers", of=lambda c: " & ".join(c.triggers)),
+    Column("rate", "rate", "rate", of=lambda c: unsigned(c.hz, c.error_hz)),
 )
 
 
@@ -33,26 +37,20 @@ class ExclusiveRatesView(View[ExclusiveRates]):
         return f"{combinations}; the largest {name(' & '.join(first.triggers))}: {rate}"
 
     def page(self, result: ExclusiveRates) -> Page:
-        table = Table((Column("triggers", "key", "exactly these triggers"), Column("rate", "rate", "rate")))
-        for rate in result.largest:
-            table.add(" & ".join(rate.triggers), in_unit(rate.hz, rate.error_hz).replace(" ± ", "±"))
         notes = ["Rates of events that these triggers accept and no other trigger accepts."]
         if result.others:
             others = in_unit(result.others_hz, 0.0)
             notes.append(f"{result.others} further combinations have {others} together.")
-        return Page([table], notes)
+        return Page([Table.of(_PRINTED, result.largest)], notes)
 
     def table(self, result: ExclusiveRates) -> Table:
-        table = Table(COLUMNS)
-        for rate in result.largest:
-            table.add(list(rate.triggers), rate.hz, rate.error_hz)
-        return table
+        return Table.of(COLUMNS, result.largest)
 
     def document(self, result: ExclusiveRates) -> dict[str, Any]:
         return asdict(result)
 
     def figures(self, result: ExclusiveRates) -> Figures:
-        from trigemu.results.figures.rates import draw_combinations
+        from trigemu.results.figures.draw import draw_combinations
         from trigemu.results.figures.style import shown
 
         names = list(dict.fromkeys(name for rate in result.largest for name in rate.triggers))
@@ -75,20 +73,21 @@ _COLUMNS = (
 
 def overlap_page(result: MenuRates, every: bool = False) -> Page:
     """Return the rates that two triggers accept together, the largest first."""
-    tables, notes, overlap = [], [], result.overlap
+    tables, notes, (overlap, error, alone) = [], [], result.overlaps.arrays
+    names = [trigger.name for trigger in result.triggers]
     for level in result.menu.levels or (None,):
         members = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
         pairs = [pair for pair in combinations(members, 2) if overlap[pair]]
         pairs.sort(key=lambda pair: -overlap[pair])
-        level_text = f", level {level}" if level else ""
-        table = Table(_COLUMNS, title=f"Overlap{level_text}: rates that two triggers accept together")
+        of_level = f", level {level}" if level else ""
+        table = Table(_COLUMNS, title=f"Overlap{of_level}: rates that two triggers accept together")
         for i, j in pairs if every else pairs[:LARGEST]:
-            hz, error = overlap[i, j], result.overlap_error[i, j]
-            shares = (100 * hz / alone for alone in (result.overlap_alone[i, j], result.overlap_alone[j, i]))
-            table.add(result.triggers[i].name, result.triggers[j].name, (hz, error), *shares)
-        tables.append(table)
+            both = overlap[i, j]
+            shares = 100 * both / alone[i, j], 100 * both / alone[j, i]
+            table.add(names[i], names[j], (both, error[i, j]), *shares)
+        tables += [table] if pairs else []
         if more := len(pairs) - len(table.rows):
-            notes.append(f"{count(more, 'smaller pair')}{level_text} not shown: --overlap all.")
+            notes.append(f"{count(more, 'smaller pair')}{of_level} not shown: --overlap all.")
         if not pairs:
-            notes.append(f"No two triggers{level_text} accept the same event.")
-    return Page(stacked(table for table in tables if table.rows), notes)
+            notes.append(f"No two triggers{of_level} accept the same event.")
+    return Page(tables, notes)

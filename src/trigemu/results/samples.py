@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from trigemu.results.documents import left_out, records
-from trigemu.results.numbers import count, in_hz
-from trigemu.results.table import Column, Page, Table
-from trigemu.results.view import Figures, View, name
+from trigemu.results.numbers import in_hz
+from trigemu.results.table import Column, Page, Table, records
+from trigemu.results.view import Figures, View
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 
@@ -24,10 +23,6 @@ COLUMNS = (
 
 
 class CatalogueView(View[Catalogue]):
-    def line(self, result: Catalogue) -> str:
-        events = count(sum(sample.entries for sample in result.samples), "event")
-        return f"{name(result.table.name)}: {count(len(result.samples), 'sample')}, {events}"
-
     def page(self, result: Catalogue) -> Page:
         head = f"{result.table.name}: {result.table.convention} weights, {result.path}"
         warnings = [f"Warning: {warning}." for warning in result.warnings]
@@ -52,11 +47,11 @@ class CatalogueView(View[Catalogue]):
         }
 
     def figures(self, result: Catalogue) -> Figures:
-        from trigemu.results.figures.rates import draw_samples
+        from trigemu.results.figures.draw import draw_samples
         from trigemu.results.figures.style import shown
 
         rows = [row for row in records(self.table(result)) if row["rate_hz"] is not None]
-        labels = list(shown(row["name"] for row in rows).values())
+        labels = [*shown(row["name"] for row in rows).values()]
         signals = [row["role"] == "signal" for row in rows]
         yield draw_samples(labels, [row["rate_hz"] for row in rows], signals)
 
@@ -66,13 +61,17 @@ def _row(sample: Sample) -> dict[str, Any]:
     # Otherwise the rate has no meaning.
     has_rate = bool(table.cross_section_pb or table.rate_hz or sample.weighting)
     rate_hz = sample.rate_hz if has_rate and not sample.unnormalised else None
-    return {
-        "name": table.name,
-        "role": table.role,
-        "format": table.format,
-        "files": len(sample.sources),
-        "events": sample.events,
-        "rate_hz": rate_hz,
-        "rate": in_hz(rate_hz) if rate_hz is not None else "unknown" if has_rate else None,
-        "description": table.description,
-    }
+    row = {key: getattr(table, key) for key in ("name", "role", "format", "description")}
+    row |= {"files": len(sample.sources), "events": sample.events, "rate_hz": rate_hz}
+    return row | {"rate": in_hz(rate_hz) if rate_hz is not None else "unknown" if has_rate else None}
+
+
+def left_out(catalogue: Catalogue) -> dict[str, Any] | None:
+    """Return what a document says of files that are left out."""
+    if not catalogue.left_out:
+        return None
+    files = [
+        {"sample": file.sample, "file": file.path, "reason": file.reason, "events": file.entries}
+        for file in catalogue.left_out
+    ]
+    return {"share_of_events": catalogue.share_left_out, "files": files}

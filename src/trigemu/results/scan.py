@@ -12,7 +12,7 @@ import numpy as np
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import MenuRates, Rate
-from trigemu.results.notes import legend, notes, wholes
+from trigemu.results.notes import legend, notes
 from trigemu.results.numbers import count, in_unit, rejection_text, threshold_label
 from trigemu.results.rates import MenuRatesView
 from trigemu.results.table import Column, Page, Table
@@ -37,10 +37,9 @@ class ScanView(View[Scan]):
     def page(self, result: Scan) -> Page:
         """Over a plane, only the rates of the levels and of the menu are printed."""
         scanned = [t for p in result.points for t in p.triggers if t.name in _scanned(result)]
-        of_menus = [rate for point in result.points for rate in wholes(point)]
-        marks = [*legend(scanned if len(result.steps) == 1 else (), of_menus, COMPARED)]
+        marks = [*legend(scanned if len(result.steps) == 1 else (), result.points, COMPARED)]
         every = (note for point in result.points for note in notes(point, marks))
-        below = dict.fromkeys(note.text for note in every if note.about not in ("events", "rejection"))
+        below = dict.fromkeys(note for note in every if note.about not in ("events", "rejection"))
         return Page([_printed(result)], [*_lines(self._brackets(result)), *below])
 
     def table(self, result: Scan) -> Table:
@@ -69,7 +68,7 @@ class ScanView(View[Scan]):
 
     def figures(self, result: Scan) -> Figures:
         """Draw the rates against one threshold, or over the plane of two, with lines at the budgets."""
-        from trigemu.results.figures.curves import draw_plane, draw_scan
+        from trigemu.results.figures.draw import draw_plane, draw_scan
 
         if len(result.steps) > _DRAWN:
             raise TrigemuError(f"{len(result.steps)} triggers are scanned: a figure can show {_DRAWN}")

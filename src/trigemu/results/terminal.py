@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import dropwhile, zip_longest
+from itertools import dropwhile, pairwise, zip_longest
 from typing import IO, Any
 
 from rich.cells import cell_len
@@ -28,8 +28,6 @@ WIDTH = 100
 _NOTE, _NAME, _LEAST, _INDENT = 24, 24, 6, 4
 #: Styles of rich for rows.
 _STYLES: Mapping[RowStyle, str] = {"plain": "", "group": "cyan", "summary": "bold", "wrong": "bold red"}
-
-
 _TEXTS: Mapping[Role, Callable[[Any], str]] = {
     "rate": lambda value: marked(value) if isinstance(value, Rate) else unsigned(*value),
     "difference": lambda value: signed(*value),
@@ -58,33 +56,31 @@ class FittingConsole(Console):
     """A console that prints pages and lines within its width, and control characters of texts as escapes."""
 
     def print(self, *objects: Any, **options: Any) -> None:
+        """Print pages: their tables and lines, then notes: first of what gave way, then their own."""
         for shown in objects:
-            parts: Sequence[Table | str] = shown.split("\n") if isinstance(shown, str) else [shown]
-            page = shown if isinstance(shown, Page) else Page(parts)
-            text = Text("\n").join(_lines(page, self.width))
-            super().print(text, no_wrap=True, overflow="ignore", crop=False)
+            parts = shown.split("\n") if isinstance(shown, str) else [shown]
+            page, left_out = shown if isinstance(shown, Page) else Page(parts), dict[str, int]()
+            lines: list[Text] = []
+            for before, part in pairwise(["", *page.parts]):
+                if isinstance(part, str):
+                    lines += _wrapped(part, self.width)
+                    continue
+                if isinstance(before, Table):
+                    lines.append(Text())
+                if part.title:
+                    lines += _wrapped(part.title, self.width, "italic")
+                lines += _of_table(part, self.width, left_out)
+            notes = [*dropwhile(lambda note: not note, page.notes)]
+            if left_out:
+                needed = max(left_out.values())
+                notes.insert(0, f"Not shown: {', '.join(left_out)} (with {needed} columns, or in --json).")
+            for note in ["", *notes] if notes else ():
+                lines += _wrapped(note, self.width, "dim")
+            super().print(Text("\n").join(lines), no_wrap=True, overflow="ignore", crop=False)
 
     def on_broken_pipe(self) -> None:
         """Leave it to the command line, which has its own exit status."""
         raise
-
-
-def _lines(page: Page, width: int) -> Iterator[Text]:
-    """Yield the lines of a page: its tables and lines, then notes: first of what gave way, then its own."""
-    left_out: dict[str, int] = {}
-    for part in page.parts:
-        if isinstance(part, str):
-            yield from _wrapped(part, width)
-            continue
-        if part.title:
-            yield from _wrapped(part.title, width, "italic")
-        yield from _of_table(part, width, left_out)
-    notes = [*dropwhile(lambda note: not note, page.notes)]
-    if left_out:
-        needed = max(left_out.values())
-        notes.insert(0, f"Not shown: {', '.join(left_out)} (with {needed} columns, or in --json).")
-    for note in ["", *notes] if notes else ():
-        yield from _wrapped(note, width, "dim")
 
 
 #: Rich needs a console to break lines, but reads only the size of a tab from it.
@@ -109,13 +105,6 @@ class _Printed:
         if self.is_note:
             words = (cell_len(word) for cell in self.cells for word in cell.split())
             self.width = max(min(self.widest, _NOTE), *words, 0)
-
-    def lines(self, cell: str) -> Iterator[str]:
-        """Yield the lines of a cell as wide as the column: only notes, and names that are too long, have more
-        than one."""
-        for text in [cell] if cell_len(cell) <= self.width else map(str, _wrapped(cell, self.width)):
-            space = " " * (self.width - cell_len(text))
-            yield text + space if self.column.role in LEFT else space + text
 
 
 def _total(columns: Sequence[_Printed], gap: int = 1) -> int:
@@ -153,18 +142,23 @@ def _of_table(table: Table, width: int, left_out: dict[str, int]) -> Iterator[Te
             if column.is_note:
                 column.width = min(column.widest, column.width + max(width - _total(beside, gap), 0))
         if any(column.head for column in beside):
-            yield from _row(beside, [column.head for column in beside], gap, "bold")
+            yield from _row([(column, column.head) for column in beside], gap, "bold")
         for i, row in enumerate(table.rows):
             style = _STYLES[row.style]
-            yield from _row(beside, [column.cells[i] for column in beside], gap, style)
+            yield from _row([(column, column.cells[i]) for column in beside], gap, style)
             for column in below if not number else ():
                 for line in _wrapped(column.cells[i], width - _INDENT, style) if column.cells[i] else ():
                     yield Text(" " * _INDENT, style) + line
 
 
-def _row(columns: Sequence[_Printed], cells: Sequence[str], gap: int, style: str) -> Iterator[Text]:
-    broken = (column.lines(cell) for column, cell in zip(columns, cells, strict=True))
-    empty = [" " * column.width for column in columns]
-    for texts in zip_longest(*broken):
-        line = (text or space for text, space in zip(texts, empty, strict=True))
-        yield Text((" " * gap).join(line).rstrip(), style)
+def _row(cells: Sequence[tuple[_Printed, str]], gap: int, style: str) -> Iterator[Text]:
+    """Yield the lines of a row: only notes, and names that are too long, have more than one."""
+    broken = (
+        [cell] if cell_len(cell) <= c.width else [*map(str, _wrapped(cell, c.width))] for c, cell in cells
+    )
+    for texts in zip_longest(*broken, fillvalue=""):
+        padded = []
+        for (c, _), text in zip(cells, texts, strict=True):
+            space = " " * (c.width - cell_len(text))
+            padded.append(text + space if c.column.role in LEFT else space + text)
+        yield Text((" " * gap).join(padded).rstrip(), style)

@@ -1,7 +1,7 @@
 """The contract of a view: what a result shows, as a line, as tables with notes, as numbers and figures.
 
 To show a new kind of result, derive a view from `View`, and name it in the class of the result (`Shown`). A
-view says what; `terminal`, `html`, `documents` and `exports` say how it looks in each medium.
+view says what; `terminal`, `table` and the plugins for HTML and exports say how it looks in each medium.
 """
 
 from __future__ import annotations
@@ -14,29 +14,31 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
-from trigemu.base.errors import TrigemuError, excerpt
-from trigemu.results.documents import csv_of, in_json, records
-from trigemu.results.table import Page, Table
+from trigemu.base.errors import TrigemuError, excerpt, few_of
+from trigemu.results.table import Page, Table, csv_of, in_json, records
 
 if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
     from matplotlib.figure import Figure
 
 R = TypeVar("R")
 Figures: TypeAlias = "Iterator[Figure]"
-#: Longest name in a line.
-_LONGEST = 60
+#: Longest name in a line, and the most names.
+_LONGEST, _NAMED = 60, 4
 
 
 class View(ABC, Generic[R]):
     """The contract of a view.
 
-    Derive from it, and define `line` and `page`; the other methods follow from these. Override `table` where
-    files have other columns than the first table of the page, and `document` where JSON has more than that.
+    Derive from it, and define `page`; the other methods follow from it. Override `table` where files have
+    other columns than the first table of the page, and `document` where JSON has more than that.
     """
 
-    @abstractmethod
     def line(self, result: R) -> str:
-        """Return what a line says of the `result`, to follow the name of its class."""
+        """Return what a line says of the `result`, to follow the name of its class; by default the first
+        names of its table."""
+        table = self.table(result)
+        named = (row.values.get(table.columns[0].name) for row in table.rows)
+        return f"of {few_of([*map(name, dict.fromkeys(map(str, named)))], _NAMED)}"
 
     @abstractmethod
     def page(self, result: R) -> Page:
@@ -80,13 +82,10 @@ class View(ABC, Generic[R]):
         from trigemu.results.terminal import FittingConsole, width_of
 
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        stream = io.StringIO()
-        width = width_of(sys.stdout) or shutil.get_terminal_size().columns
-        FittingConsole(file=stream, width=width, color_system=None, force_jupyter=False).print(
-            self.page(result)
-        )
-        text = stream.getvalue().removesuffix("\n")
-        return text.encode(encoding, errors="replace").decode(encoding)
+        width, stream = width_of(sys.stdout) or shutil.get_terminal_size().columns, io.StringIO()
+        console = FittingConsole(file=stream, width=width, color_system=None, force_jupyter=False)
+        console.print(self.page(result))
+        return stream.getvalue().removesuffix("\n").encode(encoding, errors="replace").decode(encoding)
 
     def axes(self, result: R) -> Any:
         """Draw the figures of the `result` with pyplot; return the axes of each, or of the only one."""

@@ -1,4 +1,4 @@
-"""Catalogues: samples whose rates add up, how their weights are normalised, and events that they have twice.
+"""Catalogues: samples whose rates add up, and events that they have twice.
 
 An event is known by its run, section (luminosity block) and number, where files have them. Of the three a
 hash is kept, in a large catalogue only the smallest hashes, so that it is the same part in every file.
@@ -8,7 +8,6 @@ begin with the first event of run 1.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from filecmp import cmp
@@ -17,15 +16,14 @@ from typing import ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
-from trigemu.base.arrays import Array
+from trigemu.base.arrays import Array, BoolArray, splitmix64
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, few_of, listed
 from trigemu.base.files import is_there
 from trigemu.base.shown import Named, Shown, UnknownNameError
 from trigemu.samples.events import Need
-from trigemu.samples.files import ALL, STEP, File, Numbers, numbering
-from trigemu.samples.locations import located, naming, parts
-from trigemu.samples.normalisation import CatalogueTable, Pileup, hz_per_unit_weight
-from trigemu.samples.sample import Sample
+from trigemu.samples.locations import located, parts
+from trigemu.samples.sample import CatalogueTable, Sample, normalised
+from trigemu.samples.source import File, Numbers, Schema, Source
 
 #: The units that fluctuate independently in the errors of rates.
 Errors = Literal["interactions", "events"]
@@ -42,6 +40,23 @@ class BadFilesError(UnreadableError):
 
     def __reduce__(self) -> tuple[type[BadFilesError], tuple[Mapping[tuple[str, str], str]]]:
         return BadFilesError, (self.reasons,)
+
+
+@dataclass(frozen=True)
+class Pileup:
+    """Pileup reweighting of a background, and the statistics that remain."""
+
+    mean: float  #: Mean of the target distribution of interactions per crossing
+    measured: str  #: The file of its histogram of µ; empty: a Poisson distribution
+    before: float  #: Mean of the generated sample, if known; else of its crossings
+    after: float  #: Mean of the reweighted crossings
+    factor: float  #: Factor on the weights so that they add up to the crossing rate
+    #: Whether the mean of the generated sample is known. If so, weights are ratios of two Poisson
+    #: distributions; if not, they are divided by the distribution of the sample, which fluctuates.
+    known: bool
+    events: int  #: Number of events
+    effective_events: float  #: Effective number of events, (Σw)² / Σw², after reweighting
+    effective_before: float  #: The same before it
 
 
 @dataclass(frozen=True)
@@ -165,39 +180,6 @@ class Catalogue(Shown, Named[Sample]):
             raise SampleError(str(error)) from None
 
 
-def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool = False) -> Sample:
-    """Return a sample with weights in Hz; relative weights for a signal without a sum of weights.
-
-    crossing: rate_hz / Σw; luminosity: σ ε k L / Σw, with Σw over all generated events. Raises SampleError if
-    the files have more events than the sum over all generated events in the catalogue.
-    """
-    table, where, files = sample.table, f"sample {sample.name!r}", sample.sources
-    if not files:
-        raise SampleError(f"{where}: none of its files can be read")
-    if table.sum_of_weights and lacks_files:
-        raise SampleError(
-            f"{where}: sum_of_weights in its catalogue includes all its files, and some cannot be read: list "
-            f"only the others, and give their sum"
-        )
-    if sample.weighting:
-        return sample.weighting.normalise(head, sample)
-    no_sum = next((f"{f.path}: {f.no_sum}" for f in files if isinstance(f, File) and f.no_sum), "")
-    if no_sum and not table.sum_of_weights:
-        unnormalised = no_sum if table.cross_section_pb else ""
-        return replace(sample, hz_per_weight=1.0, rate_hz=math.nan, unnormalised=unnormalised)
-    sums = [file.sum_of_weights if sample.weighted else file.entries for file in files]
-    in_files = math.fsum(weights for weights in sums if weights is not None)
-    if table.sum_of_weights and in_files * (1 - 1e-3) > table.sum_of_weights:  # both may be rounded
-        raise SampleError(
-            f"{where}: sum_of_weights = {table.sum_of_weights:.10g} in its catalogue, but the weights of its "
-            f"files add up to {in_files:.10g}, and a sum over all generated events is at least that: give "
-            f"this sum, or leave the key out if the files store it"
-        )
-    total = table.sum_of_weights or in_files
-    hz = hz_per_unit_weight(head, table, total)
-    return replace(sample, hz_per_weight=hz, rate_hz=hz * total)
-
-
 def not_consecutive(catalogue: Catalogue) -> Catalogue:
     """Return a catalogue in which no event is the neighbouring crossing of another."""
     samples = []
@@ -229,113 +211,123 @@ def without_bad_files(catalogue: Catalogue, function: Callable[[Catalogue], T]) 
             catalogue = catalogue.without(error.reasons)
 
 
+#: Events whose numbers or weights are read at a time; the largest hash.
+STEP, _ALL = 2**21, 2**64 - 1
+#: The columns of run, section and number of an event.
+_NUMBERING = (
+    ("run", "luminosityBlock", "event"),
+    ("run", "luminosityBlock", "id"),
+    ("runNumber", "lumiBlock", "eventNumber"),
+)
 #: Columns of two events that are compared; pairs of events; files that a message names.
 _COMPARED, _PAIRS, _NAMED = 60, 8, 10
 
 
+def _numbering(schema: Schema) -> list[Need]:
+    """Return the columns of run, section and number of the events; none if a file lacks one of them."""
+    return [("", n) for n in next((names for names in _NUMBERING if {*names} <= schema.scalars), ())]
+
+
+def numbers_of(source: Source, most: int) -> Numbers | None:
+    """Return the numbers of the events of a file; None if it has none. most: how many are kept, about."""
+    if not (columns := _numbering(source.schema)):
+        return None
+    limit = min(_ALL, _ALL * most // max(source.entries, 1))
+    kept, entries, simulated = [np.empty(0, np.uint64)], [np.empty(0, np.int64)], bool(source.weight_column)
+    for start in range(0, source.entries, STEP):
+        scalars = source.columns(start, min(start + STEP, source.entries), columns).scalars
+        run, section, number = (scalars[name].astype(np.uint64) for _, name in columns)
+        simulated |= bool((run <= 1).any())
+        hashes = splitmix64(splitmix64(splitmix64(run) ^ section) ^ number)
+        rows = np.flatnonzero(hashes <= np.uint64(limit))
+        kept.append(hashes[rows])
+        entries.append(start + rows)
+    return Numbers(np.concatenate(kept), np.concatenate(entries), limit, simulated)
+
+
 def check_files(samples: Sequence[Sample]) -> None:
     """Raise SampleError if a sample, or two samples of the background, have the same file twice."""
-    alike: dict[object, list[tuple[Sample, str]]] = {}
+    seen: dict[object, list[tuple[Sample, str]]] = {}
     problems = []
     for sample in samples:
         among = "" if sample.table.role == "background" else sample.name
-        for file in sample.sources:
-            path, places = file.path, map(located, parts(file.path))
-            sizes = tuple(w.stat().st_size for w in places if isinstance(w, Path) and is_there(w))
+        for file in (file for file in sample.sources if isinstance(file, File) and file.entries):
+            path, of_path = file.path, parts(file.path)
+            sizes = tuple(Path(part).stat().st_size for part in of_path if is_there(part))
             known_by = sizes or file.sha256 or located(path)
-            others = alike.setdefault((among, file.tree_name, file.entries, known_by), [])
-            for other, before in others if file.entries else ():
-                pairs = zip(parts(path), parts(before), strict=True)
-                if sizes and not all(cmp(*pair, shallow=False) for pair in pairs):
-                    continue
-                what = "is listed twice" if path == before else f"has the same content as {before}"
-                if sample is not other:
-                    what = "is also" if path == before else what
-                    what += f" in the sample {other.name!r} of the background"
-                where = f"sample {sample.name!r}: {path}"
-                problems.append(f"{where} {what}: its events would count twice, name it once")
-                break
+            others = seen.setdefault((among, file.tree_name, file.entries, known_by), [])
+            for other, before in others:
+                pairs = zip(of_path, parts(before), strict=True) if sizes else ()
+                if all(cmp(*pair, shallow=False) for pair in pairs):
+                    what = "is listed twice" if path == before else f"has the same content as {before}"
+                    if sample is not other:
+                        what = "is also" if path == before else what
+                        what += f" in the sample {other.name!r} of the background"
+                    where = f"sample {sample.name!r}: {path}"
+                    problems.append(f"{where} {what}: its events would count twice, name it once")
+                    break
             else:
                 others.append((sample, path))
     if problems:
         raise SampleError(listed(problems, _NAMED))
 
 
-#: A file of a sample, and the numbers of its events.
-_Numbered = tuple[Sample, File, Numbers]
-
-
-def repeated_events(samples: Sequence[Sample], files_of: Sequence[Sequence[File]]) -> Iterator[str]:
+def repeated_events(samples: Sequence[Sample]) -> Iterator[str]:
     """Yield a sentence for samples with events that are in their files twice. Recorded events are compared in
     the whole background, simulated ones within their sample."""
-    groups: dict[str, list[_Numbered]] = {}
-    for sample, files in zip(samples, files_of, strict=True):
-        for file in files:
-            if numbers := file.numbers:
+    groups: dict[str, list[tuple[Sample, int, Numbers]]] = {}
+    for sample in samples:
+        for place, file in enumerate(sample.sources):
+            if isinstance(file, File) and (numbers := file.numbers):
                 recorded = sample.table.role == "background" and not numbers.simulated
-                groups.setdefault("" if recorded else sample.name, []).append((sample, file, numbers))
+                groups.setdefault("" if recorded else sample.name, []).append((sample, place, numbers))
     for group in groups.values():
+        hashes = np.concatenate([numbers.hashes for *_, numbers in group])
+        if len(np.unique(hashes)) == len(hashes):
+            continue
         limit = min(numbers.limit for *_, numbers in group)
-        again, pairs = _repeated(group, limit)
-        if again and any(sample.weighting for sample, *_ in group):
-            again, pairs = _repeated([*map(_that_count, group)], limit)
-        for (n, entry), (m, other_entry) in pairs:
-            (one, file, numbers), (other, other_file, _) = group[n], group[m]
-            common = sorted(_compared(file) & _compared(other_file), reverse=True)[:_COMPARED]
-            common = common if numbers.simulated else []
-            event = _values(one, file, entry, common)
-            if all(map(np.array_equal, event, _values(other, other_file, other_entry, common))):
-                total = f"{'about ' * (limit < ALL)}{again * (ALL / limit):.0f}"
+        rows = np.flatnonzero(np.concatenate([_that_count(*of) for of in group]) & (hashes <= limit))
+        order = rows[np.argsort(hashes[rows], kind="stable")]
+        again = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
+        total = f"{'about ' * (limit < _ALL)}{len(again) * (_ALL / limit):.0f}"
+        pairs = np.column_stack([order[again], order[again + 1]])
+        ends = np.cumsum([len(numbers.hashes) for *_, numbers in group])
+        entries = np.concatenate([numbers.entries for *_, numbers in group])
+        for pair in pairs[np.argsort(pairs[:, 0], kind="stable")][:_PAIRS]:
+            (one, n, numbers), (other, m, _) = (group[i] for i in np.searchsorted(ends, pair, side="right"))
+            entry, other_entry = entries[pair].tolist()
+            compared = _compared(one.schema) if numbers.simulated else []
+            event = _values(one, n, entry, compared)
+            if all(map(np.array_equal, event, _values(other, m, other_entry, compared))):
                 names = " and ".join(dict.fromkeys(repr(sample.name) for sample in (one, other)))
                 yield (
                     f"{total} events of {names} are there twice, by run, section and number: the first, "
                     f"{', '.join(str(int(number[0])) for number in event[:3])}, is entry {entry} of "
-                    f"{file.path} and entry {other_entry} of {other_file.path}; errors are too small, up to "
-                    f"a factor of √2: leave one of the two out"
+                    f"{one.sources[n].path} and entry {other_entry} of {other.sources[m].path}; errors are "
+                    f"too small, up to a factor of √2: leave one of the two out"
                 )
                 break
 
 
-def _repeated(group: Sequence[_Numbered], limit: int) -> tuple[int, list[list[list[int]]]]:
-    """Return how many events of some files are there again, of those with hashes up to a limit, and the first
-    ones in pairs of a file's place and an entry."""
-    hashes = np.concatenate([numbers.hashes for *_, numbers in group])
-    ordered = np.sort(hashes)
-    again = ordered[1:][(ordered[1:] == ordered[:-1]) & (ordered[1:] <= np.uint64(limit))]
-    if not len(again):
-        return 0, []
-    of_files = [numbers.entries for *_, numbers in group]
-    file, entry = np.repeat(np.arange(len(group)), [*map(len, of_files)]), np.concatenate(of_files)
-    rows = np.flatnonzero(np.isin(hashes, again))
-    rows = rows[np.argsort(hashes[rows], kind="stable")]
-    pairs = np.column_stack([rows[:-1], rows[1:]])[hashes[rows[:-1]] == hashes[rows[1:]]]
-    first = pairs[np.argsort(pairs[:, 0], kind="stable")][:_PAIRS]
-    return len(again), np.stack([file[first], entry[first]], axis=2).tolist()
-
-
-def _that_count(numbered: _Numbered) -> _Numbered:
-    """Return a file with the numbers of those events that count in its sample."""
-    sample, file, numbers = numbered
-    if not sample.weighting:
-        return numbered
+def _that_count(sample: Sample, place: int, numbers: Numbers) -> BoolArray:
+    """Return which of the numbers of a file belong to events that count in its sample."""
+    file, weighting = sample.sources[place], sample.weighting
+    if not weighting:
+        return np.ones(len(numbers.hashes), np.bool_)
     ranges = ((start, min(start + STEP, file.entries)) for start in range(0, file.entries, STEP))
-    columns = (sample.read_file(file, *rows, ()).scalars for rows in ranges)
-    kept = np.concatenate([sample.weighting.weigh(scalars)[0] for scalars in columns])[numbers.entries]
-    return sample, file, replace(numbers, hashes=numbers.hashes[kept], entries=numbers.entries[kept])
+    kept = [weighting.weigh(sample.read_file(file, *rows, ()).scalars)[0] for rows in ranges]
+    return np.concatenate(kept)[numbers.entries]
 
 
-def _compared(file: File) -> set[Need]:
+def _compared(schema: Schema) -> list[Need]:
     """Return the columns by which simulated events are compared: pT of objects, and numbers."""
-    with_pt = {(name, "pt") for name, columns in file.schema.collections.items() if "pt" in columns}
-    return with_pt | {("", name) for name in file.schema.numbers}
+    with_pt = {(name, "pt") for name, columns in schema.collections.items() if "pt" in columns}
+    return sorted(with_pt | {("", name) for name in schema.numbers}, reverse=True)[:_COMPARED]
 
 
-def _values(sample: Sample, file: File, entry: int, common: Sequence[Need]) -> list[Array]:
-    """Return run, section and number of an event, the `common` columns, and its weight."""
-    needs = [*numbering(file.schema), *common]
-    with naming(sample.name, file.path):
-        read = file.columns(entry, entry + 1, needs)
-    return [
-        *(read.collections[name].columns[column] if name else read.scalars[column] for name, column in needs),
-        np.asarray(read.weight),
-    ]
+def _values(sample: Sample, place: int, entry: int, compared: Sequence[Need]) -> list[Array]:
+    """Return run, section and number of an event; the compared columns, if any, and its weight."""
+    needs = [*_numbering(sample.sources[place].schema), *compared]
+    event = sample.read(place, entry, entry + 1, needs)
+    values = [event.collections[c].columns[name] if c else event.scalars[name] for c, name in needs]
+    return [*values, event.weight] if compared else values

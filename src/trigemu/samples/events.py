@@ -7,9 +7,9 @@ therefore process arrays and a range of rows, and `events[a:b]` is a view withou
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,19 +34,7 @@ _ANY = (-math.inf, math.inf)
 MAX_WEIGHT_HZ = 2.0**40
 
 
-def impossible(sample: str, event: int, name: str, value: float, low: float, high: float) -> SampleError:
-    if value != value:
-        return SampleError(f"sample {sample!r}, event {event}: {name} is not a number (NaN)")
-    allowed = f"from {low:g} to {high:g}"
-    if math.isinf(high):
-        allowed = f"finite and {'above' if name.endswith('.pt') else 'at least'} 0"
-    return SampleError(
-        f"sample {sample!r}, event {event}: {name} = {value:g} is impossible: expected {allowed}; is the "
-        f"file damaged, or its unit another one?"
-    )
-
-
-def outside(column: Array, low: float = -math.inf, high: float = math.inf) -> int:
+def _outside(column: Array, low: float, high: float) -> int:
     """Return the first row that is NaN or outside of low to high, or −1. If one limit is finite, infinite
     values are outside."""
     values: Any = column
@@ -59,26 +47,37 @@ def outside(column: Array, low: float = -math.inf, high: float = math.inf) -> in
     return int(np.argmin((values >= low) & (values <= high)))
 
 
+def _impossible(where: str, name: str, value: float, low: float, high: float) -> SampleError:
+    if value != value:
+        return SampleError(f"{where}: {name} is not a number (NaN)")
+    allowed = f"from {low:g} to {high:g}"
+    if math.isinf(high):
+        allowed = f"finite and {'above' if name.endswith('.pt') else 'at least'} 0"
+    return SampleError(
+        f"{where}: {name} = {value:g} is impossible: expected {allowed}; is the file damaged, or its unit "
+        f"another one?"
+    )
+
+
 def first_falling(offsets: IntArray) -> int:
     """Return the first event with negative or decreasing offsets, or −1."""
     events = np.flatnonzero((offsets[1:] < offsets[:-1]) | (offsets[:-1] < 0))
     return int(events[0]) if len(events) else -1
 
 
-T = TypeVar("T")
 #: The columns of an event that are neither an object nor a scalar, and those that all objects have.
 EVENT_COLUMNS, STANDARD = ("weight", "id", "parent"), ("pt", "eta", "phi")
 
 
-class _Taken(Mapping[str, T]):
-    """A mapping that applies `take` to a value on first access."""
+class _Rows(Mapping[str, Any]):
+    """Rows of each value of a mapping, which are taken when they are first used."""
 
-    def __init__(self, values: Mapping[str, T], take: Callable[[T], T]) -> None:
-        self._values, self._take, self._taken = values, take, dict[str, T]()
+    def __init__(self, values: Mapping[str, Any], rows: slice | IntArray) -> None:
+        self._values, self._rows, self._taken = values, rows, dict[str, Any]()
 
-    def __getitem__(self, name: str) -> T:
+    def __getitem__(self, name: str) -> Any:
         if name not in self._taken:
-            self._taken[name] = self._take(self._values[name])
+            self._taken[name] = self._values[name][self._rows]
         return self._taken[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -99,20 +98,19 @@ class Collection:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, rows: slice) -> Collection:
-        """Return a view of the objects of some events."""
-        start, stop, _ = rows.indices(len(self))
-        return Collection(self.offsets[start : max(start, stop) + 1], self.columns)
+    def __getitem__(self, rows: slice | IntArray) -> Collection:
+        """Return the objects of some events: a view of a slice, or of rows int64[m] columns that are copied
+        when they are first used."""
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            return Collection(self.offsets[start : max(start, stop) + 1], self.columns)
+        offsets, objects = objects_of(self.offsets, rows)
+        return Collection(offsets, _Rows(self.columns, objects))
 
     def trimmed(self) -> Collection:
         """Return a collection whose columns are views of its own objects only."""
         first, last = self.offsets[[0, -1]].tolist()
         return Collection(self.offsets - first, {n: c[first:last] for n, c in self.columns.items()})
-
-    def part(self, rows: IntArray) -> Collection:
-        """Return the objects of the events `rows`, int64[m], whose columns are copied when first used."""
-        offsets, objects = objects_of(self.offsets, rows)
-        return Collection(offsets, _Taken(self.columns, lambda column: column[objects]))
 
 
 @dataclass(frozen=True)
@@ -144,16 +142,11 @@ class Events:
     def __len__(self) -> int:
         return len(self.weight)
 
-    def __getitem__(self, rows: slice) -> Events:
-        """Return a view of some rows, all of which count."""
-        return Events(
-            self.sample,
-            self.weight[rows],
-            self.id[rows],
-            self.parent[rows],
-            {name: c[rows] for name, c in self.collections.items()},
-            {name: column[rows] for name, column in self.scalars.items()},
-        )
+    def __getitem__(self, rows: slice | IntArray) -> Events:
+        """Return some events, all of which count: views of a slice, or of rows int64[m] columns that are
+        copied when they are first used."""
+        views = _Rows(self.collections, rows), _Rows(self.scalars, rows)
+        return Events(self.sample, self.weight[rows], self.id[rows], self.parent[rows], *views)
 
     def around(self, start: int, stop: int, margin: int) -> Events:
         """Return a view of the rows `start` to `stop` − 1, which count, and up to `margin` around them."""
@@ -163,7 +156,12 @@ class Events:
 
     def trimmed(self) -> Events:
         """Return these events with columns that are views of their own objects only."""
-        return replace(self, collections={name: c.trimmed() for name, c in self.collections.items()})
+        collections = {name: c.trimmed() for name, c in self.collections.items()}
+        return replace(self, collections=collections, scalars=dict(self.scalars))
+
+    def take(self, rows: IntArray) -> Events:
+        """Copy the events `rows`, int64[m], in this order; all of them count."""
+        return self[rows].trimmed()
 
     def to_awkward(self) -> ak.Array:
         """Return a view of the events as an awkward array, without copies; `events_from_awkward` is the
@@ -200,23 +198,6 @@ class Events:
             fields[name] = contents.ListOffsetArray(Index64(collection.offsets), objects)
         return AwkwardArray(contents.RecordArray(list(fields.values()), list(fields), length=len(self)))
 
-    def take(self, rows: IntArray) -> Events:
-        """Copy the events `rows`, int64[m], in this order; all of them count."""
-        taken = self.part(rows)
-        copied = {name: replace(c, columns=dict(c.columns)) for name, c in taken.collections.items()}
-        return replace(taken, collections=copied, scalars=dict(taken.scalars))
-
-    def part(self, rows: IntArray) -> Events:
-        """Lazy variant of `take`: columns of the events `rows` are copied when first used."""
-        return Events(
-            self.sample,
-            self.weight[rows],
-            self.id[rows],
-            self.parent[rows],
-            _Taken(self.collections, lambda collection: collection.part(rows)),
-            _Taken(self.scalars, lambda column: column[rows]),
-        )
-
 
 def make_events(
     sample: str,
@@ -252,32 +233,47 @@ def make_events(
     """
     n, where = len(weight), f"sample {sample!r}"
     numbers = np.arange(first, first + n, dtype=np.uint64)
-    if (row := outside(weight, -MAX_WEIGHT_HZ, MAX_WEIGHT_HZ)) >= 0:
+    if (row := _outside(weight, -MAX_WEIGHT_HZ, MAX_WEIGHT_HZ)) >= 0:
         what = f"the weight {weight[row]:g} Hz is above {MAX_WEIGHT_HZ:g} Hz"
         if not math.isfinite(weight[row]):
             what = f"weight is {'not a number (NaN)' if math.isnan(weight[row]) else 'infinite'}"
         what += "; weights are rates in Hz, check the normalisation"
         raise SampleError(f"{where}, event {first + row}: {what}")
     columns = {name: native(column) for name, column in (scalars or {}).items()}
-    lengths = [(name, len(c)) for name, c in collections.items()]
-    for name, length in [*lengths, *((name, len(column)) for name, column in columns.items())]:
+    lengths = [(name, len(values)) for of in (collections, columns) for name, values in of.items()]
+    for name, length in lengths:
         if length != n:
             raise SampleError(f"{where}: {name} has {length} events, the weights have {n}")
-    checked = {
-        name: _checked_collection(sample, name, c, first, physical and name in OBJECTS)
-        for name, c in collections.items()
-    }
+    checked = {}
+    for name, collection in collections.items():
+        offsets = np.ascontiguousarray(collection.offsets, np.int64)
+        if (event := first_falling(offsets)) >= 0:
+            counts = f"its objects go from row {offsets[event]} to {offsets[event + 1]}"
+            raise SampleError(f"{where}, event {first + event}: {name} is damaged: {counts}")
+        of_objects = {key: native(column) for key, column in collection.columns.items()}
+        for key, column in of_objects.items():
+            if len(column) < offsets[-1]:
+                objects = f"{len(column)} objects, its events {offsets[-1]}"
+                raise SampleError(f"{where}: {name}.{key} has {objects}")
+            limits = LIMITS.get(key, _ANY) if physical and name in OBJECTS else _ANY
+            if (row := _outside(column[offsets[0] : offsets[-1]], *limits)) >= 0:
+                row += int(offsets[0])
+                event = first + int(np.searchsorted(offsets, row, side="right")) - 1
+                raise _impossible(f"{where}, event {event}", f"{name}.{key}", column[row], *limits)
+        if "pt" in of_objects and (event := first_unordered(offsets, of_objects["pt"])) >= 0:
+            raise SampleError(f"{where}, event {first + event}: {name}.pt objects are not in descending pT")
+        checked[name] = Collection(offsets, of_objects)
     for name, column in columns.items():
         limits = SCALAR_LIMITS.get(name, _ANY) if physical else _ANY
-        if (row := outside(column, *limits)) >= 0:
-            raise impossible(sample, first + row, name, column[row], *limits)
+        if (row := _outside(column, *limits)) >= 0:
+            raise _impossible(f"{where}, event {first + row}", name, column[row], *limits)
     return Events(
-        sample=sample,
-        weight=np.ascontiguousarray(weight, np.float64),
-        id=numbers if id is None else np.require(id, np.uint64, "W"),
-        parent=numbers if parent is None else np.require(parent, np.uint64, "W"),
-        collections=checked,
-        scalars=columns,
+        sample,
+        np.ascontiguousarray(weight, np.float64),
+        numbers if id is None else np.require(id, np.uint64, "W"),
+        numbers if parent is None else np.require(parent, np.uint64, "W"),
+        checked,
+        columns,
     )
 
 
@@ -288,28 +284,6 @@ def native(column: Array) -> Array:
     types = (np.float32, np.float64) if column.dtype.kind == "f" else (np.int32, np.int64, np.uint64)
     held = (kind for kind in types if np.can_cast(column.dtype, kind))
     return np.require(column, next(held, np.float64), ["C", "W"])
-
-
-def _checked_collection(sample: str, name: str, c: Collection, first: int, physical: bool) -> Collection:
-    offsets = np.ascontiguousarray(c.offsets, np.int64)
-    if (event := first_falling(offsets)) >= 0:
-        counts = f"its objects go from row {offsets[event]} to {offsets[event + 1]}"
-        raise SampleError(f"sample {sample!r}, event {first + event}: {name} is damaged: {counts}")
-    columns = {key: native(column) for key, column in c.columns.items()}
-    for key, column in columns.items():
-        if len(column) < offsets[-1]:
-            raise SampleError(
-                f"sample {sample!r}: {name}.{key} has {len(column)} objects, its events {offsets[-1]}"
-            )
-        limits = LIMITS.get(key, _ANY) if physical else _ANY
-        if (row := outside(column[offsets[0] : offsets[-1]], *limits)) >= 0:
-            row += int(offsets[0])
-            event = first + int(np.searchsorted(offsets, row, side="right")) - 1
-            raise impossible(sample, event, f"{name}.{key}", column[row], *limits)
-    if "pt" in columns and (event := first_unordered(offsets, columns["pt"])) >= 0:
-        where = f"sample {sample!r}, event {first + event}"
-        raise SampleError(f"{where}: {name}.pt objects are not in descending pT")
-    return Collection(offsets, columns)
 
 
 @kernel

@@ -42,21 +42,26 @@ def located(location: Path | str, folder: Path | None = None) -> Path | str:
     text = os.fspath(location)
     if "::" in text:
         raise _refused(text, ":: would chain URLs", "rename the file, or write %3A%3A in a URL")
-    first = text.partition("/")[0]
-    scheme, colon, _ = first.partition(":")
-    if not colon:
-        return _path(folder or Path(), text)
-    lowered, rest = scheme.lower(), text.removeprefix(f"{scheme}://")
-    if rest == text or lowered not in ("file", *REMOTE):
-        reason = "has no // after it" if lowered in ("file", *REMOTE) else "is not a supported scheme"
-        advice = "fetch the file and give its path, or write ./ before a name with a colon"
-        raise _refused(text, f"{_quoted(scheme + colon)} {reason}", advice)
-    if lowered != "file":
-        return f"{lowered}://{rest}"
-    host, slash, path = rest.partition("/")
-    if not slash or host.lower() not in ("", "localhost"):
-        raise _refused(text, f"{_quoted(host)} would be a host", "write file:/// before an absolute path")
-    return _path(Path("/"), unquote(path))
+    scheme, colon, _ = text.partition("/")[0].partition(":")
+    if colon:
+        lowered, rest = scheme.lower(), text.removeprefix(f"{scheme}://")
+        if rest == text or lowered not in ("file", *REMOTE):
+            reason = "has no // after it" if lowered in ("file", *REMOTE) else "is not a supported scheme"
+            advice = "fetch the file and give its path, or write ./ before a name with a colon"
+            raise _refused(text, f"{_quoted(scheme + colon)} {reason}", advice)
+        if lowered != "file":
+            return f"{lowered}://{rest}"
+        host, slash, path = rest.partition("/")
+        if not slash or host.lower() not in ("", "localhost"):
+            reason = f"{_quoted(host)} would be a host"
+            raise _refused(text, reason, "write file:/// before an absolute path")
+        folder, text = Path("/"), unquote(path)
+    absolute = ((folder or Path()) / text).absolute()
+    if "::" in str(absolute):
+        raise _refused(str(absolute), ":: would chain URLs", "rename the file or its folder")
+    if "\0" in text:
+        raise _refused(text, "no path has the character 0", "remove it")
+    return absolute
 
 
 def matching_files(pattern: str, folder: Path) -> list[str]:
@@ -144,15 +149,6 @@ def digest_of(location: str) -> str:
             while block := stream.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
-
-
-def _path(folder: Path, text: str) -> Path:
-    path = (folder / text).absolute()
-    if "::" in str(path):
-        raise _refused(str(path), ":: would chain URLs", "rename the file or its folder")
-    if "\0" in text:
-        raise _refused(text, "no path has the character 0", "remove it")
-    return path
 
 
 def _refused(value: str, reason: str, advice: str) -> SampleError:

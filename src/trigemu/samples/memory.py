@@ -26,13 +26,19 @@ from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import SampleError, excerpt, wrong_type
 from trigemu.base.files import is_there
 from trigemu.base.mapping import CHUNK_EVENTS
-from trigemu.samples.catalogue import Catalogue, normalised
+from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import EVENT_COLUMNS, STANDARD, Collection, Events, Need, ReadEvents, make_events
-from trigemu.samples.formats.source import Schema, Source, collection_of
 from trigemu.samples.locations import has_wildcards, located
-from trigemu.samples.normalisation import CROSSING_RATE_HZ, CatalogueTable, SampleTable
 from trigemu.samples.opening import catalogue_of, open_catalogue
-from trigemu.samples.sample import IN_MEMORY, Sample
+from trigemu.samples.sample import (
+    CROSSING_RATE_HZ,
+    IN_MEMORY,
+    CatalogueTable,
+    Sample,
+    SampleTable,
+    normalised,
+)
+from trigemu.samples.source import Schema, Source, events_of
 
 #: Names of columns → names in menus.
 SCALARS = {
@@ -46,7 +52,7 @@ class Memory(Source):
     """A range of events in memory, with weights in Hz. It is sent to workers with its events."""
 
     events: Events = None  # type: ignore[assignment]  # a dataclass with a base that has defaults
-    shared: bool = False  # Whether events of the sample may have a parent in common
+    has_parents: bool = False  # Whether events of the sample may have a parent in common
 
     physical = False  # the values were checked when the events were made
 
@@ -54,7 +60,7 @@ class Memory(Source):
     def entries(self) -> int:
         return len(self.events)
 
-    @cached_property
+    @property
     def schema(self) -> Schema:
         collections = {name: frozenset(c.columns) for name, c in self.events.collections.items()}
         return Schema(collections, frozenset(self.events.scalars))
@@ -67,16 +73,12 @@ class Memory(Source):
             for name, c in part.collections.items()
             if (name, "pt") in wanted
         }
-        scalars = {name: column for name, column in part.scalars.items() if ("", name) in wanted}
+        scalars = {name: part.scalars[name] for name in part.scalars if ("", name) in wanted}
         return ReadEvents(part.weight, part.id, part.parent, collections, scalars)
 
     @property
     def sum_of_weights(self) -> float:
         return float(self.events.weight.sum())
-
-    @property
-    def has_parents(self) -> bool:
-        return self.shared
 
     @property
     def stored(self) -> tuple[str, ...]:
@@ -89,20 +91,6 @@ class Memory(Source):
     @cached_property
     def identity(self) -> str:
         return fingerprint(self.events, without=("core",))
-
-
-def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
-    """Return a catalogue with events in memory as its only background, in the convention `crossing`."""
-    events = events[events.core]
-    if not len(events):
-        raise SampleError(f"sample {events.sample!r} has no events")
-    total = float(events.weight.sum())
-    if not total > 0:
-        wrong = f"its weights add up to {total:g} Hz, expected a rate above 0"
-        raise SampleError(f"sample {events.sample!r}: {wrong}")
-    head = CatalogueTable(name=events.sample, convention="crossing")
-    sample = normalised(head, sample_in_memory(events, None if equal else total))
-    return Catalogue(head, (sample,), Path(events.sample))
 
 
 def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
@@ -119,7 +107,7 @@ def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
     for start in range(0, len(events), CHUNK_EVENTS):
         part = events[start : start + CHUNK_EVENTS].trimmed()
         rows = "" if len(part) == len(events) else f"[{start}:{start + len(part)}]"
-        sources.append(Memory(f"{name}{rows}", events=part, shared=shared))
+        sources.append(Memory(f"{name}{rows}", events=part, has_parents=shared))
     return Sample(0, table, tuple(sources), 1.0, rate, weighted=rate_hz is not None)
 
 
@@ -159,12 +147,21 @@ def samples_of(samples: SamplesLike, *, executor: Any = None) -> Catalogue:
     """
     if isinstance(samples, Catalogue):
         return samples
-    if isinstance(samples, Events):
-        return catalogue_in_memory(samples)
     if samples is None:
         return open_catalogue(executor=executor)
-    if is_awkward(array := cast(Any, samples)):
-        return catalogue_in_memory(events_from_awkward(array), equal="weight" not in array.fields)
+    equal, events = False, cast(Any, samples)
+    if is_awkward(events):  # without weights, in the convention of equal ones
+        equal, events = "weight" not in events.fields, events_from_awkward(events)
+    if isinstance(events, Events):
+        events, name = events[events.core], f"sample {events.sample!r}"
+        total = float(events.weight.sum())
+        if not len(events):
+            raise SampleError(f"{name} has no events")
+        if not total > 0:
+            raise SampleError(f"{name}: its weights add up to {total:g} Hz, expected a rate above 0")
+        head = CatalogueTable(name=events.sample, convention="crossing")
+        sample = normalised(head, sample_in_memory(events, None if equal else total))
+        return Catalogue(head, (sample,), Path(events.sample))
     paths: Any = [samples] if isinstance(samples, str | os.PathLike) else samples
     given: list[Any] = [*paths] if isinstance(paths, list | tuple | Iterator) else []
     if not given or not all(isinstance(file, str | os.PathLike) for file in given):
@@ -217,7 +214,7 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
     if not is_awkward(array):
         advice = _ADVICE.get(type(array).__name__, "")
         raise wrong_type("the events", array, "an awkward array of records", advice)
-    where, layout = f"sample {sample!r}", array.layout
+    where, layout, n = f"sample {sample!r}", array.layout, len(array)
     inner = layout
     while inner.is_option or inner.is_indexed:
         inner = inner.content
@@ -225,23 +222,17 @@ def events_from_awkward(array: Any, sample: str = "events") -> Events:
         kind = excerpt(str(array.type))
         raise SampleError(f"{where}: the array is of type {kind}: expected records, with fields such as jet")
     try:
-        ragged, scalars = _columns(layout)
-        collections = {name: _collection(name, columns) for name, columns in ragged.items()}
+        columns = _columns(layout)
+        event = {name: columns.pop(("", name))[1] for name in EVENT_COLUMNS if ("", name) in columns}
+        for name in ("id", "parent"):
+            if name in event and event[name].dtype.kind not in "iu":
+                raise SampleError(f"{name} is of type {event[name].dtype}: expected integers")
+        read = events_of(columns, event, 0, n)
     except SampleError as error:
-        raise SampleError(f"{where}{error}") from None
-    n = len(array)
-    given = {name: scalars.pop(name, None) for name in EVENT_COLUMNS}
-    for name in ("id", "parent"):
-        if (column := given[name]) is not None and column.dtype.kind not in "iu":
-            raise SampleError(f"{where}: {name} is of type {column.dtype}: expected integers")
+        raise SampleError(f"{where}: {error}") from None
+    weight = event.get("weight", np.full(n, CROSSING_RATE_HZ / max(n, 1)))
     return make_events(
-        sample,
-        np.full(n, CROSSING_RATE_HZ / max(n, 1)) if given["weight"] is None else given["weight"],
-        collections,
-        scalars,
-        id=given["id"],
-        parent=given["parent"] if given["parent"] is not None else given["id"],
-        physical=True,
+        sample, weight, read.collections, read.scalars, id=read.id, parent=read.parent, physical=True
     )
 
 
@@ -252,14 +243,9 @@ def is_awkward(array: object) -> bool:
     return awkward is not None and isinstance(array, awkward.Array)
 
 
-#: The columns of a collection, each with the offsets of its lists; a collection without columns has "".
-_Ragged = dict[str, tuple[IntArray, Array]]
-
-
-def _columns(layout: Any) -> tuple[dict[str, _Ragged], dict[str, Array]]:
-    """Return the columns of each collection, and the scalars."""
-    ragged: dict[str, _Ragged] = {}
-    scalars: dict[str, Array] = {}
+def _columns(layout: Any) -> dict[Need, tuple[IntArray | None, Array]]:
+    """Return the columns by their names in menus, each with the offsets of its lists, None for a scalar."""
+    columns: dict[Need, tuple[IntArray | None, Array]] = {}
     written: dict[Need, str] = {}
     for path, offsets, values in _leaves(_present(layout, "the array", None), (), None):
         first, *others = path
@@ -270,13 +256,10 @@ def _columns(layout: Any) -> tuple[dict[str, _Ragged], dict[str, Array]]:
         need = name.lower(), column
         if before := written.get(need):
             what = ".".join(filter(None, need))
-            raise SampleError(f": {what} is given twice, as {before!r} and as {'.'.join(path)!r}")
+            raise SampleError(f"{what} is given twice, as {before!r} and as {'.'.join(path)!r}")
         written[need] = ".".join(path)
-        if offsets is None:
-            scalars[column] = values
-        else:
-            ragged.setdefault(need[0], {})[column] = offsets, values
-    return ragged, scalars
+        columns[need] = offsets, values
+    return columns
 
 
 def _leaves(
@@ -291,17 +274,18 @@ def _leaves(
     is_plain = not inner.parameter("__array__")  # else a text
     if inner.is_list and is_plain and len(path) == 1 and offsets is None:
         lists = inner.to_ListOffsetArray64(True)
-        offsets = np.asarray(lists.offsets)
-        objects = _present(lists.content[: int(offsets[-1])], name, offsets)
-        if objects.is_unknown or (objects.is_record and not objects.fields):
-            yield path, offsets, np.zeros(int(offsets[-1]))
+        ends = np.asarray(lists.offsets)
+        objects = _present(lists.content[: int(ends[-1])], name, ends)
+        if objects.is_unknown:  # no event has an object
+            columns = [path] if "_" in name else [(*path, column) for column in STANDARD]
+            yield from ((column, ends, np.zeros(0, np.float32)) for column in columns)
             return
         if not objects.is_record and not objects.is_list and "_" not in name:
             raise SampleError(
-                f": {name} is a list of numbers: expected a name such as Jet_pt, or a list of records such "
-                f"as jet: {{pt, eta, phi}}"
+                f"{name} is a list of numbers: expected a name such as Jet_pt, or a list of records such as "
+                f"jet: {{pt, eta, phi}}"
             )
-        yield from _leaves(objects, path, offsets)
+        yield from _leaves(objects, path, ends)
     elif inner.is_record and not inner.is_tuple:
         for field in inner.fields:
             yield from _leaves(inner.content(field), (*path, field), offsets)
@@ -311,8 +295,8 @@ def _leaves(
         yield path, offsets, np.asarray(inner.data)
     else:
         raise SampleError(
-            f": {name} is of type {excerpt(str(inner.form.type))}: expected numbers, records of numbers, "
-            f"lists of numbers and lists of records of numbers; leave out the fields that no trigger needs"
+            f"{name} is of type {excerpt(str(inner.form.type))}: expected numbers, records of numbers, lists "
+            f"of numbers and lists of records of numbers; leave out the fields that no trigger needs"
         )
 
 
@@ -322,17 +306,6 @@ def _present(layout: Any, name: str, offsets: IntArray | None) -> Any:
         if layout.is_option and len(missing := np.flatnonzero(layout.mask_as_bool(valid_when=False))):
             first = int(missing[0])
             event = first if offsets is None else int(np.searchsorted(offsets, first, side="right")) - 1
-            raise SampleError(f", event {event}: {name} is missing (None)")
+            raise SampleError(f"event {event}: {name} is missing (None)")
         layout = layout.project()
     return layout
-
-
-def _collection(name: str, columns: _Ragged) -> Collection:
-    offsets, _ = next(iter(columns.values()))
-    named = {column: values for column, values in columns.items() if column}
-    if not named and not offsets[-1]:  # no event has an object, so the columns have no type
-        named = {column: (offsets, np.zeros(0, np.float32)) for column in STANDARD}
-    try:
-        return collection_of(named, name) if named else Collection(offsets, {})
-    except SampleError as error:
-        raise SampleError(f", {error}") from None

@@ -1,18 +1,27 @@
-"""Open catalogues, TOML files that list samples, their files and normalisation; and single event files."""
+"""Open catalogues, TOML files that list samples, their files and normalisation; and single event files.
+
+Files are opened in parallel, and all problems are reported at once.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
+from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import fsspec
 import msgspec
+import numpy as np
 
 from trigemu.base.errors import (
     SampleError,
@@ -20,23 +29,48 @@ from trigemu.base.errors import (
     UnreadableError,
     excerpt,
     listed,
-    nearest,
     printable,
+    quoted,
     wrong_type,
 )
-from trigemu.base.files import is_there
+from trigemu.base.files import is_folder, is_there
 from trigemu.base.mapping import Engine, engine_of
-from trigemu.base.plugin_search import find, providers, search_path
-from trigemu.base.toml import load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
-from trigemu.samples.catalogue import Catalogue, LeftOut, check_files, normalised, repeated_events
-from trigemu.samples.files import File, ToOpen, format_of, open_files
-from trigemu.samples.formats import format_named, format_names, is_format
-from trigemu.samples.locations import has_wildcards, located, matching_files, naming, regular
-from trigemu.samples.normalisation import ORBIT_HZ, CatalogueTable, SampleTable
-from trigemu.samples.sample import Sample, Weighting
+from trigemu.base.plugins import find, providers, search_path
+from trigemu.base.toml import load_toml, read_table, refuse_other_kinds
+from trigemu.samples.catalogue import STEP, Catalogue, LeftOut, check_files, numbers_of, repeated_events
+from trigemu.samples.locations import (
+    digest_of,
+    has_wildcards,
+    located,
+    matching_files,
+    naming,
+    opened,
+    parts,
+    regular,
+    timeouts,
+)
+from trigemu.samples.root import open_root
+from trigemu.samples.sample import ORBIT_HZ, CatalogueTable, Sample, SampleTable, Weighting, normalised
+from trigemu.samples.source import (
+    OPEN_FILES,
+    Beginning,
+    File,
+    Source,
+    each_format,
+    format_named,
+    format_names,
+    opened_source,
+)
 
 _NO_TREES = "files of the format {!r} have no trees, ROOT files do"
+#: Bytes from the beginning of a file that identify its format, and characters of them in messages.
+_START, _SHOWN = 512, 60
+#: Properties of a file on a server that change with it.
+_TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
+#: Files that a process opens at a time; seconds before a remote file is tried again.
+_THREADS, PAUSE_S = 8, 1.0
+#: Hashes of events that are kept of all files together, and at least of each.
+MOST_HASHES, LEAST_HASHES = 2**23, 2**10
 
 
 def embedded_catalogue() -> Path:
@@ -124,12 +158,12 @@ def open_catalogue(
                 entry = {other: value for other, value in entry.items() if other != key}
         if not (table := read_table(document, entry, SampleTable, ("sample", i), where)):
             continue
-        if not is_format(table.format):
-            message = f"unknown format {table.format!r}{nearest(table.format, format_names())}"
-            document.problem(("sample", i, "format"), where, message)
-        elif table.tree and not format_named(table.format).trees:
-            message = f"tree = {table.tree!r}: {_NO_TREES.format(table.format)}"
-            document.problem(("sample", i, "tree"), where, message)
+        try:
+            if not format_named(table.format).trees and table.tree:
+                message = f"tree = {table.tree!r}: {_NO_TREES.format(table.format)}"
+                document.problem(("sample", i, "tree"), where, message)
+        except TrigemuError as error:
+            document.problem(("sample", i, "format"), where, str(error))
         if table.name in {other.name for other in tables}:
             document.problem(("sample", i, "name"), where, "another sample has this name")
         tables.append(table)
@@ -142,9 +176,8 @@ def open_catalogue(
 @lru_cache
 def _weighting_from(name: str, folders: tuple[Path, ...]) -> Any:
     """Return the function of a plugin that reads a table under [[sample]]; None if there is none."""
-    if not (plugin := providers("weightings", folders).get(name)):
-        return None
-    return find(plugin.name, folders).part("weightings", name)
+    plugin = providers("weightings", folders).get(name)
+    return find(plugin.name, folders).part("weightings", name) if plugin else None
 
 
 def catalogue_of(
@@ -182,16 +215,47 @@ def catalogue_of(
     for where in map(located, paths):
         files += matching_files(str(where), Path()) if has_wildcards(where) else [str(where)]
     name = printable(Path(files[0]).name.split(".")[0])
-    if format is not None and not is_format(format):
-        raise SampleError(f"{paths[0]}: unknown format {format!r}{nearest(format, format_names())}")
     with naming(name, files[0]):
-        known_format = format or format_of(files[0], tree)
-        if tree and not format_named(known_format).trees:
+        known_format = format_of(files[0], tree) if format is None else format
+        if not format_named(known_format).trees and tree:
             raise SampleError(f"--tree {tree}: {_NO_TREES.format(known_format)}")
     head = CatalogueTable(name=name, convention="crossing")
     kind: dict[str, Any] = {"role": "background", "format": known_format, "rate_hz": head.crossing_rate_hz}
     table = SampleTable(name=name, files=tuple(files), tree=tree, **kind)
     return _opened(head, [table], Path(files[0]), engine_of(executor), weighted=False)
+
+
+def format_of(path: str, tree: str | None = None) -> str:
+    """Return the name of the format of a file or folder; raise SampleError if no format recognises it.
+    tree: the name of the tree with the events in a ROOT file."""
+    start, trees, folder = b"", (), is_folder(located(path))
+    if not folder:
+        with opened(path, compression="infer") as stream:
+            start = stream.read(_START)
+    if is_root := start.startswith(b"root"):
+        with open_root(path) as file:
+            trees = tuple(file.keys(cycle=False, recursive=False))
+        if tree and trees:
+            trees = (tree.rpartition("/")[2].partition(";")[0],)
+    beginning = Beginning(folder, start, trees)
+    for name, source in each_format():
+        if source.recognises(beginning):
+            return name
+    if is_root:
+        return "nanoaod"  # its tree has a name of its own
+    try:
+        text = start.decode("utf-8", "ignore" if len(start) == _START else "strict").strip()
+    except UnicodeDecodeError:
+        text = "\0"
+    kind = "binary data of another kind"
+    if folder:
+        kind = "a folder without a catalogue.toml"
+    elif not text:
+        kind = "blank" if start else "empty"
+    elif "\0" not in text:
+        kind = f"text that begins with {quoted(excerpt(text.splitlines()[0], _SHOWN))}"
+    known = f"which none of the formats recognises (known: {', '.join(format_names())})"
+    raise SampleError(f"unknown format: it is {kind}, {known}")
 
 
 def _opened(
@@ -204,34 +268,42 @@ def _opened(
     weightings: Mapping[str, Weighting] = MappingProxyType({}),
 ) -> Catalogue:
     """Open the files of all samples, and report all problems at once. weightings: by names of samples."""
-    requests: list[ToOpen] = []
+    requests: list[_Request] = []
     problems: list[SampleError] = []
-    opening, identified = secrets.token_hex(8), engine.checkpoint is not None
     for table in tables:
-        sent = msgspec.structs.replace(table, files=(), sha256=())
-        how = weighted and table.name not in weightings, identified, opening
+        sums = weighted and table.name not in weightings
         try:
-            requests += (ToOpen(sent, *file, *how) for file in _files(table, path.parent))
+            requests += _requests(table, path.parent, sums)
         except SampleError as error:
             problems.append(SampleError(f"sample {table.name!r}: {error}"))
     files: dict[str, list[File]] = {table.name: [] for table in tables}
     left_out: list[LeftOut] = []
-    for request, result in zip(requests, open_files(requests, engine), strict=True):
+    for (table, file, *_), result in zip(requests, _files(requests, engine), strict=True):
         if isinstance(result, SampleError):
             problems.append(result)
-            left_out.append(LeftOut(request.table.name, request.path, str(result), None))
+            left_out.append(LeftOut(table.name, file, str(result), None))
         else:
-            files[request.table.name].append(result)
+            of_sample = files[table.name]
+            if of_sample and of_sample[0].schema == result.schema:  # keep one of equal ones
+                result = replace(result, schema=of_sample[0].schema)
+            of_sample.append(result)
     unreadable = all(isinstance(problem, UnreadableError) for problem in problems)
     if problems and not (skip and unreadable):
         raise (UnreadableError if unreadable else SampleError)(listed(problems))
-    samples = []
-    lacking = {file.sample for file in left_out}
+    samples, lacking = [], {file.sample for file in left_out}
     for number, table in enumerate(tables):
-        kept = tuple(replace(file, numbers=None) for file in files[table.name])
-        sample = Sample(number, table, kept, 1.0, 1.0, weighted)
-        if kept:
-            _check_files(table, kept)
+        kept, where = files[table.name], f"sample {table.name!r}"
+        for one in kept:
+            first, own = kept[0], one.schema
+            # Stored decisions change with the menu.
+            differing = (own.scalars ^ first.schema.scalars) - {*one.stored, *first.stored}
+            if differing or own.collections != first.schema.collections:
+                raise SampleError(f"{where}: {one.path} has different branches from {first.path}")
+            if not (own.collections or own.scalars or one.stored):
+                raise SampleError(f"{where}: {one.path} has no numbers that menus can use")
+            if len(kept) == 1 and not one.entries:
+                raise SampleError(f"{where}: {one.path} has no events")
+        sample = Sample(number, table, tuple(kept), 1.0, 1.0, weighted)
         if kept and (weighting := weightings.get(table.name)):
             apart = tuple(replace(file, neighbours="none") for file in kept)  # some of them do not count
             with naming(table.name, kept[0].path):
@@ -239,13 +311,21 @@ def _opened(
             sample = replace(sample, sources=apart, weighting=weighting, weighting_needs=needs)
         samples.append(normalised(head, sample, table.name in lacking))
     check_files(samples)
-    repeated = tuple(repeated_events(samples, [*files.values()]))
+    repeated = tuple(repeated_events(samples))
+    for number, sample in enumerate(samples):
+        sources = (replace(one, numbers=None) for one in sample.sources if isinstance(one, File))
+        samples[number] = replace(sample, sources=tuple(sources))
     catalogue = Catalogue(head, tuple(samples), path, skips_bad_files=skip)
     return replace(catalogue, left_out=tuple(left_out), repeated=repeated)
 
 
-def _files(table: SampleTable, folder: Path) -> Iterator[tuple[str, str | None, str]]:
-    """Yield the files of a sample, in their order, each with its digest and the reason if there is none."""
+#: A file to open: its sample, its path, the message if it does not exist, its digest in the catalogue, and
+#: whether the sum of its weights is needed.
+_Request = tuple[SampleTable, str, str, str | None, bool]
+
+
+def _requests(table: SampleTable, folder: Path, weighted: bool) -> list[_Request]:
+    """Return the files of a sample, in their order."""
     paths: list[tuple[str, str]] = []
     for pattern in table.files:
         try:
@@ -255,19 +335,96 @@ def _files(table: SampleTable, folder: Path) -> Iterator[tuple[str, str | None, 
     if table.sha256 and len(table.sha256) != len(paths):
         given = f"{len(table.sha256)} sha256 for {len(paths)} files"
         raise SampleError(f"{given}; give one for each, in their order")
-    for number, (path, missing) in enumerate(paths):
-        yield path, table.sha256[number].lower() if table.sha256 else None, missing
+    digests = [digest.lower() for digest in table.sha256]
+    sent = msgspec.structs.replace(table, files=(), sha256=())
+    return [(sent, *path, digest, weighted) for path, digest in zip_longest(paths, digests)]
 
 
-def _check_files(table: SampleTable, files: Sequence[File]) -> None:
-    """Raise SampleError if files cannot be one sample."""
-    where, first = f"sample {table.name!r}", files[0]
-    for file in files:
-        # Stored decisions change with the menu.
-        differing = (file.schema.scalars ^ first.schema.scalars) - {*file.stored, *first.stored}
-        if differing or file.schema.collections != first.schema.collections:
-            raise SampleError(f"{where}: {file.path} has different branches from {first.path}")
-    if not (first.schema.collections or first.schema.scalars or first.stored):
-        raise SampleError(f"{where}: {first.path} has no numbers that menus can use")
-    if len(files) == 1 and not first.entries:
-        raise SampleError(f"{where}: {first.path} has no events")
+def _files(requests: Sequence[_Request], engine: Engine) -> Iterator[File | SampleError]:
+    """Open files, on the workers of an engine if there are many. An error is a result, so that all are
+    reported at once. A worker may be lost, or may not see a file: it is then opened here."""
+    hashes = max(LEAST_HASHES, MOST_HASHES // max(len(requests), 1))
+    how = secrets.token_hex(8), hashes, engine.checkpoint is not None, engine.retries
+    elsewhere: list[Any] = [None] * len(requests)
+    if engine.executor is not None and len(requests) > OPEN_FILES:
+        elsewhere = [engine.executor.submit(_file, request, *how) for request in requests]
+
+    def file(request: _Request, future: Any) -> File | SampleError:
+        with suppress(Exception):
+            if future and isinstance(found := future.result(), File):
+                return found
+        return _file(request, *how)
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        yield from threads.map(file, requests, elsewhere)
+
+
+#: Members of `Source` that are fields of `File`.
+_KNOWN = ("entries", "boundaries", "schema", "neighbours", "has_parents", "stored")
+
+
+def _file(request: _Request, opening: str, hashes: int, identified: bool, retries: int) -> File | SampleError:
+    """Return a file with its properties, or the reason why it cannot be used. A remote file is opened several
+    times: its server may answer later. opening, hashes: as in `File` and `numbers_of`; identified: whether
+    the identity of a remote file is needed, which is one more request."""
+    table, path, missing, sha256, weighted = request
+    if missing:
+        return UnreadableError(f"sample {table.name!r}: {missing}")
+    for attempt in range(retries + 1):
+        try:
+            with naming(table.name, path):
+                if sha256 and sha256 != (digest := digest_of(path)):
+                    differ = f"has sha256 {digest}, its catalogue says {sha256}"
+                    raise UnreadableError(f"{differ}: the file is damaged or a different one")
+                source = opened_source(table.format, path, opening, table.tree or "")
+                known: dict[str, Any] = {name: getattr(source, name) for name in _KNOWN}
+                name = source.tree.rpartition("/")[2]
+                for other, kind in each_format() if source.trees and name not in source.trees else ():
+                    if name in kind.trees:
+                        differ = f"its tree {name!r} has the format {other!r}, not {table.format!r}"
+                        raise SampleError(f'{differ}: give format = "{other}" in its catalogue entry')
+                total, no_sum = _sum_of_weights(source, table) if weighted else (None, "")
+                how = path, table.format, table.tree or "", sha256, sha256 or _tag(path, identified), opening
+                numbers = numbers_of(source, hashes)
+                return File(*how, source.tree, **known, sum_of_weights=total, no_sum=no_sum, numbers=numbers)
+        except SampleError as error:
+            problem = error
+        settled = not isinstance(problem, UnreadableError) or isinstance(problem.__cause__, FileNotFoundError)
+        if settled or attempt == retries or "://" not in path:
+            break
+        time.sleep(PAUSE_S * 2**attempt)
+    return problem
+
+
+def _sum_of_weights(source: Source, table: SampleTable) -> tuple[float | None, str]:
+    """Return the sum of the weights of a file, and the reason if a signal has none. If the catalogue has the
+    sum of all generated events and the file does not, it is that of the file's events."""
+    try:
+        return source.sum_of_weights, ""
+    except SampleError as error:
+        if isinstance(error, UnreadableError):
+            raise
+        if table.sum_of_weights is None and table.role == "signal":
+            return None, str(error)
+        if table.sum_of_weights is None:
+            raise
+    total = 0.0
+    for start in range(0, source.entries, STEP):
+        weight = np.asarray(source.columns(start, min(start + STEP, source.entries), ()).weight, np.float64)
+        if (weight < 0).any():  # a part of them may then add up to more than all
+            return None, ""
+        total += float(weight.sum())
+    return total, ""
+
+
+def _tag(path: str, identified: bool) -> str:
+    """Return a text that changes when a file does; for a remote file only if it is to be identified."""
+    if "://" not in path:
+        of_parts = [(part.name, part.stat()) for part in map(Path, parts(path))]
+        return repr([(name, status.st_size, status.st_mtime_ns) for name, status in of_parts])
+    if not identified:
+        return ""
+    where = str(located(path))
+    system, name = fsspec.url_to_fs(where, **timeouts(where))
+    info: dict[str, Any] = system.info(name)
+    return repr([(key, info.get(key)) for key in _TAGS])

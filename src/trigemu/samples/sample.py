@@ -1,69 +1,103 @@
-"""A sample of events: files of one process, which are read in ranges, with weights in Hz."""
+"""A sample of events: its tables in a catalogue; its files, which are read in ranges; weights in Hz from its
+metadata, not from events that survived a skim."""
 
 from __future__ import annotations
 
+import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection as AnyOf, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection as AnyOf, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Integral
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, FloatArray
 from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import SampleError, in_brackets, quoted
+from trigemu.base.toml import Key, Positive, TomlTable
 from trigemu.samples.events import Collection, Events, Need, decision_in, make_events
-from trigemu.samples.files import File
-from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import digest_of, located, naming
-from trigemu.samples.normalisation import CatalogueTable, SampleTable
+from trigemu.samples.source import File, Schema, Source
+
+CM2_PER_PB = 1e-36
+#: The rate of bunch crossings in Hz, unless a catalogue gives another.
+CROSSING_RATE_HZ = 40e6
+#: Orbits of the LHC per second, and the bunches of one.
+ORBIT_HZ, BUNCHES = 11_245.5, 3564
+
+#: Rates beyond which sums of squared weights would lose digits.
+SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
 
 
-def around(
-    neighbours: Literal["none", "line", "orbit"], entries: int, start: int, stop: int, margin: int
-) -> tuple[list[tuple[int, int]], slice]:
-    """Return the ranges of entries to read in sequence, and which of their rows are `start` to `stop`."""
-    if neighbours == "none" or not margin:
-        return [(start, stop)], slice(None)
-    if neighbours == "line":
-        first = max(0, start - margin)
-        return [(first, min(entries, stop + margin))], slice(start - first, stop - first)
-    ranges, entry = [], start - margin
-    while entry < stop + margin:
-        row = entry % entries
-        length = min(stop + margin - entry, entries - row)
-        ranges.append((row, row + length))
-        entry += length
-    return ranges, slice(margin, margin + stop - start)
+class CatalogueTable(TomlTable, frozen=True):
+    """The [catalogue] table."""
+
+    name: str  #: Name of the catalogue.
+    #: Whether an event is a bunch crossing, with a background that adds up to `crossing_rate_hz`, or an
+    #: interaction at `luminosity_cm2s`.
+    convention: Literal["crossing", "luminosity"]
+    luminosity_cm2s: Positive | None = None  #: Instantaneous luminosity in cm⁻² s⁻¹.
+    crossing_rate_hz: Positive = CROSSING_RATE_HZ  #: Rate of bunch crossings in Hz.
+    #: Number of bunches that collide, in place of `crossing_rate_hz`: 11 245.5 Hz each.
+    colliding_bunches: Annotated[int, msgspec.Meta(ge=1, le=BUNCHES)] | None = None
+    mean_interactions: Positive | None = None  #: Mean number of interactions per crossing, if known.
+    generated_by: str | None = None  #: The program that generated the events.
+    note: str | None = None  #: A remark about the sample, shown by `trigemu samples`.
+    #: Rounding of the stored pT, by collection, and of `met`: bits of its mantissa. A note for readers.
+    rounding: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from rate_mistakes("crossing_rate_hz", self.crossing_rate_hz)
 
 
-def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
-    """Concatenate events with the same columns."""
-    first = parts[0]
-    if len(parts) == 1:
-        return replace(first, core=core)
-    return replace(
-        first,
-        sample=" + ".join(dict.fromkeys(part.sample for part in parts)),
-        weight=np.concatenate([part.weight for part in parts]),
-        id=np.concatenate([part.id for part in parts]),
-        parent=np.concatenate([part.parent for part in parts]),
-        collections={n: _join([part.collections[n] for part in parts]) for n in first.collections},
-        scalars={n: np.concatenate([part.scalars[n] for part in parts]) for n in first.scalars},
-        core=core,
-    )
+def rate_mistakes(key: str, hz: float) -> Iterator[tuple[str, str]]:
+    """Yield (key, message) for a rate outside the range of sums."""
+    if not SMALLEST_RATE_HZ <= hz <= LARGEST_RATE_HZ:
+        yield key, f"{key} = {hz:g}: expected {SMALLEST_RATE_HZ:g} to {LARGEST_RATE_HZ:g} Hz, such as 40e6"
 
 
-def _join(parts: Sequence[Collection]) -> Collection:
-    """Concatenate collections with the same columns."""
-    trimmed = [part.trimmed() for part in parts]
-    ends = np.cumsum([0, *(part.offsets[-1] for part in trimmed)])
-    begins = [part.offsets[:-1] + end for part, end in zip(trimmed, ends, strict=False)]
-    columns = {n: np.concatenate([part.columns[n] for part in trimmed]) for n in parts[0].columns}
-    return Collection(np.concatenate([*begins, ends[-1:]]), columns)
+class SampleTable(TomlTable, frozen=True):
+    """A [[sample]] entry of a catalogue."""
+
+    name: str  #: Name of the sample.
+    role: Literal["background", "signal"]  #: Whether the sample counts in rates, or is used for efficiencies.
+    files: tuple[str, ...]  #: Paths, with wildcards, or URLs; relative paths are relative to the catalogue.
+    format: str = "nanoaod"  #: Name of the file format.
+    #: Name of the tree with the events in ROOT files, such as "ntuple/events"; by default that of the format,
+    #: or else the only tree with numbers.
+    tree: Annotated[str, msgspec.Meta(min_length=1)] | None = None
+    sha256: tuple[str, ...] = ()  #: Digest of each file, in order; empty: not verified.
+    rate_hz: Positive | None = None  #: Rate of all its crossings, in Hz (convention `crossing`).
+    weight_before_thinning: Positive | None = None  #: Not used: catalogues of older versions have it.
+    #: The cross-section in pb (convention `luminosity`); that of all its interactions is its product with
+    #: `filter_efficiency` and `k_factor`.
+    cross_section_pb: Positive | None = None
+    filter_efficiency: Positive = 1.0  #: A factor of the cross-section.
+    k_factor: Positive = 1.0  #: A factor of the cross-section.
+    sum_of_weights: Positive | None = None  #: Sum over all generated events, for files that do not store it.
+    dataset: int | str | None = None  #: A dataset of ATLAS Open Data, which completes the entry.
+    require: str | None = None  #: Default condition for the denominator of efficiencies.
+    description: str = ""  #: Free text.
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        """Yield (key, message) for a missing or unsupported location of files."""
+        if not self.files and self.dataset is None:
+            yield "files", "files = []: name at least one file"
+        for number, file in enumerate(self.files):
+            try:
+                located(file, Path("/"))
+            except SampleError as error:
+                yield ("files", number), str(error)
+        for number, digest in enumerate(self.sha256):
+            if not re.fullmatch("[0-9a-fA-F]{64}", digest):
+                message = f"sha256[{number}] = {digest[:80]!r}: expected 64 hexadecimal digits"
+                yield ("sha256", number), message
 
 
 #: The format of events in memory.
@@ -200,9 +234,41 @@ class Sample:
         if not (whole and 0 <= start <= stop <= file.entries):
             entries = f"{file.path} has entries from 0 to {file.entries}, not {start!r} to {stop!r}"
             raise SampleError(f"sample {self.name!r}: {entries}")
-        columns = {*needs, *self.weighting_needs, *((INTERACTIONS,) if self.per_interactions else ())}
-        ranges, core = around(file.neighbours, file.entries, start, stop, margin)
-        return join_events([self._read(file, *rows, columns) for rows in ranges], core)
+        wanted = {*needs, *self.weighting_needs, *((INTERACTIONS,) if self.per_interactions else ())}
+        stored = {name: column for column in wanted if (name := decision_in(column)) is not None}
+        first, last, core = start, stop, slice(None)
+        if margin and file.neighbours != "none":
+            first, last = start - margin, stop + margin
+            if file.neighbours == "line":
+                first, last = max(0, first), min(file.entries, last)
+            core = slice(start - first, stop - first)
+        parts: list[Events] = []
+        while first < last or not parts:  # the first crossing of an orbit follows its last one
+            begin = first % file.entries if first < last else first
+            end = min(begin + last - first, file.entries)
+            with naming(self.name, file.path):
+                opened = file.opened
+                read = opened.columns(begin, end, wanted - {*stored.values()})
+                decisions = file.read_stored(begin, end, stored) if stored else {}
+            weight = np.full(end - begin, self.hz_per_weight)
+            if self.weighted:
+                weight = np.multiply(read.weight, self.hz_per_weight, dtype=np.float64)
+            if self.per_interactions:
+                weight *= np.array(self.per_interactions)[read.scalars[INTERACTIONS[1]]]
+            scalars = {**read.scalars, **{stored[name][1]: fired for name, fired in decisions.items()}}
+            made = make_events(
+                self.name,
+                weight,
+                read.collections,
+                scalars,
+                id=read.id,
+                parent=read.parent,
+                first=begin,
+                physical=opened.physical,
+            )
+            parts.append(made)
+            first += end - begin
+        return join_events(parts, core)
 
     def weigh(self, events: Events) -> Events:
         """Return those of some `events` that count, with the weights of its weighting."""
@@ -213,30 +279,95 @@ class Sample:
             events = replace(events, weight=events.weight * factor)
         return events if kept.all() else events.take(np.flatnonzero(kept))
 
-    def _read(self, file: File | Source, start: int, stop: int, needs: Set[Need]) -> Events:
-        stored = {name: column for column in needs if (name := decision_in(column)) is not None}
-        with naming(self.name, file.path):
-            columns = file.columns(start, stop, needs - {*stored.values()})
-            decisions = file.read_stored(start, stop, stored) if stored else {}
-        weight = np.full(stop - start, self.hz_per_weight)
-        if self.weighted:
-            weight = np.multiply(columns.weight, self.hz_per_weight, dtype=np.float64)
-        if self.per_interactions:
-            weight *= np.array(self.per_interactions)[columns.scalars[INTERACTIONS[1]]]
-        scalars = {**columns.scalars, **{stored[name][1]: fired for name, fired in decisions.items()}}
-        return make_events(
-            self.name,
-            weight,
-            columns.collections,
-            scalars,
-            id=columns.id,
-            parent=columns.parent,
-            first=start,
-            physical=file.physical,
-        )
-
 
 @cache
 def _digest_of(path: str, identity: str) -> str:
     """Return the digest of a file, which is computed again when the file has changed."""
     return digest_of(path)
+
+
+def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
+    """Concatenate events with the same columns."""
+    first = parts[0]
+    if len(parts) == 1:
+        return replace(first, core=core)
+    parts = [part.trimmed() for part in parts]
+    collections = {}
+    for name in first.collections:
+        of_parts = [part.collections[name] for part in parts]
+        offsets = np.cumsum(np.concatenate([[0], *(np.diff(c.offsets) for c in of_parts)]))
+        columns = {n: np.concatenate([c.columns[n] for c in of_parts]) for n in of_parts[0].columns}
+        collections[name] = Collection(offsets, columns)
+    arrays = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in ("weight", "id", "parent")
+    }
+    scalars = {name: np.concatenate([part.scalars[name] for part in parts]) for name in first.scalars}
+    names = " + ".join(dict.fromkeys(part.sample for part in parts))
+    return Events(names, **arrays, collections=collections, scalars=scalars, core=core)
+
+
+def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool = False) -> Sample:
+    """Return a sample with weights in Hz; relative weights for a signal without a sum of weights.
+
+    crossing: rate_hz / Σw; luminosity: σ ε k L / Σw, with Σw over all generated events. Raises SampleError if
+    the files have more events than the sum over all generated events in the catalogue.
+    """
+    table, where, files = sample.table, f"sample {sample.name!r}", sample.sources
+    if not files:
+        raise SampleError(f"{where}: none of its files can be read")
+    if table.sum_of_weights and lacks_files:
+        raise SampleError(
+            f"{where}: sum_of_weights in its catalogue includes all its files, and some cannot be read: list "
+            f"only the others, and give their sum"
+        )
+    if sample.weighting:
+        return sample.weighting.normalise(head, sample)
+    no_sum = next((f"{f.path}: {f.no_sum}" for f in files if isinstance(f, File) and f.no_sum), "")
+    if no_sum and not table.sum_of_weights:
+        unnormalised = no_sum if table.cross_section_pb else ""
+        return replace(sample, hz_per_weight=1.0, rate_hz=math.nan, unnormalised=unnormalised)
+    sums = [file.sum_of_weights if sample.weighted else file.entries for file in files]
+    in_files = math.fsum(weights for weights in sums if weights is not None)
+    if table.sum_of_weights and in_files * (1 - 1e-3) > table.sum_of_weights:  # both may be rounded
+        raise SampleError(
+            f"{where}: sum_of_weights = {table.sum_of_weights:.10g} in its catalogue, but the weights of its "
+            f"files add up to {in_files:.10g}, and a sum over all generated events is at least that: give "
+            f"this sum, or leave the key out if the files store it"
+        )
+    total = table.sum_of_weights or in_files
+    hz = hz_per_unit_weight(head, table, total)
+    return replace(sample, hz_per_weight=hz, rate_hz=hz * total)
+
+
+def hz_per_unit_weight(catalogue: CatalogueTable, sample: SampleTable, sum_of_weights: float) -> float:
+    """Return the rate in Hz of a generator weight of 1; 1 for a signal without a cross-section."""
+    where = f"sample {sample.name!r}"
+    if not sum_of_weights > 0:
+        raise SampleError(
+            f"{where}: the sum of its generator weights is {sum_of_weights:g}, expected a positive number"
+        )
+    crossings = catalogue.convention == "crossing" and sample.role == "background"
+    key = "rate_hz" if crossings else "cross_section_pb"
+    rate: float | None = getattr(sample, key)
+    if rate is None:
+        if sample.role == "signal":
+            return 1.0
+        raise SampleError(
+            f"{where} needs {key} in its catalogue entry: it is a background of the convention "
+            f"{catalogue.convention!r}"
+        )
+    if not crossings:
+        if catalogue.luminosity_cm2s is None:
+            raise SampleError(
+                f"{where} has a cross-section, but its catalogue has no luminosity_cm2s: give it under "
+                f"[catalogue], in cm⁻² s⁻¹"
+            )
+        rate = rate * sample.filter_efficiency * sample.k_factor * CM2_PER_PB * catalogue.luminosity_cm2s
+    hz = rate / sum_of_weights
+    if not SMALLEST_RATE_HZ <= hz * sum_of_weights <= LARGEST_RATE_HZ:
+        raise SampleError(
+            f"{where}: its events add up to {hz * sum_of_weights:g} Hz (a weight of 1 is {hz:g} Hz, their "
+            f"sum is {sum_of_weights:g}), expected {SMALLEST_RATE_HZ:g} to {LARGEST_RATE_HZ:g} Hz: check "
+            f"its normalisation"
+        )
+    return hz

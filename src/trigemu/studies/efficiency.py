@@ -19,10 +19,10 @@ from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
 from trigemu.emulation.plan import Plan, bit_of_words, check_needs, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import unseen_half
+from trigemu.menus.checks import signed_differences, unit_of_observable
 from trigemu.menus.menu import Menu, named_apart
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenusLike, menus_of
-from trigemu.menus.warnings import signed_differences, unit_of_observable
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.selections import Scope
 from trigemu.observables.workspace import Workspace

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from trigemu.base.errors import TrigemuError, excerpt, nearest, printable
-from trigemu.base.toml import Document, Key, S, TomlTable, load_toml, read_table
-from trigemu.base.toml_schema import refuse_other_kinds
+from trigemu.base.toml import Document, Key, S, TomlTable, load_toml, read_table, refuse_other_kinds
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.plan import lacks
 from trigemu.menus.menu import Menu
@@ -30,52 +29,28 @@ Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class ProfileTable(TomlTable, frozen=True):
-    """[profile]: the menus and samples.
+    """[profile]: the menus and samples."""
 
-    Attributes
-    ----------
-    menus : tuple of str
-        The menus, paths relative to this file; gains are over the first one.
-    samples : tuple of str
-        The samples, by their names in the catalogue.
-    name : str or None
-        The name of the set; by default the name of the file.
-    require : str or None
-        The condition that an event must fulfil to be counted; by default that of the first sample's catalogue
-        entry.
-    triggers : tuple of str
-        Triggers that are measured in addition to the menus.
-    apart : bool
-        Whether each sample is measured separately; then only whole categories are printed.
-    """
-
+    #: The menus, paths relative to this file; gains are over the first one.
     menus: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    #: The samples, by their names in the catalogue.
     samples: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-    name: str | None = None
+    name: str | None = None  #: The name of the set; by default the name of the file.
+    #: The condition that an event must fulfil to be counted; by default that of the first sample's catalogue
+    #: entry.
     require: str | None = None
-    triggers: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()  #: Triggers that are measured in addition to the menus.
+    #: Whether each sample is measured separately; then only whole categories are printed.
     apart: bool = False
 
 
 class Observable(TomlTable, frozen=True):
-    """[[observable]]: an observable; efficiencies are measured as functions of it.
+    """[[observable]]: an observable; efficiencies are measured as functions of it."""
 
-    Attributes
-    ----------
-    expression : str
-        The observable.
-    bins : str or tuple of float
-        The edges of the bins: "FIRST:LAST:STEP", or a list.
-    label : str
-        The text that figures show; by default the expression.
-    unit : str
-        Its unit.
-    """
-
-    expression: str
-    bins: str | tuple[float, ...]
-    label: str = ""
-    unit: str = ""
+    expression: str  #: The observable.
+    bins: str | tuple[float, ...]  #: The edges of the bins: "FIRST:LAST:STEP", or a list.
+    label: str = ""  #: The text that figures show; by default the expression.
+    unit: str = ""  #: Its unit.
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         try:
@@ -85,18 +60,10 @@ class Observable(TomlTable, frozen=True):
 
 
 class Category(TomlTable, frozen=True):
-    """[[category]]: the events that fulfil a condition.
+    """[[category]]: the events that fulfil a condition."""
 
-    Attributes
-    ----------
-    condition : str
-        The condition.
-    label : str
-        The text that figures show; by default the condition.
-    """
-
-    condition: str
-    label: str = ""
+    condition: str  #: The condition.
+    label: str = ""  #: The text that figures show; by default the condition.
 
     @property
     def name(self) -> str:
@@ -104,31 +71,17 @@ class Category(TomlTable, frozen=True):
 
 
 class Reference(TomlTable, frozen=True):
-    """[[reference]]: a published number of a menu, or of one of its triggers.
+    """[[reference]]: a published number of a menu, or of one of its triggers."""
 
-    Attributes
-    ----------
-    menu : str
-        The name of the menu.
-    quantity : str
-        The quantity. `unique_fraction` is the unique rate divided by the total rate; `unique_ceiling` is its
-        value for any decision that is independent of the other triggers.
-    value : float
-        The number.
-    source : str
-        The publication.
-    trigger : str or None
-        The trigger; None for `rate_hz`.
-    tuned : str or None
-        The name of a catalogue whose samples were tuned to this number: with these, the two agree by
-        construction.
-    """
-
-    menu: str
+    menu: str  #: The name of the menu.
+    #: The quantity. `unique_fraction` is the unique rate divided by the total rate; `unique_ceiling` is its
+    #: value for any decision that is independent of the other triggers.
     quantity: Literal["rate_hz", "total_hz", "unique_hz", "unique_fraction", "unique_ceiling"]
-    value: float
-    source: Text
-    trigger: str | None = None
+    value: float  #: The number.
+    source: Text  #: The publication.
+    trigger: str | None = None  #: The trigger; None for `rate_hz`.
+    #: The name of a catalogue whose samples were tuned to this number: with these, the two agree by
+    #: construction.
     tuned: str | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -33,54 +34,33 @@ from trigemu.samples.events import Need, stored_need
 
 
 class TrainedOn(TomlTable, frozen=True):
-    """The events that a model was trained on: one half of the events in some files.
+    """The events that a model was trained on: one half of the events in some files."""
 
-    Attributes
-    ----------
-    catalogue : str
-        Name of the catalogue.
-    files : tuple of str
-        sha256 of each file.
-    half : str
-        The half: "training", or "evaluation" if the halves were exchanged.
-    """
-
-    catalogue: str
-    files: tuple[str, ...] = ()
+    catalogue: str  #: Name of the catalogue.
+    files: tuple[str, ...] = ()  #: sha256 of each file.
+    #: The half: "training", or "evaluation" if the halves were exchanged.
     half: Literal["training", "evaluation"] = "training"
 
 
+@dataclass(eq=False)
 class Context:
     """The context in which a kind is compiled: the meaning of names in the menu, and the folder of its files.
-    It records what a trigger needs and reads.
+    It records what a trigger needs and reads."""
 
-    Parameters
-    ----------
-    scope : Scope
-        Working collections and sums, by name.
-    folder : Path
-        Base of the relative paths in the menu or card.
-    contents : mapping of str to bytes
-        The content of files that need not be read, by path.
-    """
-
-    def __init__(
-        self, scope: Scope, folder: Path = Path(), contents: Mapping[str, bytes] | None = None
-    ) -> None:
-        self.scope, self.folder, self.contents = scope, folder, contents or {}
-        self.needs: set[Need] = set()  #: Columns of the sample that have been requested
-        self.models: dict[str, str] = {}  #: sha256 of each model file that was read, by path
-        self.trained: list[TrainedOn] = []  #: Training events of these models
-        #: Conditions, and observables above their threshold, with their texts
-        self.requirements: list[tuple[str, Condition]] = []
+    scope: Scope  #: Working collections and sums, by name
+    folder: Path = Path()  #: Base of the relative paths in the menu or card
+    contents: Mapping[str, bytes] = field(default_factory=dict)  #: Files that need not be read, by path
+    needs: set[Need] = field(default_factory=set)  #: Columns of the sample that have been requested
+    models: dict[str, str] = field(default_factory=dict)  #: sha256 of each model file that was read, by path
+    trained: list[TrainedOn] = field(default_factory=list)  #: Training events of these models
+    #: Conditions, and observables above their threshold, with their texts
+    requirements: list[tuple[str, Condition]] = field(default_factory=list)
 
     def within(self, scope: Scope, folder: Path) -> Context:
         """Return the context of another file, whose names have the meaning in `scope` and whose paths are
         relative to `folder`. It records everything in this context too."""
-        inner = Context(scope, folder, self.contents)
-        inner.needs, inner.models, inner.trained = self.needs, self.models, self.trained
-        inner.requirements = self.requirements
-        return inner
+        records = self.needs, self.models, self.trained, self.requirements
+        return Context(scope, folder, self.contents, *records)
 
     def read(self, path: Path, longest: int | None = None) -> bytes:
         """Return the content of the file `path`, at most `longest` bytes; see `read_bounded`."""
@@ -112,9 +92,7 @@ class Context:
 
     def stored(self, name: str) -> str:
         """Request the stored decision `name` of the sample, and return the name of its column of 0 and 1."""
-        need = stored_need(name)
-        self.needs.add(need)
-        return need[1]
+        return self.scalar(stored_need(name)[1])
 
     def scalar(self, name: str) -> str:
         """Request the column `name` of the sample, with one value per event, and return the name."""
@@ -214,14 +192,9 @@ class Kind(TomlTable, frozen=True):
 
 
 class ScoreKind(Kind, frozen=True, kw_only=True):
-    """Base class of kinds that give a score. They fire above a threshold, which a rate budget may give.
+    """Base class of kinds that give a score. They fire above a threshold, which a rate budget may give."""
 
-    Attributes
-    ----------
-    above : float or None
-        The threshold on the score: the trigger fires above it. None if it is found from a budget.
-    """
-
+    #: The threshold on the score: the trigger fires above it. None if it is found from a budget.
     above: float | None = None
 
     @property

@@ -29,29 +29,19 @@ Function = Callable[..., float]
 class CompiledFunction(Compiled):
     """A trigger whose score is a function of one event. Single events are as fast as those of built-in kinds.
 
-    Attributes
-    ----------
-    function : callable
-        A function of floats, in the part of Python that numba compiles. It returns the score, NaN for none;
-        or whether the trigger fires, if `threshold` is None. It is not called for events that lack one of
-        the numbers: they do not fire.
-    numbers : tuple of Number
-        Its first arguments.
-    threshold : float or None
-        The threshold on the score.
-    parameters : tuple of float
-        Its further arguments, the same for all events.
-
     Raises
     ------
     TrigemuError
         If numba cannot compile the function, or the number of arguments differs.
     """
 
+    #: A function of floats, in the part of Python that numba compiles. It returns the score, NaN for none; or
+    #: whether the trigger fires, if `threshold` is None. It is not called for events that lack one of the
+    #: numbers: they do not fire.
     function: Function
-    numbers: tuple[Number, ...]
-    threshold: float | None
-    parameters: tuple[float, ...] = ()
+    numbers: tuple[Number, ...]  #: Its first arguments
+    threshold: float | None  #: The threshold on the score
+    parameters: tuple[float, ...] = ()  #: Its further arguments, the same for all events
 
     def __post_init__(self) -> None:
         _ = self.address  # reports errors when the menu is read
@@ -97,10 +87,6 @@ def _plain(function: Function) -> Any:
     return getattr(function, "py_func", function)
 
 
-#: Compiled functions, whose addresses are used until the process ends.
-_COMPILED: list[Callable[..., Any]] = []
-
-
 @cache
 def _address(function: Function, arguments: int) -> int:
     """Compile a function of floats; return the address of the C function that `CompiledFunction` calls, or
@@ -139,5 +125,4 @@ def _address(function: Function, arguments: int) -> int:
     exec(compile(text, code.co_filename, "exec"), names)
     of_row: Any = names["of_row"]
     of_row.__qualname__ = f"{_plain(function).__qualname__}.of_{arguments}"
-    _COMPILED.append(c_function(of_row))
-    return address_of(_COMPILED[-1], types.intp(types.intp))
+    return address_of(c_function(of_row), types.intp(types.intp))

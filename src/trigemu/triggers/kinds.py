@@ -7,8 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from trigemu.base.errors import PluginError, nearest
-from trigemu.base.plugin_search import CORE, providers
-from trigemu.base.plugins import FoundPlugin, Plugin
+from trigemu.base.plugins import CORE, FoundPlugin, Plugin, providers
 from trigemu.triggers.base import BitKind, Kind
 
 AnyKind = type[Kind] | type[BitKind]

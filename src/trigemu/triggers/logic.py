@@ -80,15 +80,10 @@ def _read(node: ast.expr) -> Expression:
 
 
 class Logic(BitKind, frozen=True):
-    """The trigger kind `logic`: it fires if the expression is true.
+    """The trigger kind `logic`: it fires if the expression is true."""
 
-    Attributes
-    ----------
-    expression : str
-        Names of triggers joined by `and`, `or` and `not`, with brackets. It uses their raw decisions, before
-        their prescales.
-    """
-
+    #: Names of triggers joined by `and`, `or` and `not`, with brackets. It uses their raw decisions, before
+    #: their prescales.
     expression: str
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -106,15 +101,9 @@ class Logic(BitKind, frozen=True):
 
 class Random(BitKind, frozen=True):
     """The trigger kind `random`: it fires in every event, with a prescale of the crossing rate over
-    `rate_hz`.
+    `rate_hz`."""
 
-    Attributes
-    ----------
-    rate_hz : float
-        The rate in Hz, before its prescale.
-    """
-
-    rate_hz: Annotated[float, msgspec.Meta(gt=0)]
+    rate_hz: Annotated[float, msgspec.Meta(gt=0)]  #: The rate in Hz, before its prescale.
 
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
         return np.ones(n, np.bool_)
@@ -124,15 +113,9 @@ class Random(BitKind, frozen=True):
 
 
 class Stored(Kind, frozen=True):
-    """The trigger kind `stored`: it fires if a decision that is stored in the sample is true.
+    """The trigger kind `stored`: it fires if a decision that is stored in the sample is true."""
 
-    Attributes
-    ----------
-    decision : str
-        The name of the stored decision.
-    """
-
-    decision: Annotated[str, msgspec.Meta(min_length=1)]
+    decision: Annotated[str, msgspec.Meta(min_length=1)]  #: The name of the stored decision.
 
     def compile(self, context: Context) -> CompiledStored:
         return CompiledStored(context.stored(self.decision))
@@ -154,20 +137,12 @@ class CompiledStored(Compiled):
 
 
 class External(Kind, frozen=True):
-    """The trigger kind `external`: it fires if a bit that is stored in the sample is set.
+    """The trigger kind `external`: it fires if a bit that is stored in the sample is set."""
 
-    Attributes
-    ----------
-    bit : int
-        The number of the bit.
-    crossing : int
-        The crossing of the bit, relative to that of the event: −2 to 2.
-    word : str
-        The name of the columns that hold the bits, without their number.
-    """
-
-    bit: Annotated[int, msgspec.Meta(ge=0)]
+    bit: Annotated[int, msgspec.Meta(ge=0)]  #: The number of the bit.
+    #: The crossing of the bit, relative to that of the event: −2 to 2.
     crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0
+    #: The name of the columns that hold the bits, without their number.
     word: Annotated[str, msgspec.Meta(min_length=1)] = "external"
 
     def compile(self, context: Context) -> CompiledExternal:

@@ -15,31 +15,21 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray
 from trigemu.observables.expressions import Condition, Constant, Element, Junction, Number, Relation
-from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Window
+from trigemu.observables.selections import ObjectSelection, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 
 
 class Threshold(ScoreKind, frozen=True):
-    """The trigger kind `threshold`: its score is an observable.
+    """The trigger kind `threshold`: its score is an observable."""
 
-    Attributes
-    ----------
-    observable : str
-        A number per event, in the observable language.
-    requires : str or None
-        A condition in the observable language; other events never fire.
-    """
-
-    observable: str
-    requires: str | None = None
+    observable: str  #: A number per event, in the observable language.
+    requires: str | None = None  #: A condition in the observable language; other events never fire.
 
     def compile(self, context: Context) -> CompiledThreshold:
         requires = context.condition(self.requires) if self.requires is not None else None
-        return CompiledThreshold(
-            context.observable(self.observable, self.threshold), requires, self.threshold
-        )
+        observable = context.observable(self.observable, self.threshold)
+        return CompiledThreshold(observable, requires, self.threshold)
 
 
 @dataclass(frozen=True)
@@ -63,12 +53,12 @@ class CompiledThreshold(Compiled):
 
     @property
     def condition(self) -> Condition:
-        fired = Relation(">", self.observable, Constant(self.threshold))
-        return Junction("and", (self.requires, fired)) if self.requires else fired
+        above = Relation(">", self.observable, Constant(self.threshold))
+        return Junction("and", (self.requires, above)) if self.requires else above
 
     @property
     def leg_objects(self) -> tuple[ObjectSelection, ...]:
         if not isinstance(self.observable, Element):
             return ()
-        objects, above = self.observable.selection, Window(above=self.threshold)
-        return (ObjectSelection(objects.base, objects, ((self.observable.column, above),)),)
+        window = self.observable.column, Window(above=self.threshold)
+        return (self.observable.selection.within(window),)

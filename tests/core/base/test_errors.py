@@ -1,15 +1,36 @@
-"""Messages stay readable, and quick to make, whatever they are about."""
+"""Messages stay readable, bounded and quick to make, whatever they are about; arguments of wrong types."""
 
 from __future__ import annotations
 
 import errno
 import re
+from pathlib import Path
+from typing import Any
 
+import awkward as ak
 import numpy as np
 import pytest
 
+from trigemu import Catalogue, TrigemuError
 from trigemu.base import errors
-from trigemu.base.errors import MAX_EXCERPT, excerpt, listed, nearest, own_cause, without_unit
+from trigemu.base.errors import (
+    LONGEST,
+    MAX_EXCERPT,
+    WrongTypeError,
+    described,
+    excerpt,
+    file_stem,
+    listed,
+    names_of,
+    nearest,
+    number_of,
+    numbers_of,
+    own_cause,
+    printable,
+    quoted,
+    without_unit,
+    wrong_type,
+)
 
 
 def test_the_nearest_name_and_the_known_ones() -> None:
@@ -70,3 +91,111 @@ def test_a_rate_has_no_unit(written: str, hz: str) -> None:
 )
 def test_what_is_no_rate_with_a_unit(written: object) -> None:
     assert without_unit(written) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("J100 η → φ é 漢", "J100 η → φ é 漢"),
+        ("no\u00a0break", "no\u00a0break"),
+        ("a\x1b[31mb", r"a\x1b[31mb"),
+        ("a\nb\tc\0", r"a\nb\tc\x00"),
+        ("\u202eabc", r"\u202eabc"),
+        ("a\u2028b", r"a\u2028b"),
+        ("\udcff", r"\udcff"),
+    ],
+)
+def test_what_acts_on_a_terminal_becomes_an_escape(text: str, shown: str) -> None:
+    assert printable(text) == shown
+    shown.encode()
+
+
+def test_characters_to_be_kept_stay() -> None:
+    assert printable("a\nb\x07", keep="\n") == "a\nb\\x07"
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_any_value_can_be_quoted() -> None:
+    huge = 10**5000
+    texts = ["x" * 10**6, {"k" * 10**5: "v" * 10**5}]
+    for value in (huge, -huge, nested(100_000), [[huge] * 100] * 100, *texts):
+        assert 0 < len(quoted(value)) < 5 * LONGEST
+
+
+@pytest.mark.parametrize("value", ["a'b", 10**30, 1.5, [1, "a"], {"a": True}])
+def test_short_values_are_quoted_as_python_writes_them(value: object) -> None:
+    assert quoted(value) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "stem"),
+    [
+        ("jet[0].pt", "jet_0_pt"),
+        ("n_jet >= 2", "n_jet_ge_2"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("..", "unnamed"),
+        ("", "unnamed"),
+        ("x" * 1000, "x" * 100),
+        ("é" * 1000, "é" * 50),
+        ("a\0b\nc", "a_b_c"),
+    ],
+)
+def test_stems_of_files_are_safe(text: str, stem: str) -> None:
+    assert file_stem(text) == stem
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("text", "'text'"),
+        ([], "a list"),
+        ([1, "a", {}, 2.0, b""], "a list of int"),
+        (np.ones(3), "a numpy.ndarray"),
+        (ak.Array([{"x": 1}])[0], "an awkward.Record"),
+        (Catalogue, "the class Catalogue"),
+        (Path("x"), "a pathlib.PosixPath"),
+    ],
+)
+def test_values_are_described(value: Any, words: str) -> None:
+    assert described(value).replace("pathlib._local.", "pathlib.") == words
+
+
+def test_the_error_is_of_both_kinds_and_short() -> None:
+    error = wrong_type("the menu", 5, "a path", "write it to a file")
+    assert isinstance(error, TrigemuError)
+    assert isinstance(error, TypeError)
+    for part in ("the menu", "5", "a path", "write it to a file"):
+        assert part in str(error)
+    for long in ("x" * 10**6, [type(f"T{i}", (), {})() for i in range(99)]):
+        assert len(str(wrong_type("the menu", long, "a path"))) < 300
+
+
+def test_numbers() -> None:
+    for given in ([1, 2.5], (1, 2.5), np.array([1, 2.5]), ak.Array([1, 2.5])):
+        assert numbers_of("the edges", given) == (1, 2.5)
+        assert all(type(number) in (int, float) for number in numbers_of("the edges", given))
+    for one in (3, 3.0, np.float32(3), np.int64(3)):
+        assert number_of("the rate", one) == 3
+
+
+def test_what_is_no_number() -> None:
+    for given in (5, "0:10", None, [[1, 2]], [[1], [1, 2]], ["a"], {"a": 1}, [None, 1], [True]):
+        with pytest.raises(WrongTypeError, match=r"the edges: got .*; expected a list of numbers"):
+            numbers_of("the edges", given)
+    for one in (None, "3", True, [3], np.ones(1), 3j):
+        with pytest.raises(WrongTypeError, match="expected a number"):
+            number_of("the rate", one)
+
+
+def test_names() -> None:
+    assert names_of("the samples", "yy") == ("yy",)
+    assert names_of("the samples", ["yy", "zz"]) == names_of("the samples", ("yy", "zz")) == ("yy", "zz")
+    for given in (5, None, [5], {"a": 1}, {"a"}):
+        with pytest.raises(WrongTypeError, match="expected a name, or a list of names"):
+            names_of("the samples", given)

@@ -1,15 +1,19 @@
-"""What is compiled is never older than what it is compiled from."""
+"""Kernels: compiled anew when what they are made of changes, and kept where the user says."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
+from typing import Any
 
 import pytest
+from numba import typeof
 from numba.core import entrypoints
 from numba.core.compiler_lock import global_compiler_lock
 
+from trigemu.base import kernels
 from trigemu.base.kernels import kernel
 
 FIRST = """
@@ -110,3 +114,102 @@ def test_extensions_of_numba_are_loaded_under_its_lock(monkeypatch: pytest.Monke
     assert negative(1.0) == -1.0
     assert locked
     assert all(locked)
+
+
+SOURCE = """
+def successor(x):
+    return x + 1.0
+"""
+THAT_ALLOCATES = """
+import sys
+import numpy as np
+from trigemu.samples.source import _falling
+print(_falling(np.array([0, 2, 3]), np.array([1.0, 2.0, 3.0])), "numba.np.arraymath" in sys.modules)
+"""
+
+
+def is_loaded(file: Path, text: str = SOURCE) -> bool:
+    """Call a kernel as a new process would, and return whether it was not compiled."""
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    names: dict[str, Any] = {"__name__": "made"}
+    exec(compile(text, str(file), "exec"), names)
+    kernels._digest_of_file.cache_clear()
+    successor: Any = kernel(names["successor"])
+    assert successor(2.0) == 3.0
+    return sum(successor.stats.cache_hits.values()) == 1
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the variable."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "a" / "cache"))
+    return tmp_path / "a" / "cache" / "trigemu"
+
+
+def test_a_kernel_is_kept_where_the_variable_says(tmp_path: Path, folder: Path) -> None:
+    """And found for the same source elsewhere, whatever its time, as in the layers of a container."""
+    assert not is_loaded(tmp_path / "made.py")
+    (file,) = folder.iterdir()
+    assert [path.stat().st_mode & 0o022 for path in (folder, file)] == [0, 0]
+    assert is_loaded(tmp_path / "made.py")
+    assert is_loaded(tmp_path / "moved" / "made.py")
+    assert not is_loaded(tmp_path / "made.py", SOURCE + "# 2\n")
+
+
+def test_without_a_writable_folder_a_kernel_is_compiled_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/dev/null/none")
+    assert not is_loaded(tmp_path / "made.py")
+    assert not is_loaded(tmp_path / "made.py")
+
+
+def test_without_the_variable_it_is_kept_in_the_cache_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+    assert not is_loaded(tmp_path / "made.py")
+    assert is_loaded(tmp_path / "made.py")
+    assert len(list((tmp_path / "own" / "trigemu" / "kernels").iterdir())) == 1
+
+
+def test_what_is_damaged_is_made_again(tmp_path: Path, folder: Path) -> None:
+    is_loaded(tmp_path / "made.py")
+    (file,) = folder.iterdir()
+    content = file.read_bytes()
+    for damaged in (b"", content[:40], content[:500] + bytes([content[500] ^ 1]) + content[501:]):
+        file.write_bytes(damaged)
+        assert not is_loaded(tmp_path / "made.py")
+    assert is_loaded(tmp_path / "made.py")
+
+
+def test_a_kernel_is_loaded_without_what_compiles(folder: Path) -> None:
+    """Also one that allocates memory."""
+    command = (sys.executable, "-c", THAT_ALLOCATES)
+    first, second = (subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2))
+    assert first.stdout == "[1 0 2] True\n"
+    assert second.stdout == "[1 0 2] False\n"
+
+
+def test_the_fields_of_named_tuples_are_part_of_a_signature() -> None:
+    """numba's text of a signature leaves them out."""
+    one, other = (namedtuple("Pair", names) for names in ("a b", "b a"))
+    plain = [(typeof(of(1.0, 2.0)),) for of in (one, other)]
+    inside = [(typeof((one(1.0, 2.0), 3)[0]), typeof(one(of(1.0, 2.0), 2.0))) for of in (one, other)]
+    for first, second in (plain, inside):
+        assert repr(first) == repr(second)
+        assert kernels._text(first) != kernels._text(second)
+    assert kernels._text(plain[0]) == kernels._text((typeof(one(3.0, 4.0)),))
+    assert kernels._text((typeof(1.0),)) == repr((typeof(1.0),))
+
+
+def test_those_of_one_that_a_kernel_makes_are_part_of_its_digest() -> None:
+    def digest(names: str) -> str:
+        of: dict[str, Any] = {"Pair": namedtuple("Pair", names)}
+        exec("def made(x):\n    return Pair(x, 2 * x)", of)
+        return kernels._digest(of["made"])
+
+    assert digest("a b") != digest("b a")
+    assert digest("a b") == digest("a b")

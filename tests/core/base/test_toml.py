@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -13,8 +13,11 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from trigemu import open_catalogue, read_menu
+from trigemu.base import toml_text
 from trigemu.base.errors import TrigemuError
-from trigemu.base.toml import Key, TableError, TomlTable, load_toml, read_table
+from trigemu.base.toml import KINDS, Key, TableError, TomlTable, kind_of, load_toml, read_table
+from trigemu.studies.efficiency_profiles import read_profiles
 
 
 @dataclass
@@ -370,3 +373,71 @@ def test_messages_are_bounded_and_act_on_no_terminal(tmp_path: Path) -> None:
     assert lines[-1].startswith("… and perhaps more")
     assert max(map(len, lines)) < 1000
     assert "\x1b" not in str(caught.value)
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "trigger": read_menu,
+    "catalogue": open_catalogue,
+    "profile": read_profiles,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_of_another_kind_is_told_what_it_is(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "file.toml"
+    file.write_text(f"# a file\nname = 'x'\n\n[{kind}]\nname = 'y'\n")
+    assert kind_of(load_toml(file).data) == kind
+    for own, read in READERS.items():
+        if own != kind:
+            with pytest.raises(TableError) as error:
+                read(file)
+            (problem,) = error.value.problems
+            assert problem.message.startswith(f"this is {KINDS[kind][0]}, not {KINDS[own][0]}: ")
+            assert problem.line == 4
+
+
+LEAVES = (
+    st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+)
+ANY_NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ANY_NAMES, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(ANY_NAMES, VALUES, max_size=4))
+def test_what_is_written_is_read(entries: dict[str, Any]) -> None:
+    read = tomllib.loads(toml_text.table("[part]", entries))["part"]
+    assert repr(read) == repr(entries)
+
+
+def test_a_long_list_has_a_line_for_each_part() -> None:
+    legs = [{"object": "muon", "pt": {"min": 3.0}, "quality": {"any_of": [12, 13, 14, 15]}}] * 2
+    assert toml_text.table("[[trigger]]", {"legs": legs, "none": None}).splitlines() == [
+        "[[trigger]]",
+        "legs = [",
+        '    { object = "muon", pt = { min = 3.0 }, quality = { any_of = [12, 13, 14, 15] } },',
+        '    { object = "muon", pt = { min = 3.0 }, quality = { any_of = [12, 13, 14, 15] } },',
+        "]",
+    ]
+
+
+def test_a_short_list_has_one() -> None:
+    assert toml_text.entry("legs", [{"object": "muon"}]) == 'legs = [{ object = "muon" }]'
+
+
+def test_a_text_of_several_lines_keeps_them() -> None:
+    assert toml_text.entry("expression", "a or\n(b and c)") == 'expression = """\na or\n(b and c)"""'
+
+
+@pytest.mark.parametrize("text", ["one", "two\nlines\x00", "long " * 60, "nobreak" * 40, ""])
+def test_every_line_of_a_comment_is_one(text: str) -> None:
+    lines = toml_text.comment(text).splitlines()
+    assert all(line.startswith("#") for line in lines)
+    assert all(len(line) <= toml_text.WIDTH or " " not in line[2:].strip() for line in lines)
+    assert " ".join(lines).replace("#", " ").split() == text.replace("\x00", " ").split()

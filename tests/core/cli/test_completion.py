@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from command_checks import completed
 
-from trigemu.base.plugin_search import CORE
+from trigemu.base.plugins import CORE
 
 
 def values(*words: str) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 from command_checks import check_documents_and_help
 
 import trigemu as library
-from trigemu.base.plugin_search import CORE
+from trigemu.base.plugins import CORE
 from trigemu.base.shown import view_of
 from trigemu.studies.efficiency_profiles import read_profiles
 

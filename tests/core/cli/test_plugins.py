@@ -15,7 +15,7 @@ from plugin_toys import write
 from project import ROOT
 
 from trigemu import TrigemuError, read_menu
-from trigemu.base.plugin_search import CORE
+from trigemu.base.plugins import CORE
 from trigemu.triggers.kinds import Kinds
 
 Run = Callable[..., tuple[int, str]]

@@ -14,7 +14,7 @@ from toys import menu_from
 
 import trigemu
 from trigemu.base.mapping import Engine
-from trigemu.samples.formats.source import Source
+from trigemu.samples.source import Source
 
 N = 1000
 MENU = """

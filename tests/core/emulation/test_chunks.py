@@ -34,7 +34,7 @@ from trigemu import (
     solve_budgets,
 )
 from trigemu.base.mapping import Engine
-from trigemu.emulation.engine import Chunk, chunks_of
+from trigemu.emulation.engine import Chunk, ranges_of
 from trigemu.emulation.reweight import at_pileup
 from trigemu.samples import memory
 from trigemu.samples.memory import samples_of
@@ -208,12 +208,12 @@ def test_workers_change_nothing_and_chunks_and_their_order_little(
             assert give(have, engine(size, 2)) == alone, size
 
     def shuffled(sample: Any, events: int, most: int | None = None) -> list[Chunk]:
-        chunks = list(chunks_of(sample, 13, most))
+        chunks = list(ranges_of(sample, 13, most))
         random.Random(5).shuffle(chunks)
         return chunks
 
     if not in_order:
-        monkeypatch.setattr("trigemu.emulation.engine.chunks_of", shuffled)
+        monkeypatch.setattr("trigemu.emulation.engine.ranges_of", shuffled)
         assert close(give(have, None), expected)
 
 

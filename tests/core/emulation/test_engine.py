@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 from likeness import alike
-from toys import Decided, Killed, Memory, Seen, engine, even_events, memory_catalogue, menu_from, toy_events
+from toys import Decided, Killed, Memory, Seen, engine, even_events, memory_catalogue, menu_from
 
 from trigemu import Catalogue, Events, TrigemuError, make_plan
 from trigemu.api import Plan, ReadEvents
 from trigemu.base.mapping import Engine
 from trigemu.base.processes import worker_pool
-from trigemu.emulation.engine import Chunk, Job, chunks_of, over_background
+from trigemu.emulation.engine import Chunk, Job, over_background
 from trigemu.emulation.loop import emulate
 from trigemu.samples.sample import Sample
 
@@ -30,27 +30,24 @@ def job(folder: Path, catalogue: Catalogue, text: str = MENU, **more: Any) -> Jo
     return Job(menus, make_plan(menus), catalogue, **more)
 
 
-@pytest.mark.parametrize("events", [1, 49, 50, 51, 120, 1000])
-def test_chunks_cover_each_event_once_and_begin_where_baskets_do(events: int) -> None:
-    catalogue = memory_catalogue({"a": toy_events(1, 330)})
-    chunks = list(chunks_of(catalogue.samples[0], events))
-    assert [c.start for c in chunks] == [0, *(c.stop for c in chunks[:-1])]
-    assert chunks[-1].stop == 330
-    assert all(c.stop - c.start <= events for c in chunks)
-    if events >= 50:
-        assert all(c.start % 50 == 0 for c in chunks)
+@pytest.fixture(scope="module")
+def job_of_two_hundred(tmp_path_factory: pytest.TempPathFactory) -> Job:
+    return job(tmp_path_factory.mktemp("job"), memory_catalogue({"a": even_events(1, 200)}))
 
 
 @given(st.sets(st.integers(1, 199)), st.integers(1, 250))
-def test_chunks_end_at_the_last_basket_within_reach(inner: set[int], events: int) -> None:
-    sample = memory_catalogue({"a": [{"weight": 1.0}] * 200}).samples[0]
-    source = sample.sources[0]
+def test_chunks_cover_each_event_once_and_end_at_the_last_basket_within_reach(
+    job_of_two_hundred: Job, inner: set[int], events: int
+) -> None:
+    source = job_of_two_hundred.catalogue.samples[0].sources[0]
     assert isinstance(source, Memory)
     source.boundaries = tuple(sorted({0, 200, *inner}))
-    for chunk in chunks_of(sample, events):
-        within = [b for b in source.boundaries if chunk.start < b <= chunk.start + events]
-        assert chunk.stop == max(within, default=chunk.start + events)
-        assert chunk.continues == (chunk.start not in source.boundaries)
+    done = over_background(job_of_two_hundred, Seen(1.0), Engine(chunk_events=events))
+    chunks = [(ids[0], ids[-1] + 1) for part in done for _, ids, _ in part]
+    assert [start for start, _ in chunks] + [200] == [0, *(stop for _, stop in chunks)]
+    for start, stop in chunks:
+        within = [b for b in source.boundaries if start < b <= start + events]
+        assert stop == max(within, default=start + events)
 
 
 def test_a_task_sees_each_background_event_once_in_order(tmp_path: Path) -> None:
@@ -62,14 +59,6 @@ def test_a_task_sees_each_background_event_once_in_order(tmp_path: Path) -> None
         assert (sample, numbers) == (number, list(range(start, stop)))
         part = events["ab"[sample]][start:stop]
         assert met == pytest.approx(sum(e["met"] for e in part))
-
-
-def test_workers_give_the_same_in_the_same_order(tmp_path: Path) -> None:
-    """And a task takes along what it needs to know."""
-    work = job(tmp_path, memory_catalogue({"a": even_events(1, 90)}))
-    alone = list(over_background(work, Seen(2.0), Engine(chunk_events=20)))
-    done = over_background(work, Seen(2.0), engine(20, 2))
-    assert [one for part in done for one in part] == [one for part in alone for one in part]
 
 
 def test_what_a_task_reads_besides_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +93,7 @@ class Watched:
     source: Memory
     reading: Callable[[int], None]
     path: str = "watched"
+    opened = property(lambda self: self)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.source, name)
@@ -201,7 +191,7 @@ def test_what_cannot_be_read_is_told_in_its_turn(
         TrigemuError, match=r"sample 'a': watched cannot be read \(ValueError: damaged at 50\)"
     ) as error:
         next(done)
-    assert str(error.value).endswith("failed after 4 attempts: entries 50 to 59 of watched")
+    assert str(error.value).endswith("failed after 4 attempts: entries 50 to 99 of watched")
 
 
 @pytest.mark.usefixtures("threads_end")

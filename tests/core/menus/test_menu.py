@@ -12,9 +12,8 @@ from trigemu import Menu, TrigemuError, read_menu
 from trigemu.base.errors import MAX_PROBLEMS
 from trigemu.base.toml import TableError
 from trigemu.menus.menu import Budget, Solution
-from trigemu.observables.selections import ObjectSelection
-from trigemu.observables.windows import Window
-from trigemu.triggers.combination.kind import Combination
+from trigemu.observables.selections import ObjectSelection, Window
+from trigemu.triggers.combination import Combination
 from trigemu.triggers.logic import Logic, Random, parse_expression
 from trigemu.triggers.threshold import Threshold
 
@@ -98,10 +97,6 @@ def test_what_a_menu_says(tmp_path: Path) -> None:
     assert menu.trigger("ANY").description == Random(rate_hz=1000.0)
     assert menu.trigger("J100").place == f"{tmp_path / 'menu.toml'}:{line}"
     assert menu.scope.object("jet") == ObjectSelection("jet", None, (("pt", Window(min=20.0)),))
-
-
-def test_each_trigger_comes_after_those_it_reads(tmp_path: Path) -> None:
-    menu = read(tmp_path, FULL)
     assert sorted(menu.order) == sorted(t.name for t in menu.triggers)
     for trigger in menu.triggers:
         for name in trigger.inputs():
@@ -244,6 +239,7 @@ def legs(*legs: str, pair: str = "") -> str:
         ("sums = [1]\n" + trigger(RANDOM), 1, "expected tables [sums.NAME]"),
         (trigger(""), 1, "trigger 'T': the key 'kind' is missing (known: anomaly, combination, "),
         (trigger('kind = "threshold"\nobservable = "met"\nthreshold = 1'), 5, "did you mean 'above'?"),
+        (trigger(RANDOM).replace('"T"', "[]"), 2, "trigger []: name = []: expected a string, got a list"),
         (trigger("kind = []"), 3, "trigger 'T': kind = []: expected a string, got a list"),
         (trigger('kind = "logic"'), 1, "trigger 'T': the key 'expression' is missing"),
         (

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jsonschema
 import pytest
@@ -15,9 +15,10 @@ from plugin_toys import write
 from project import CORE_MENUS, ROOT
 
 from trigemu import TrigemuError, make_plan, read_menu
-from trigemu.base.plugin_search import CORE
+from trigemu.base.plugins import CORE
+from trigemu.base.toml import TomlTable
 from trigemu.menus.read import MenuTable, TriggerTable
-from trigemu.menus.schema import menu_schema
+from trigemu.menus.schema import menu_schema, schemas
 from trigemu.observables.hardware_scales import Digits, HardwareScale
 
 #: A kind with a score, of a plugin.
@@ -26,15 +27,8 @@ from trigemu.api import CompiledFunction, ScoreKind
 def same(pt):
     return pt
 class Mine(ScoreKind, frozen=True):
-    \"\"\"A score.
-
-    Attributes
-    ----------
-    object : str
-        Its objects.
-    \"\"\"
-
-    object: str = "jet"
+    \"\"\"A score.\"\"\"
+    object: str = "jet"  #: Its objects.
     def compile(self, context):
         return CompiledFunction(same, (context.observable(f"{self.object}[0].pt"),), self.threshold)
 KINDS = {"mine": Mine}
@@ -250,7 +244,7 @@ def test_broken_menus(both: Both, old: str, new: str) -> None:
 
 def test_a_kind_that_began_as_a_copy(tmp_path: Path) -> None:
     """A plugin may well call its class Threshold, and its tables Leg."""
-    source = (ROOT / "src" / "trigemu" / "triggers" / "combination" / "kind.py").read_text()
+    source = (ROOT / "src" / "trigemu" / "triggers" / "combination.py").read_text()
     (tmp_path / "copied.py").write_text(source + '\n\nKINDS = {"copied": Combination}\n')
     schema = menu_schema(["copied"], [tmp_path])
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -285,7 +279,6 @@ def test_it_describes_every_key(plugins: Path) -> None:
         assert table["description"][0].isupper() or table["description"][0] in "[`"
         keys = table["properties"] | {"*": table["additionalProperties"] or {"description": "none"}}
         assert not [key for key, value in keys.items() if not value.get("description")], table["title"]
-        assert "Attributes" not in table["description"]
 
 
 def test_a_kind_without_descriptions(tmp_path: Path) -> None:
@@ -306,3 +299,42 @@ def test_it_says_that_a_redefined_object_feeds_others(tmp_path: Path) -> None:
     (tmp_path / "menu.toml").write_text(jets + trigger)
     scope = read_menu(tmp_path / "menu.toml").scope
     assert scope.object("far").source == scope.object("jet")
+
+
+class Inner(TomlTable, frozen=True, rename={"from_": "from"}):
+    """A table of
+    two lines.
+
+    And a paragraph.
+    """
+
+    #: The first key,
+    #: on two lines.
+    from_: str
+    low: float  #: A low key.
+    plain: int  # This describes nothing.
+
+
+class Open(Inner, frozen=True):
+    """A table with keys of any name."""
+
+    further: ClassVar[str | None] = "others"
+
+    low: float  #: Said anew.
+    inner: Inner
+    others: dict[str, int]  #: A key of any name.
+
+
+def test_comments_describe_keys() -> None:
+    names, definitions = schemas([Open], "#/{name}")
+    assert set(names) == {Open, Inner}
+    inner, made = definitions[names[Inner]], definitions[names[Open]]
+    assert inner["description"] == "A table of two lines.\n\nAnd a paragraph."
+    assert inner["properties"]["low"] == {"description": "A low key.", "type": "number"}
+    assert made["additionalProperties"] == {"description": "A key of any name.", "type": "integer"}
+    assert made["properties"] == inner["properties"] | {
+        "low": {"description": "Said anew.", "type": "number"},
+        "inner": {"$ref": f"#/{names[Inner]}"},
+    }
+    texts = {key: value.get("description") for key, value in inner["properties"].items()}
+    assert texts == {"from": "The first key, on two lines.", "low": "A low key.", "plain": None}

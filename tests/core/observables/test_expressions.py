@@ -16,8 +16,7 @@ from toys import columns, toy_events
 
 from trigemu.base.errors import SampleError
 from trigemu.observables.language import parse_condition, parse_observable
-from trigemu.observables.selections import ObjectSelection, Scope
-from trigemu.observables.windows import Window
+from trigemu.observables.selections import ObjectSelection, Scope, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Collection, Events, make_events
 

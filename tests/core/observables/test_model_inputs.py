@@ -14,8 +14,7 @@ from toys import columns, toy_events
 from trigemu_anomaly.inputs import Inputs
 
 from trigemu.base.errors import SampleError
-from trigemu.observables.selections import ObjectTable, OverlapRemoval, SumTable, make_scope
-from trigemu.observables.windows import Window
+from trigemu.observables.selections import ObjectTable, OverlapRemoval, SumTable, Window, make_scope
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Collection, make_events
 from trigemu.triggers.base import Context

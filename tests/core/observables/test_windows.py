@@ -15,8 +15,15 @@ from hypothesis import given, strategies as st
 
 from trigemu import decide, make_plan
 from trigemu.base.errors import SampleError
-from trigemu.observables.selections import ObjectSelection, ObjectTable, make_scope
-from trigemu.observables.windows import Alternative, Piece, Range, Window
+from trigemu.observables.selections import (
+    Alternative,
+    ObjectSelection,
+    ObjectTable,
+    Piece,
+    Range,
+    Window,
+    make_scope,
+)
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Collection, make_events
 
@@ -154,7 +161,7 @@ above = 1.0
 """,
     )
     work = Workspace(events)
-    pt, eta = work.base_column("muon", "pt"), work.base_column("muon", "eta")
+    pt, eta = (work.column(ObjectSelection("muon"), name) for name in ("pt", "eta"))
     offline = np.where(np.abs(eta) <= 1, 2 * pt + 1, 0)
     offsets = events.collections["muon"].offsets
     per_event = [offline[a:b] for a, b in itertools.pairwise(offsets)]

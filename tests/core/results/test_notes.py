@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import awkward as ak
@@ -11,7 +12,7 @@ from toys import toy_events, write_root
 from trigemu import run
 from trigemu.api import Rate
 from trigemu.rates.results import TriggerRates
-from trigemu.results.notes import Note, legend, notes_of_several, of_equal_weight, texts
+from trigemu.results.notes import Note, legend, notes, notes_of_several
 
 RATE = Rate(10.0, 1.0, 100, 100.0, None)
 ZERO = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("J10",))
@@ -24,34 +25,35 @@ def trigger(name: str, unique: Rate = RATE, total: Rate = RATE, kind: str = "thr
 
 
 def test_only_signs_that_are_shown_are_explained() -> None:
-    assert list(legend([trigger("A")], [RATE])) == []
-    (line,) = texts(legend([trigger("A", unique=replace(ZERO, upper_limit_hz=3.0, contained_in=()))], [RATE]))
+    assert list(legend([trigger("A")])) == []
+    (line,) = legend([trigger("A", unique=replace(ZERO, upper_limit_hz=3.0, contained_in=()))])
     assert line.startswith("<: ")
-    (line,) = texts(legend([trigger("A")], [replace(RATE, unseen=("w", "hard"), unseen_hz=5.0)]))
+    level = SimpleNamespace(rate=replace(RATE, unseen=("w", "hard"), unseen_hz=5.0))
+    (line,) = legend([trigger("A")], [SimpleNamespace(rate=RATE, levels=(level,))])  # type: ignore[list-item]
     assert line.startswith("*: a sample may be missing by chance")
     missing = replace(RATE, unseen=("w", "hard"), unseen_hz=5.0)
-    (line,) = texts(legend([trigger("A", unique=missing)], [RATE]))
+    (line,) = legend([trigger("A", unique=missing)])
     assert line.endswith(" Marked: A (up to 5 Hz of w or hard).")
-    (line,) = texts(legend([trigger("A", total=replace(RATE, effective_events=4.9))], [RATE]))
+    (line,) = legend([trigger("A", total=replace(RATE, effective_events=4.9))])
     assert line.startswith("?: N_eff below 5: ")
-    (line,) = texts(legend([trigger("A", total=replace(RATE, budgeted=True))], [RATE]))
+    (line,) = legend([trigger("A", total=replace(RATE, budgeted=True))])
     assert line.startswith("=: a rate budget")
 
 
 def test_what_triggers_are_contained_in_is_named_once() -> None:
     both = [trigger("J20", ZERO), trigger("J20", ZERO), trigger("jets", ZERO, kind="group")]
-    (line,) = texts(legend(both, [RATE]))
+    (line,) = legend(both)
     assert line.endswith(": J20 (J10), group jets (J10).")
 
 
 def test_of_many_contained_triggers_some_are_named() -> None:
-    (line,) = texts(legend([trigger(f"T{i}", ZERO) for i in range(30)], [RATE]))
+    (line,) = legend([trigger(f"T{i}", ZERO) for i in range(30)])
     assert line.endswith("T7 (J10) and 22 more.")
 
 
 def test_a_trigger_of_two_menus_is_marked_once_by_the_larger() -> None:
     both = [trigger("A", unique=replace(RATE, unseen=("w",), unseen_hz=hz)) for hz in (5.0, 7.0)]
-    (line,) = texts(legend(both, [RATE]))
+    (line,) = legend(both)
     assert line.endswith(" Marked: A (up to 7 Hz of w).")
 
 
@@ -71,7 +73,7 @@ def test_what_an_event_counts_as_is_said_of_files_and_arrays(tmp_path: Path) -> 
 
     def said(samples: Any) -> list[str]:
         rates = run(MENU, samples)
-        return list(texts(of_equal_weight(rates.menu, rates.catalogue)))
+        return [note for note in notes(rates) if note.about == "weights"]
 
     of_all = "taken as crossings of equal weight that make up the crossing rate."
     one, both = "2 MHz", "1 MHz"

@@ -69,7 +69,7 @@ def test_both_ways_give_the_same_events(start: int, stop: int, seed: int) -> Non
     """Of slices, whose offsets do not begin at 0, and of events that were taken out of order."""
     whole = toys(EVENTS)
     rows = np.random.default_rng(seed).permutation(60)[: stop // 2]
-    for events in (whole[start:stop], whole.take(rows), whole.part(rows)):
+    for events in (whole[start:stop], whole.take(rows), whole[rows]):
         same(events_from_awkward(events.to_awkward()), events)
 
 

@@ -15,7 +15,7 @@ from toys import menu_from
 import trigemu
 from trigemu import open_catalogue
 from trigemu.base.errors import SampleError
-from trigemu.samples import catalogue as catalogues, files as event_files
+from trigemu.samples import catalogue as catalogues, opening
 
 N = 1000
 MENU = '[[trigger]]\nname = "T"\nkind = "stored"\ndecision = "HLT_T"\n'
@@ -146,10 +146,9 @@ def test_simulated_events_are_the_same_if_their_objects_are(folder: Path, run: i
 
 def test_of_many_events_a_part_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same part of each file, so that the events of a file are found in another."""
-    monkeypatch.setattr(event_files, "MOST_HASHES", 400)
-    monkeypatch.setattr(event_files, "LEAST_HASHES", 200)
-    for module in (event_files, catalogues):
-        monkeypatch.setattr(module, "STEP", 90)
+    monkeypatch.setattr(opening, "MOST_HASHES", 400)
+    monkeypatch.setattr(opening, "LEAST_HASHES", 200)
+    monkeypatch.setattr(catalogues, "STEP", 90)
     write(folder / "b.root", range(-0, 3 * N), seed=3)
     (warning,) = open_catalogue(catalogue(folder, one=("background", ["a.root", "b.root"]))).repeated
     found = int(warning.split()[1])
@@ -161,5 +160,5 @@ def test_files_without_numbers_are_not_read(folder: Path, monkeypatch: pytest.Mo
     with uproot.recreate(folder / "p.root") as file:
         file.mktree("Events", {"event": "u8", "MET_pt": "f4"})
         file["Events"].extend({"event": np.zeros(5, "u8"), "MET_pt": np.ones(5, "f4")})
-    monkeypatch.setattr(event_files, "splitmix64", lambda *of: pytest.fail("it was read"))
+    monkeypatch.setattr(catalogues, "splitmix64", lambda *of: pytest.fail("it was read"))
     assert open_catalogue(folder / "p.root").repeated == ()

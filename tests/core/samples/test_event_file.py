@@ -12,7 +12,8 @@ from toys import toy_events, write_root
 from trigemu import open_catalogue
 from trigemu.api import SampleError
 from trigemu.base.errors import UnreadableError
-from trigemu.samples.files import OPEN_FILES, File, opened_source
+from trigemu.emulation.engine import ranges_of
+from trigemu.samples.source import OPEN_FILES, opened_source
 
 
 @pytest.fixture
@@ -48,19 +49,12 @@ def test_files_are_opened_once_to_find_their_events_and_to_read_them() -> None:
 
 def test_what_is_sent_to_workers_is_small_and_reads_the_same(folder: Path) -> None:
     sample = open_catalogue(folder / "catalogue.toml").samples[0]
-    file = sample.sources[0]
-    assert isinstance(file, File)
+    file = next(ranges_of(sample, 10)).file
     content = pickle.dumps(file)
     assert len(content) < 1000
-    there = pickle.loads(content)
-    assert (there.entries, there.neighbours, there.physical, there.identity) == (
-        10,
-        "none",
-        True,
-        file.identity,
+    ours, theirs = (
+        sample.read_file(one, 2, 9, [("jet", "pt")]) for one in (sample.sources[0], pickle.loads(content))
     )
-    assert there.schema.collections == {}
-    ours, theirs = (sample.read_file(one, 2, 9, [("jet", "pt")]) for one in (file, there))
     assert (ours.weight == theirs.weight).all()
     assert (ours.collections["jet"].columns["pt"] == theirs.collections["jet"].columns["pt"]).all()
 

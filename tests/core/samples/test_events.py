@@ -123,7 +123,7 @@ def test_taken_rows_are_what_they_were(rows: list[int], view: slice) -> None:
 
 def test_a_part_copies_what_is_asked_for() -> None:
     events, rows = make(), np.array([3, 9, 20])
-    part, taken = events.part(rows), events.take(rows)
+    part, taken = events[rows], events.take(rows)
     assert set(part.collections) == set(events.collections)
     assert set(part.scalars) == set(events.scalars)
     jets = part.collections["jet"]

@@ -32,12 +32,11 @@ from servers import Elsewhere, check_a_server_that_falls_silent
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
-from trigemu.base.plugin_search import CORE
-from trigemu.samples import files
-from trigemu.samples.files import format_of
-from trigemu.samples.formats import format_named
+from trigemu.base.plugins import CORE
+from trigemu.samples import opening
 from trigemu.samples.locations import located, matching_files, opened, parts
-from trigemu.samples.opening import catalogue_of
+from trigemu.samples.opening import catalogue_of, format_of
+from trigemu.samples.source import format_named
 
 
 def forms(scheme: str) -> list[str]:
@@ -314,7 +313,7 @@ def test_a_server_that_falls_silent() -> None:
 
 @pytest.mark.parametrize("told", ["bytes {0}-{1}/10000", "bytes */10000", "lines 0-1/2", ""])
 def test_another_part_than_was_asked_for_is_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
-    monkeypatch.setattr(files, "PAUSE_S", 0.0)
+    monkeypatch.setattr(opening, "PAUSE_S", 0.0)
     handler = type("Handler", (Elsewhere,), {"told": told})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()

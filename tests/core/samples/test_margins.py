@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 from hypothesis import given, strategies as st
-from toys import columns, toy_events
+from toys import columns, memory_catalogue, toy_events
 
 from trigemu import Events, make_events
-from trigemu.samples.sample import around, join_events
+from trigemu.samples.sample import join_events
 
 EVENTS = toy_events(8, 30)
 
@@ -31,17 +31,17 @@ def test_as_in_a_list(
 ) -> None:
     start = min(start, entries - 1)
     stop = min(entries, start + length)
-    ranges, core = around(neighbours, entries, start, stop, margin)
-    rows = [row for first, last in ranges for row in range(first, last)]
-    assert rows[core] == list(range(start, stop))
+    (sample,) = memory_catalogue({"a": EVENTS[:entries]}).samples
+    sample.sources[0].neighbours = neighbours  # type: ignore[misc]
+    events = sample.read(0, start, stop, [("", "met")], margin)
+    assert events.id[events.core].tolist() == list(range(start, stop))
     wanted = range(start - margin, stop + margin)
     expected = {
         "none": list(range(start, stop)),
         "line": [row for row in wanted if 0 <= row < entries],
         "orbit": [row % entries for row in wanted],
     }
-    assert rows == expected[neighbours]
-    assert all(0 <= first < last <= entries for first, last in ranges)
+    assert events.id.tolist() == expected[neighbours]
 
 
 @given(st.lists(st.tuples(st.integers(0, 29), st.integers(0, 6)), min_size=1, max_size=4))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from trigemu import TrigemuError
-from trigemu.samples.normalisation import CatalogueTable, SampleTable, hz_per_unit_weight
+from trigemu.samples.sample import CatalogueTable, SampleTable, hz_per_unit_weight
 
 CROSSING = CatalogueTable(name="c", convention="crossing")
 LUMINOSITY = CatalogueTable(name="l", convention="luminosity", luminosity_cm2s=1e34)

@@ -8,31 +8,23 @@ from dataclasses import replace
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 from servers import Ranges
 from toys import CATALOGUE, toy_events, write_root
 
-from trigemu import open_catalogue, worker_pool
-from trigemu.base.errors import SampleError, UnreadableError
+from trigemu import Checkpoint, open_catalogue, worker_pool
+from trigemu.base.errors import UnreadableError
 from trigemu.base.mapping import Engine
-from trigemu.samples import files, locations, sample
-from trigemu.samples.files import File, ToOpen, open_files
-from trigemu.samples.normalisation import SampleTable
-
-TABLE = SampleTable(name="a", role="background", files=())
+from trigemu.samples import locations, opening, sample
+from trigemu.samples.source import File
 
 
-def learned(path: object, **more: Any) -> File | SampleError:
-    (result,) = open_files([ToOpen(TABLE, str(path), **more)], Engine(retries=0))
-    return result
-
-
-def file_of(path: object, **more: Any) -> File:
-    result = learned(path, **more)
-    assert not isinstance(result, SampleError), result
-    return result
+def file_of(path: object, folder: Path, engine: Engine | None = None) -> File:
+    (folder / "one.toml").write_text(CATALOGUE.replace("all.root", str(path)))
+    (file,) = open_catalogue(folder / "one.toml", executor=engine).samples[0].sources
+    assert isinstance(file, File)
+    return file
 
 
 @pytest.fixture
@@ -42,10 +34,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_what_is_learned_of_a_file(file: Path) -> None:
-    found = file_of(file)
+    found = file_of(file, file.parent)
     assert (found.entries, found.boundaries, found.sum_of_weights) == (50, (0, 20, 40, 50), 123.0)
     assert found.schema.collections["jet"] >= {"pt", "eta", "phi"}
-    assert file_of(file, weighted=False).sum_of_weights is None
+    (one,) = open_catalogue(file).samples[0].sources
+    assert isinstance(one, File)
+    assert one.sum_of_weights is None
 
 
 def test_a_file_is_identified_without_reading_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,25 +58,21 @@ def test_a_file_is_identified_without_reading_it(file: Path, monkeypatch: pytest
     assert after.digests == (hashlib.sha256(file.read_bytes()).hexdigest(),) != before.digests
 
 
-@pytest.mark.parametrize(
-    ("content", "unreadable"), [(None, True), (b"root\n", True), (b"", True), (b"text", True)]
-)
-def test_a_problem_is_a_result(tmp_path: Path, content: bytes | None, unreadable: bool) -> None:
+@pytest.mark.parametrize("content", [None, b"root\n", b"", b"text"])
+def test_files_that_cannot_be_read_may_be_left_out(file: Path, content: bytes | None) -> None:
     if content is not None:
-        (tmp_path / "bad.root").write_bytes(content)
-    found = learned(tmp_path / "bad.root")
-    assert isinstance(found, SampleError)
-    assert isinstance(found, UnreadableError) == unreadable
-    assert str(found).startswith(f"sample 'a': {tmp_path / 'bad.root'}")
+        (file.parent / "bad.root").write_bytes(content)
+    path = file.parent / "catalogue.toml"
+    path.write_text(CATALOGUE.replace("all.root", 'a.root", "bad.root'))
+    with pytest.raises(UnreadableError, match=r"sample 'all': .*bad\.root"):
+        open_catalogue(path)
+    (left_out,) = open_catalogue(path, skip_bad_files=True).left_out
+    assert left_out.path == str(file.parent / "bad.root")
 
 
 def test_equal_schemas_are_kept_once(file: Path, tmp_path: Path) -> None:
     write_root(tmp_path / "b.root", toy_events(2, 30))
-    paths = [ToOpen(TABLE, str(path)) for path in (file, tmp_path / "b.root", "/none")]
-    first, second, problem = open_files(paths, Engine())
-    assert not isinstance(first, SampleError)
-    assert not isinstance(second, SampleError)
-    assert isinstance(problem, SampleError)
+    first, second = open_catalogue(str(tmp_path / "*.root")).samples[0].sources
     assert first.schema is second.schema
 
 
@@ -96,14 +86,12 @@ class _Lost:
 
 
 def test_files_of_lost_workers_are_opened_here(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "OPEN_FILES", 0)
-    (result,) = open_files([ToOpen(TABLE, str(file))], Engine(_Lost()))
-    assert not isinstance(result, SampleError)
-    assert result.entries == 50
+    monkeypatch.setattr(opening, "OPEN_FILES", 0)
+    assert file_of(file, file.parent, Engine(_Lost())).entries == 50
 
 
 def test_every_engine_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "OPEN_FILES", 5)
+    monkeypatch.setattr(opening, "OPEN_FILES", 5)
     for n in range(7):
         write_root(tmp_path / f"{n}.root", toy_events(n, 20 + n), basket=8)
     path = tmp_path / "catalogue.toml"
@@ -138,7 +126,7 @@ class _Failing(Ranges):
 
 
 def test_a_server_that_fails_is_asked_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "PAUSE_S", 0.01)
+    monkeypatch.setattr(opening, "PAUSE_S", 0.01)
     handler = type("Handler", (_Failing,), {})
 
     def made(*arguments: object) -> Ranges:
@@ -158,14 +146,16 @@ def test_a_server_that_fails_is_asked_again(file: Path, monkeypatch: pytest.Monk
 
 
 def test_the_identity_of_a_remote_file_changes_with_it(file: Path) -> None:
+    """A checkpoint needs it."""
+    engine = Engine(checkpoint=Checkpoint(file.parent / "kept"))
     with ThreadingHTTPServer(
         ("127.0.0.1", 0), lambda *arguments: Ranges(*arguments, directory=str(file.parent))
     ) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/a.root"
-        asked = [file_of(url, identified=True, opening=str(n)) for n in range(2)]
+        asked = [file_of(url, file.parent, engine) for _ in range(2)]
         write_root(file, toy_events(3, 60))
-        asked.append(file_of(url, identified=True, opening="3"))
+        asked.append(file_of(url, file.parent, engine))
         server.shutdown()
     first, again, other = (found.identity for found in asked)
     assert first == again != other

@@ -32,8 +32,11 @@ class Muons:
 
     def __call__(self, work: Workspace, words: Words) -> tuple[Events, Words]:
         event = np.repeat(np.arange(len(words)), np.diff(work.objects(MUONS).offsets))
-        columns = {name: work.base_column("muon", name) for name in work.events.collections["muon"].columns}
-        entries = work.events.part(event)
+        columns = {
+            name: work.column(ObjectSelection("muon"), name)
+            for name in work.events.collections["muon"].columns
+        }
+        entries = work.events[event]
         one = {**entries.collections, self.name: Collection(np.arange(len(event) + 1), columns)}
         words = words[event] & (columns["pt"] > self.above).astype(np.uint64)[:, np.newaxis]
         return replace(entries, collections=one), words

@@ -11,8 +11,7 @@ import pytest
 
 from trigemu.emulation.plan import Plan, PlannedTrigger, decide
 from trigemu.menus.menu import Trigger
-from trigemu.observables.selections import ObjectTable, OverlapRemoval, Scope, make_scope
-from trigemu.observables.windows import Window
+from trigemu.observables.selections import ObjectTable, OverlapRemoval, Scope, Window, make_scope
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Collection, Events, make_events
 from trigemu.triggers.base import Context, Kind

@@ -8,7 +8,7 @@ import pytest
 from plugin_toys import install, write
 
 from trigemu.base.errors import PluginError
-from trigemu.base.plugin_search import CORE, find
+from trigemu.base.plugins import CORE, find
 from trigemu.triggers.base import BitKind, Kind
 from trigemu.triggers.kinds import Kinds
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trigemu
 from fuzzing.formats import menus
-from trigemu.base.plugin_search import CORE, providers
+from trigemu.base.plugins import CORE, providers
 
 for _name in ("h5py", "matplotlib.figure", "onnx.reference", "onnxruntime", "pyarrow.parquet", "tl2cgen"):
     importlib.import_module(_name)

@@ -21,12 +21,11 @@ from trigemu.observables.hardware_scales import (
     LinearScale,
     PhiScale,
 )
-from trigemu.observables.selections import ObjectSelection, Scope
-from trigemu.observables.windows import Range
+from trigemu.observables.selections import ObjectSelection, Range, Scope
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Context
-from trigemu.triggers.combination.kind import Combination, Leg
-from trigemu.triggers.combination.pairs import Pair
+from trigemu.triggers.combination import Combination, Leg
+from trigemu.triggers.pairs import Pair
 
 Object = dict[str, int]
 

@@ -15,7 +15,7 @@ from trigemu_cms.imported import LeftOut
 from trigemu_cms.pairs import CheckedPair, Pair, as_json, pairs_page, pairs_table, validation_page
 from trigemu_validation import Checked, DecisionCheck
 
-from trigemu.results.documents import csv_of
+from trigemu.results.table import csv_of
 
 HOSTILE = "<b>=1+1\x1b[31m"
 

@@ -14,7 +14,7 @@ from trigemu_formats.orbit import Orbits
 
 import trigemu
 from trigemu.api import SampleError
-from trigemu.samples.normalisation import BUNCHES as ORBIT
+from trigemu.samples.sample import BUNCHES as ORBIT
 
 #: Of each orbit in the file: run, section, number.
 ORBITS = [(5, 1, 7), (5, 1, 9), (5, 2, 10), (6, 1, 7)]

@@ -18,9 +18,9 @@ from trigemu_formats.parquet import Parquet
 from trigemu import catalogue_of, open_catalogue, run
 from trigemu.api import SampleError
 from trigemu.base.mapping import Engine
+from trigemu.samples.catalogue import numbers_of
 from trigemu.samples.events import make_events
-from trigemu.samples.files import numbers_of
-from trigemu.samples.formats import format_named
+from trigemu.samples.source import format_named
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100

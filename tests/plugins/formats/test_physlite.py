@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -150,16 +149,6 @@ def test_an_event_whose_menu_is_not_in_the_file_is_an_error(tmp_path: Path) -> N
     toys.write_rntuple(tmp_path / "a.root", toys.events(1, N), {"smk": keys} | WORDS)
     with pytest.raises(SampleError, match="event 17: the file lacks the trigger menu with the key 99"):
         Physlite(str(tmp_path / "a.root")).read_stored(10, 20, ["L1_A"])
-
-
-def test_a_source_is_pickled_with_its_content_and_without_its_file(written: Any) -> None:
-    source = Physlite(written[0])
-    before = source.read(0, 10, JET)
-    copy = pickle.loads(pickle.dumps(source))
-    assert "_file" not in copy.__dict__
-    assert copy.read(0, 10, JET).collections["jet"].columns["pt"].tolist() == (
-        before.collections["jet"].columns["pt"].tolist()
-    )
 
 
 def test_a_menu_runs(written: Any, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from trigemu import Catalogue, Collection as Objects, TrigemuError
 from trigemu.api import BoolArray, ReadEvents, Sample, Schema, Source
 from trigemu.base.mapping import Engine
 from trigemu.samples.events import Need
-from trigemu.samples.normalisation import CatalogueTable, SampleTable
+from trigemu.samples.sample import CatalogueTable, SampleTable
 
 MENU = """
 [[trigger]]

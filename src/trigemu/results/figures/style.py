@@ -32,6 +32,12 @@ LONGEST = 26
 _TRANSVERSE = re.compile(r"\b([pEH])T\b")
 #: A character of no width.
 _NOTHING = "\u200b"
+#: The style without its fonts, which are rarely installed.
+_STYLE = {
+    key: value
+    for key, value in mplhep.style.ATLAS.items()
+    if key in mpl.rcParams and not key.startswith(("mathtext.", "font.sans-serif"))
+} | {"font.family": "sans-serif", "font.size": 13, "figure.dpi": 110}
 #: What makes a figure.
 _make: ContextVar[Callable[..., Figure]] = ContextVar("make", default=Figure)
 
@@ -39,10 +45,7 @@ _make: ContextVar[Callable[..., Figure]] = ContextVar("make", default=Figure)
 @contextmanager
 def figure(width: float = 8.0, height: float = 6.0) -> Iterator[tuple[Figure, Axes]]:
     """Make a figure of a size in inches and its axes in the common style, which ends with the block."""
-    style = {**mplhep.style.ATLAS, "font.family": "sans-serif", "font.size": 13, "figure.dpi": 110}
-    fonts = ("mathtext.", "font.sans-serif")  # the style's own fonts are rarely installed
-    wanted = {key: value for key, value in style.items() if not key.startswith(fonts)}
-    with mpl.rc_context({key: value for key, value in wanted.items() if key in mpl.rcParams}):
+    with mpl.rc_context(_STYLE):
         made = _make.get()(figsize=(width, height), layout="constrained")
         axes = made.add_subplot()
         yield made, axes

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as arrays
 
-from trigemu.base.checkpoint import Checkpoint, keep_result, load_result, pack, path_of, unpack
+from trigemu.base.checkpoint import Checkpoint, keep_result, load_result, pack, unpack
 from trigemu.base.errors import TrigemuError
 
 
@@ -106,40 +106,25 @@ VALUE = (Inner(np.arange(5)), {"a": Outer(2.5, "text")})
 
 def stored(folder: Path) -> Path:
     """The file of a result."""
-    path = path_of(Checkpoint(folder), "work", "unit")
+    path = Checkpoint(folder).file("0123")
     keep_result(path, VALUE)
     assert [*folder.iterdir()] == [path]
     return path
 
 
-def test_another_work_or_unit_has_another_file(tmp_path: Path) -> None:
-    path = stored(tmp_path)
-    checkpoint = Checkpoint(tmp_path)
-    names = {path_of(checkpoint, work, unit) for work in ("work", "other") for unit in ("unit", "other", "")}
-    assert len(names) == 6
-    assert path in names
-    assert same(load_result(path, pytest.fail), VALUE)
-
-
-def test_a_flipped_bit_anywhere_is_told(tmp_path: Path) -> None:
+def test_any_damage_is_told_and_replaced(tmp_path: Path) -> None:
+    """A flipped bit anywhere, a file that is cut short, or one that is foreign."""
     path = stored(tmp_path)
     content = path.read_bytes()
-    for at in range(len(content)):
-        path.write_bytes(content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :])
-        told: list[str] = []
-        assert load_result(path, told.append) is None, at
-        assert told == [f"{path} is damaged or of another program: its part is done again"]
-
-
-def test_a_file_that_is_cut_short_or_foreign_is_told_and_replaced(tmp_path: Path) -> None:
-    path = stored(tmp_path)
-    content = path.read_bytes()
-    damaged = [content[:length] for length in (*range(0, len(content), 7), len(content) - 1)]
+    damaged = [
+        content[:at] + bytes([content[at] ^ (1 << at % 8)]) + content[at + 1 :] for at in range(len(content))
+    ]
+    damaged += [content[:length] for length in (*range(0, len(content), 7), len(content) - 1)]
     for foreign in (*damaged, content + b"\0", b"\x80\x04" + bytes(300), b"\n" * 500):
         path.write_bytes(foreign)
         told: list[str] = []
         assert load_result(path, told.append) is None
-        assert len(told) == 1
+        assert told == [f"{path} is damaged or of another program: its part is done again"]
     keep_result(path, VALUE)
     assert same(load_result(path, pytest.fail), VALUE)
 

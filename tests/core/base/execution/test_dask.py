@@ -51,7 +51,7 @@ def test_a_cluster_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) 
     def fails(**options: object) -> None:
         raise RuntimeError("Nanny failed\n to start.")
 
-    monkeypatch.setattr(distributed, "LocalCluster", fails)
+    monkeypatch.setattr("distributed.deploy.LocalCluster", fails)
     with (
         pytest.raises(TrigemuError, match=r"no cluster starts on this machine \(Nanny failed to start\.\)$"),
         dask_client(None, 2),
@@ -122,10 +122,15 @@ class Lost:
 
 
 def test_a_scheduler_that_is_lost_is_told(tmp_path: Path) -> None:
-    client = Lost()
-    with pytest.raises(TrigemuError, match=r"^the scheduler of dask was lost: with a checkpoint"):
-        numbers(map_chunks(Recital(str(tmp_path)), items(5), processes.DaskExecutor(client)))
-    assert len(client.asked) == 3
+    """Also where files are opened, which submits calls of its own."""
+    for wait in (
+        lambda executor: numbers(map_chunks(Recital(str(tmp_path)), items(5), executor)),
+        lambda executor: executor.submit(len, b"").result(),
+    ):
+        client = Lost()
+        with pytest.raises(TrigemuError, match=r"^the scheduler of dask was lost: with a checkpoint"):
+            wait(processes.DaskExecutor(client))
+        assert len(client.asked) == 3
 
 
 def refused(where: str, match: str) -> None:
@@ -138,28 +143,28 @@ def refused(where: str, match: str) -> None:
     assert len(str(error.value)) < 500
 
 
-@pytest.mark.parametrize("scheme", ["tcp", "tls"])
-def test_a_scheduler_that_is_not_there_is_told_in_time(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_CONNECT_S", 0.5)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    address = f"{scheme}://127.0.0.1:{port}"
-    refused(address, rf"no scheduler answers at {address} \(.+\): is it running")
-
-
-@pytest.mark.parametrize("says", [None, b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9])
-def test_what_answers_and_is_no_scheduler_is_told_in_time(
-    says: bytes | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("scheme", "says"),
+    [("tcp", None), ("tls", None), ("tcp", b""), ("tcp", b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9)],
+    ids=["nobody", "nobody, safely", "silent", "another server"],
+)
+def test_what_is_no_scheduler_is_told_in_time(
+    scheme: str, says: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """says: what there is; None: nothing."""
     monkeypatch.setattr(processes, "_CONNECT_S", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=answer, args=(server, says), daemon=True).start()
-        port = server.getsockname()[1]
-        refused(f"tcp://127.0.0.1:{port}", rf"no scheduler answers at tcp://127.0.0.1:{port} ")
-        server.shutdown(socket.SHUT_RDWR)
+        address = f"{scheme}://127.0.0.1:{server.getsockname()[1]}"
+        if says is None:
+            server.close()
+        else:
+            threading.Thread(target=answer, args=(server, says), daemon=True).start()
+        refused(address, rf"no scheduler answers at {address} \(.+\): is it running")
+        if says is not None:
+            server.shutdown(socket.SHUT_RDWR)
 
 
-def answer(server: socket.socket, says: bytes | None) -> None:
+def answer(server: socket.socket, says: bytes) -> None:
     kept = []
     while True:
         try:
@@ -167,7 +172,7 @@ def answer(server: socket.socket, says: bytes | None) -> None:
         except OSError:
             break
         kept.append(connection)
-        if says is not None:
+        if says:
             connection.sendall(says)
             connection.shutdown(socket.SHUT_WR)
     for connection in kept:

@@ -97,19 +97,9 @@ ALL_DIFFERENT: list[Any] = [
     *(("a", "b"), ("ab",), ("b", "a"), (("a",), "b"), ("a", ("b",)), {"a": "b"}, {"b": "a"}, {"a", "b"}),
     *(Cut("a"), Cut("b"), Cut("a", 2.0), Cut("a", 1), Window("a"), Row("a"), Row("b"), Row("a", 2.0)),
     *(Colour.RED, Colour.BLUE, Cut, Window, Colour, a_function, fingerprint, math.sqrt, np.sum, len),
-    np.zeros(4),
-    np.array([0.0, 0.0, -0.0, 0.0]),
-    np.zeros((2, 2)),
-    np.zeros((4, 1)),
-    np.zeros(4, np.float32),
-    np.zeros(4, np.int64),
-    np.zeros(4, ">i8"),
-    np.zeros(0),
-    np.zeros((0, 3)),
-    np.zeros(2, "i4,i4"),
-    np.zeros(2, [("f0", "i4"), ("other", "i4")]),
-    WithMethod.of_class,
-    WithMethod.of_object,
+    *(WithMethod.of_class, WithMethod.of_object, np.array([0.0, 0.0, -0.0, 0.0])),
+    *(np.zeros(shape) for shape in (4, (2, 2), (4, 1), 0, (0, 3))),
+    *(np.zeros(4, kind) for kind in ("f4", "i8", ">i8", "i4,i4", [("f0", "i4"), ("other", "i4")])),
 ]
 
 
@@ -122,33 +112,28 @@ def test_different_values_have_different_fingerprints() -> None:
         assert its != others, (one, other)
 
 
-def test_arrays_of_other_layout_are_equal() -> None:
+def test_layout_and_fields_that_are_left_out_make_no_difference() -> None:
     grid = np.arange(6).reshape(2, 3)
     assert fingerprint(np.asfortranarray(grid)) == fingerprint(grid) == fingerprint(grid[::-1][::-1])
     assert fingerprint(grid.T) != fingerprint(grid)
-
-
-def test_fields_can_make_no_difference_at_any_depth() -> None:
-    def of(cut: object) -> str:
-        return fingerprint([{"x": cut}], without=["name"])
-
-    assert of(Cut("a")) == of(Cut("b")) != of(Cut("a", 2.0))
-    assert of(Row("a")) == of(Row("b")) != of(Row("a", 2.0))
+    for kind in (Cut, Row):
+        names = [fingerprint([{"x": kind(*of)}], without=["name"]) for of in (("a",), ("b",), ("a", 2.0))]
+        assert names[0] == names[1] != names[2]
 
 
 @pytest.mark.parametrize(
     "value",
     [
-        lambda: 1,
-        functools.partial(a_function),
-        WithMethod().of_object,
-        [].append,
-        object(),
-        np.array([object()], object),
-        1j,
-        range(3),
-        bytearray(1),
-        (name for name in "ab"),
+        *(
+            lambda: 1,
+            functools.partial(a_function),
+            WithMethod().of_object,
+            [].append,
+            object(),
+            1j,
+            range(3),
+        ),
+        *(np.array([object()], object), bytearray(1), range(3), (name for name in "ab")),
         dataclasses.make_dataclass("Holder", ["value"])(object()),
     ],
     ids=lambda value: type(value).__name__,

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def await_all_gone(folder: Path, number: int) -> None:
 @pytest.mark.parametrize("number", [1, 2])
 def test_each_call_has_its_result(number: int) -> None:
     with worker_pool(number) as pool:
-        assert not pool.started  # none before it is needed
+        assert not pool._processes  # none before it is needed
         futures = [pool.submit(add, 10, k) for k in range(20)]
         assert [future.result() for future in futures] == list(range(10, 30))
         assert len(pool._processes) <= number
@@ -70,9 +71,9 @@ def test_a_worker_that_is_killed_while_it_starts_does_not_block() -> None:
     """Whatever there is to be sent to it."""
     with worker_pool(1) as pool:
         future = pool.submit(len, bytes(1 << 20))
-        while not pool.started:
+        while not pool._processes:
             time.sleep(0.001)
-        pool._kill()
+        pool._processes[0].kill()
         with pytest.raises(WorkerLostError):
             future.result(30)
 
@@ -96,7 +97,7 @@ def test_a_machine_that_starts_no_process_is_told(monkeypatch: pytest.MonkeyPatc
     def full(*arguments: object, **further: object) -> None:
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
-    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", full)
+    monkeypatch.setattr(subprocess, "Popen", full)
     with (
         worker_pool(1) as pool,
         pytest.raises(TrigemuError, match=r"cannot start .* temporarily unavailable: try fewer --workers"),
@@ -105,16 +106,11 @@ def test_a_machine_that_starts_no_process_is_told(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_block_that_is_left_ends_work_and_its_children(tmp_path: Path) -> None:
-
-    def interrupted() -> None:
-        with worker_pool(1) as pool:
-            pool.submit(perform, str(tmp_path), "child")
-            while len(list(tmp_path.iterdir())) < 2:  # the worker and its child
-                time.sleep(0.02)
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
+    with suppress(KeyboardInterrupt), worker_pool(1) as pool:
+        pool.submit(perform, str(tmp_path), "child")
+        while len(list(tmp_path.iterdir())) < 2:  # the worker and its child
+            time.sleep(0.02)
+        raise KeyboardInterrupt
     await_all_gone(tmp_path, 2)
 
 

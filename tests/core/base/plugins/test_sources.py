@@ -18,8 +18,7 @@ from toys import CATALOGUE, toy_events, write_root
 from trigemu import TrigemuError, open_catalogue, read_menu, run, worker_pool
 from trigemu.base.errors import PluginError
 from trigemu.base.mapping import Engine
-from trigemu.base.plugin_search import find, load_from, sources_of
-from trigemu.base.plugins import FoundPlugin, digest_of_plugin, plugins_in
+from trigemu.base.plugins import FoundPlugin, digest_of_plugin, find, load_from, plugins_in, sources_of
 from trigemu.base.processes import WorkerLostError
 
 INNER = """

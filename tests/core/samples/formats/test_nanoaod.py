@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import awkward as ak
@@ -12,7 +11,7 @@ import uproot
 from real_data import real_file
 from toys import COLUMNS, toy_events, write_root
 
-from trigemu.samples.formats.nanoaod import NanoAOD
+from trigemu.samples.root import NanoAOD
 
 NEEDS = [("jet", c) for c in COLUMNS] + [("muon", "charge"), ("", "met"), ("", "met_phi")]
 
@@ -43,13 +42,6 @@ def test_columns_equal_uproots(path: str, start: int, stop: int) -> None:
     assert read.scalars["met"].tolist() == tree["MET_pt"].array()[start:stop].tolist()
     assert read.weight.tolist() == tree["genWeight"].array()[start:stop].tolist()
     assert read.id.tolist() == read.parent.tolist() == list(range(start, stop))
-
-
-def test_a_source_travels_without_its_open_file(path: str) -> None:
-    source = NanoAOD(path)
-    assert source.entries == 250
-    copy = pickle.loads(pickle.dumps(source))
-    assert copy.read(0, 10, NEEDS).weight.tolist() == source.read(0, 10, NEEDS).weight.tolist()
 
 
 def test_objects_are_sorted_by_falling_pt(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import uproot
 
 from trigemu import TrigemuError, catalogue_of, open_catalogue
 from trigemu.base.errors import SampleError
-from trigemu.samples.formats.root import MOST_KEYS, tree_names
+from trigemu.samples.root import MOST_KEYS, tree_names
 
 N = 300
 

@@ -14,8 +14,7 @@ import uproot
 from toys import toy_events, write_root
 
 from trigemu.api import SampleError
-from trigemu.samples.formats.nanoaod import NanoAOD
-from trigemu.samples.formats.root import open_root
+from trigemu.samples.root import NanoAOD, open_root
 
 CODE = "1/().__class__.__base__.__subclasses__().append"
 

@@ -10,12 +10,11 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from object_choices import Event, Object, brute_force, combinations, expected, objects
 
 from trigemu import TrigemuError
-from trigemu.observables.selections import Scope
-from trigemu.observables.windows import Range, Window
+from trigemu.observables.selections import Range, Scope, Window
+from trigemu.triggers import combination as kind_module
 from trigemu.triggers.base import Context
-from trigemu.triggers.combination import kind as kind_module
-from trigemu.triggers.combination.kind import Combination, Leg
-from trigemu.triggers.combination.pairs import LegSum, Pair
+from trigemu.triggers.combination import Combination, Leg
+from trigemu.triggers.pairs import LegSum, Pair
 
 Fires = Callable[..., list[bool]]
 

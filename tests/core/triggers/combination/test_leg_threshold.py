@@ -17,12 +17,10 @@ from toys import memory_catalogue, menu_from, toy_events
 
 import trigemu
 from trigemu import TrigemuError
-from trigemu.observables.selections import Scope
-from trigemu.observables.windows import Window
+from trigemu.observables.selections import Scope, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Context
-from trigemu.triggers.combination.kind import Combination
-from trigemu.triggers.combination.leg_threshold import LegThreshold
+from trigemu.triggers.combination import Combination, LegThreshold
 
 Of = Callable[[slice], Workspace]
 

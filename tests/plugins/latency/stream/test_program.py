@@ -15,7 +15,7 @@ from trigemu_latency.stream import program
 
 from trigemu import Collection, TrigemuError, decide, make_events, make_plan
 from trigemu.api import Plan, Workspace, samples_of
-from trigemu.triggers.combination import kind
+from trigemu.triggers import combination as kind
 
 EVENTS = events_of(3, 300)
 

@@ -12,7 +12,7 @@ import pytest
 from plugin_toys import install, write
 
 from trigemu.base.errors import PluginError, TrigemuError
-from trigemu.base.plugin_search import available, find, search_path
+from trigemu.base.plugins import Plugin, available, declared, find, search_path
 
 pytestmark = pytest.mark.usefixtures("forget")
 #: A package whose kind is in a module of its own, which loads nothing itself.
@@ -54,6 +54,10 @@ def test_the_digest_is_that_of_all_its_files(tmp_path: Path) -> None:
 
 
 def test_two_of_one_name(tmp_path: Path) -> None:
+    """Two modules, and a module and a package."""
+    write(tmp_path / "one" / "__init__.py")
+    write(tmp_path / "one.py")
+    assert find("one", [tmp_path]).load().KINDS
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         write(folder / "one.py")
@@ -63,15 +67,6 @@ def test_two_of_one_name(tmp_path: Path) -> None:
         PluginError, match=r"two different plugins are called 'one': .*a/one\.py and .*b/one\.py"
     ):
         find("one", folders)
-
-
-def test_a_package_and_a_module_of_one_name(tmp_path: Path) -> None:
-    write(tmp_path / "one" / "__init__.py")
-    write(tmp_path / "one.py")
-    assert find("one", [tmp_path]).load().KINDS
-    write(tmp_path / "one.py", "KINDS = {}")
-    with pytest.raises(PluginError, match="two different plugins are called 'one'"):
-        find("one", [tmp_path])
 
 
 def test_one_of_another_folder_is_loaded_afresh(tmp_path: Path) -> None:
@@ -219,3 +214,79 @@ def test_lack_of_memory_is_not_the_fault_of_a_plugin(tmp_path: Path) -> None:
     with pytest.raises(TrigemuError, match="not enough memory") as caught:
         find("one", [tmp_path]).load()
     assert not isinstance(caught.value, PluginError)
+
+
+WHOLE = Plugin(
+    kinds={"mine": ".kind:Mine"},
+    formats={"lines": ":Lines"},
+    importers={"other-menu": ".importing:convert"},
+    commands={"greet": "some_package.cli:command"},
+    sections={"more": ".report.sections:more"},
+    uses=("other",),
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (f"from trigemu.api import Plugin\nPLUGIN = {WHOLE!r}", WHOLE),
+        (f"PLUGIN: Plugin = {WHOLE!r}", WHOLE),
+        (f"import trigemu.api as t\nPLUGIN = t.{WHOLE!r}", WHOLE),
+        ("PLUGIN = Plugin()", Plugin()),
+        ("PLUGIN = Plugin(kinds={'a': '.b:' + 'C'})\nPLUGIN = Plugin()", Plugin()),
+        ("", Plugin()),
+        ("KINDS = {'mine': Mine, 'bits': object()}", Plugin(kinds={"mine": ":KINDS", "bits": ":KINDS"})),
+        ("KINDS: dict[str, type] = {'mine': Mine, NAME: Mine}", Plugin(kinds={"mine": ":KINDS"})),
+        ("from .inner import KINDS", Plugin()),
+        ("KINDS = {'mine': Mine}\nPLUGIN = Plugin(formats={'x': ':y'})", Plugin(formats={"x": ":y"})),
+        ("def function():\n    PLUGIN = 3", Plugin()),
+    ],
+)
+def test_what_is_declared(source: str, expected: Plugin) -> None:
+    assert declared(source.encode()) == expected
+
+
+def test_it_is_read_and_not_run() -> None:
+    source = f"raise SystemExit('was run')\nimport no_such_package\nPLUGIN = {WHOLE!r}"
+    assert declared(source.encode()) == WHOLE
+
+
+PLACE = r"expected \{'name': '\.module:object'\}, a place in the plugin's own module `module`"
+LITERALS = "must be written with literals: it is read, not run"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("3", r"PLUGIN must be Plugin\(kinds=\{…\}, …\), written with literals"),
+        ("make", r"PLUGIN must be Plugin\(kinds=\{…\}, …\), written with literals"),
+        ("Plugin({'mine': '.kind:Mine'})", r"PLUGIN must be Plugin\(kinds=\{…\}, …\), written with literals"),
+        ("Plugin(kind={})", r"PLUGIN has an unknown part 'kind'; did you mean 'kinds'\?"),
+        ("Plugin(**parts)", r"PLUGIN has an unknown part '\*\*'"),
+        ("Plugin(kinds=KINDS)", f"kinds of PLUGIN {LITERALS}"),
+        ("Plugin(kinds={'a': '.b:C', **more})", f"kinds of PLUGIN {LITERALS}"),
+        ("Plugin(kinds={'a': open('f').read()})", f"kinds of PLUGIN {LITERALS}"),
+        ("Plugin(kinds={{}: '.b:C'})", f"kinds of PLUGIN {LITERALS}"),
+        ("Plugin(uses=('other', THIRD))", f"uses of PLUGIN {LITERALS}"),
+        ("Plugin(commands=['greet'])", rf"commands of PLUGIN is \['greet'\], {PLACE}"),
+        ("Plugin(kinds=None)", r"kinds of PLUGIN is None, expected"),
+        ("Plugin(kinds={1: '.b:C'})", rf"kinds of PLUGIN is \{{1: '.b:C'\}}, {PLACE}"),
+        ("Plugin(kinds={'a': 3})", rf"kinds of PLUGIN is \{{'a': 3\}}, {PLACE}"),
+        ("Plugin(kinds={'a': 'kind'})", rf"kinds of PLUGIN is \{{'a': 'kind'\}}, {PLACE}"),
+        ("Plugin(kinds={'a': '.kind:'})", rf"kinds of PLUGIN is \{{'a': '.kind:'\}}, {PLACE}"),
+        ("Plugin(kinds={'a': '.kind:B.c'})", rf"kinds of PLUGIN is \{{'a': '.kind:B.c'\}}, {PLACE}"),
+        ("Plugin(kinds={'a': '..kind:B'})", rf"kinds of PLUGIN is \{{'a': '..kind:B'\}}, {PLACE}"),
+        ("Plugin(kinds={'a': '/tmp/kind:B'})", rf"kinds of PLUGIN is \{{'a': '/tmp/kind:B'\}}, {PLACE}"),
+        ("Plugin(uses='other')", r"uses of PLUGIN is 'other', expected names of plugins: \('anomaly',\)"),
+        ("Plugin(uses=(1,))", r"uses of PLUGIN is \(1,\), expected names of plugins"),
+    ],
+)
+def test_what_cannot_be_declared(value: str, message: str) -> None:
+    with pytest.raises(PluginError, match=message):
+        declared(f"PLUGIN = {value}".encode())
+
+
+@pytest.mark.parametrize("source", [b"KINDS = [", b"\0", b"\xff", b"x = " + 10_000 * b"(" + 10_000 * b")"])
+def test_what_is_no_python(source: bytes) -> None:
+    with pytest.raises((SyntaxError, ValueError, MemoryError, RecursionError)):
+        declared(source)

@@ -1,5 +1,24 @@
-"""Formats in ROOT files: files are opened without running code from them, the tree with the events is found,
-and a base class reads its branches."""
+"""NanoAOD-like ROOT files (TTree or RNTuple Events), the native format, and CMS NanoAOD itself.
+
+Events   nJet, Jet_pt, Jet_eta, …   → collection `jet` with pt, eta, …   (any nX with X_…)
+         MET_pt, MET_phi             → met, met_phi; without it PuppiMET_…, then PFMET_…
+         nInteraction                → n_interaction
+         genWeight                   → the weight; 1 if there is none (recorded data)
+         event, parent               → id, parent (parent: the event itself if there is none)
+         HLT_…, L1_…                 → stored decisions, in recorded data those after prescales
+         any number per event        → a scalar of that name
+Runs     genEventSumw                → the sum over all generated events (genEventSumw_ in some years)
+
+A tree of another name is used if it is the only one with numbers; of several, --tree NAME chooses one, or
+tree = "NAME" in a catalogue: "ntuple/events" is the tree `events` in the folder `ntuple` of the file.
+
+The Level-1 objects (L1Mu, L1EG, L1Tau, L1Jet → l1mu, …) include those of neighbouring crossings:
+bx = { min = 0, max = 0 } selects those of the event itself.
+
+
+Files are opened without running code from them. Other formats in ROOT files are classes derived from
+`RootFile`, which finds the tree with the events and reads its branches.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +43,11 @@ import uproot
 from uproot.source.chunk import Chunk
 from uproot.source.futures import TrivialFuture
 
-from trigemu.base.arrays import Array, IntArray
+from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, few_of
 from trigemu.samples.events import Need, ReadEvents
-from trigemu.samples.formats.source import Schema, Source, events_of, flat, schema_of
 from trigemu.samples.locations import located, regular, timeouts
+from trigemu.samples.source import Schema, Source, events_of, schema_of
 
 #: A name or type in C++: without quotes, call brackets, backslashes and line ends, it ends no text in code.
 _PLAIN = re.compile(r"[\w :<>,*&\[\].~-]*", re.ASCII)
@@ -91,18 +110,14 @@ class _Local(uproot.source.chunk.Source):  # type: ignore[misc]
         return chunks
 
 
-#: Settings of malloc in `keep_memory`, by their numbers in malloc.h (M_MMAP_THRESHOLD, M_TRIM_THRESHOLD).
-_KEPT = {-3: 2**25, -1: 2**28}
-
-
 @cache
 def keep_memory() -> None:
     """Let this process use freed memory again. By default glibc returns the arrays of each basket to the
     system, which clears pages for the next ones: this takes a third of the time of reading, and only one
     thread of a process can do it at a time."""
     if sys.platform == "linux" and (set_option := getattr(ctypes.CDLL(None), "mallopt", None)):
-        for option, size in _KEPT.items():
-            set_option(option, size)
+        set_option(-3, 2**25)  # M_MMAP_THRESHOLD
+        set_option(-1, 2**28)  # M_TRIM_THRESHOLD
 
 
 def open_root(path: str) -> Any:
@@ -115,16 +130,6 @@ def open_root(path: str) -> Any:
         options = {"handler": _Local}
     # Chunks are read once: no cache of arrays.
     return _File(str(where), array_cache=None, custom_classes=_Classes(), **options).root_directory
-
-
-def field_until(field: Any, entries: int) -> Any:
-    """Return a field of an RNTuple without the clusters after its first `entries` entries: uproot would also
-    decode the cluster that begins at the end of a range."""
-    ntuple, result = copy(field.ntuple), copy(field)
-    clusters = ntuple.cluster_summaries
-    ntuple._cluster_summaries = clusters[: bisect_left(clusters, entries, key=lambda c: c.num_first_entry)]
-    result._ntuple = ntuple
-    return result
 
 
 #: Entries of a file that are searched for trees: a damaged folder may contain itself.
@@ -157,9 +162,7 @@ def tree_with_events(file: Any, name: str, usual: Sequence[str], any_tree: bool)
         expected = " or ".join(map(repr, usual)) + ", nor another one with events and numbers" * any_tree
         inside = sorted(set(names or file.keys(recursive=False, cycle=False)))
         raise SampleError(f"no tree {expected} (it has: {_listed(inside)})")
-    described = [
-        f"{n} ({tree.num_entries} events, {len(shapes(tree))} columns)" for n, tree in usable.items()
-    ]
+    described = [f"{n} ({t.num_entries} events, {len(shapes(t))} columns)" for n, t in usable.items()]
     advice = 'choose one with --tree NAME, or with tree = "NAME" in a catalogue'
     raise SampleError(f"has several trees; {advice}: {_listed(described)}")
 
@@ -214,10 +217,10 @@ class RootFile(Source):
     #: Whether a tree of another name than those in `trees` is read if it is the only one with numbers.
     any_tree: ClassVar[bool] = False
 
-    @cached_property
+    @property
     @abstractmethod
     def _branches(self) -> Mapping[Need, str]:
-        """The branch of each column of the file."""
+        """The branch, or field, of each column that can be read."""
 
     @property
     @abstractmethod
@@ -235,26 +238,18 @@ class RootFile(Source):
 
     @cached_property
     def _file(self) -> Any:
-        where = located(self.path)
-        file = open_root(self.path)
+        where, file = located(self.path), open_root(self.path)
         size = where.stat().st_size if isinstance(where, Path) else file.file.fEND
         if size < file.file.fEND:
             raise UnreadableError(f"has {size} of its {file.file.fEND} bytes: it was cut short")
         return file
 
     @cached_property
-    def _named_tree(self) -> tuple[str, Any]:
-        return tree_with_events(self._file, self.tree, self.trees, self.any_tree)
-
-    @cached_property
     def _events(self) -> Any:
-        return self._named_tree[1]
+        self.tree, tree = tree_with_events(self._file, self.tree, self.trees, self.any_tree)
+        return tree
 
     @property
-    def tree_name(self) -> str:
-        return self._named_tree[0]
-
-    @cached_property
     def _is_tree(self) -> bool:
         """Whether the events are in a TTree, not an RNTuple."""
         return isinstance(self._events, uproot.TTree)
@@ -268,7 +263,7 @@ class RootFile(Source):
         """Entries at which all branches begin a new basket, or a cluster begins: ranges between them never
         decompress data twice."""
         if self._is_tree:
-            return tuple(int(offset) for offset in self._events.common_entry_offsets())
+            return tuple(map(int, self._events.common_entry_offsets()))
         return (*(int(c.num_first_entry) for c in self._events.cluster_summaries), self.entries)
 
     @property
@@ -292,15 +287,19 @@ class RootFile(Source):
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         wanted = set(needs)
         wanted |= {(name, "pt") for name, _ in wanted if name}
+        names = [(need, self._branches[need], False) for need in wanted & self._branches.keys()]
         columns: dict[Need, tuple[IntArray | None, Array]] = {}
-        for need in wanted & self._branches.keys():
-            array = self._array(self._branches[need], start, stop)
-            offsets, values = flat(array) if need[0] else (None, self._single(self._branches[need], array))
-            columns[need] = offsets, _in_own_memory(self._converted(need[1], values))
-        event = {
-            what: _in_own_memory(self._single(name, self._array(name, start, stop)))
-            for what, name in self._own.items()
-        }
+        event: dict[str, Array] = {}
+        for need, name, is_own in [*names, *((("", what), name, True) for what, name in self._own.items())]:
+            array = self._array(name, start, stop)
+            offsets, values = flat(array) if need[0] else (None, self._single(name, array))
+            values = values if is_own else self._converted(need[1], values)
+            if isinstance(values.base, np.ndarray) and values.base.nbytes > 2 * values.nbytes:
+                values = values.copy()  # it would keep a much larger basket in memory
+            if is_own:
+                event[need[1]] = values
+            else:
+                columns[need] = offsets, values
         return events_of(columns, event, start, stop)
 
     def _array(self, name: str, start: int, stop: int) -> ak.Array:
@@ -308,12 +307,75 @@ class RootFile(Source):
         field = self._events.get(name)
         if field is None:
             raise SampleError(f"has no branch {excerpt(name)!r}")
-        field = field if self._is_tree else field_until(field, stop)
+        if not self._is_tree:
+            # Without the clusters after the range: uproot would also decode the one that begins at its end.
+            ntuple, field = copy(field.ntuple), copy(field)
+            clusters = ntuple.cluster_summaries
+            last = bisect_left(clusters, stop, key=lambda cluster: cluster.num_first_entry)
+            ntuple._cluster_summaries, field._ntuple = clusters[:last], ntuple
         return field.array(entry_start=start, entry_stop=stop, library="ak")
 
 
-def _in_own_memory(values: Array) -> Array:
-    """Return a copy of values that would keep a much larger basket in memory; other values unchanged."""
-    base = values.base
-    shared = isinstance(base, np.ndarray) and base.nbytes > 2 * values.nbytes
-    return values.copy() if shared else values
+def flat(array: ak.Array) -> tuple[IntArray, Array]:
+    """Convert lists to a flat array. Returns offsets int64[n + 1]."""
+    layout = array.layout.to_ListOffsetArray64(True)
+    offsets = np.asarray(layout.offsets)
+    return offsets, ak.to_numpy(layout.content)[: offsets[-1]]
+
+
+#: Scalar → the branches it may be in; the first that exists is used.
+SCALARS = {
+    "met": ("MET_pt", "PuppiMET_pt", "PFMET_pt"),
+    "met_phi": ("MET_phi", "PuppiMET_phi", "PFMET_phi"),
+    "n_interaction": ("nInteraction",),
+}
+EVENT = {"weight": "genWeight", "id": "event", "parent": "parent"}
+SUMS = ("genEventSumw", "genEventSumw_")
+#: Prefixes of branches with recorded decisions.
+DECISIONS = ("HLT_", "L1_")
+
+
+@dataclass
+class NanoAOD(RootFile):
+    """A NanoAOD file of CMS, or another ROOT file with collections and plain columns."""
+
+    trees: ClassVar[tuple[str, ...]] = ("Events",)
+    any_tree: ClassVar[bool] = True
+
+    @cached_property
+    def sum_of_weights(self) -> float:
+        if "weight" not in self._own:
+            return float(self.entries)
+        runs = self._file.get("Runs")
+        sums = [name for name in SUMS if runs is not None and name in runs]
+        if not sums:
+            raise SampleError(
+                "Runs/genEventSumw, the sum of all generated weights, is missing: "
+                "the file may be a skim and cannot be normalised; give sum_of_weights in its catalogue entry"
+            )
+        return float(ak.to_numpy(runs[sums[0]].array()).sum())
+
+    @cached_property
+    def _own(self) -> dict[str, str]:
+        return {what: name for what, name in EVENT.items() if name in self._events}
+
+    @cached_property
+    def _branches(self) -> dict[Need, str]:
+        branches: dict[Need, str] = {}
+        for name, has_lists in shapes(self._events).items():
+            object_, _, column = name.partition("_")
+            if not has_lists:
+                branches["", name] = name
+            elif object_ and column:
+                branches[object_.lower(), column] = name
+        for scalar, names in SCALARS.items():
+            if present := [name for name in names if ("", name) in branches]:
+                branches["", scalar] = present[0]
+        return branches
+
+    @cached_property
+    def stored(self) -> tuple[str, ...]:
+        return tuple(sorted(name for name in self.schema.scalars if name.startswith(DECISIONS)))
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
+        return {name: ak.to_numpy(self._array(name, start, stop)) != 0 for name in names}

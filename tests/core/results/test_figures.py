@@ -1,31 +1,35 @@
-"""What is drawn is what was given: read back from the artists, and as pixels of a file."""
+"""What is drawn is what was given: read back from the artists, and names as they are, in every figure."""
 
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.image
 import numpy as np
 import pytest
+from figure_checks import NAMES, check_names_are_no_formulas
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle, StepPatch
+from matplotlib.text import Text
 
 from trigemu import TrigemuError
-from trigemu.results.figures.curves import (
+from trigemu.results.figures.draw import (
+    draw_combinations,
     draw_efficiency,
     draw_plane,
+    draw_rates,
+    draw_samples,
     draw_scan,
     draw_spectrum,
 )
-from trigemu.results.figures.rates import (
-    draw_combinations,
-    draw_rates,
-    draw_samples,
-)
-from trigemu.results.figures.style import save
-from trigemu.results.numbers import in_hz
+from trigemu.results.figures.style import axis_label, literal, save
 
 # ---- rates of triggers and groups
 
@@ -86,9 +90,6 @@ def test_each_sample_has_a_point_at_its_rate() -> None:
     assert axes.get_xlabel() == "rate [Hz]"
     low, high = axes.get_xlim()
     assert low < 15.0 < 4e7 < high
-
-
-def test_no_sample_with_a_rate_is_drawn() -> None:
     draw_samples([], [], []).canvas.draw()
 
 
@@ -232,14 +233,6 @@ def test_a_plane_without_a_slope_is_drawn(hz: np.ndarray) -> None:
     draw_plane(("first", "second"), (VALUES[:2], VALUES), hz).savefig(io.BytesIO(), dpi=20)
 
 
-@pytest.mark.parametrize(
-    ("hz", "text"),
-    [(0.5, "500 mHz"), (1.0, "1 Hz"), (999.9999999999, "1 kHz"), (2.5e4, "25 kHz"), (4e7, "40 MHz")],
-)
-def test_ticks_have_a_unit(hz: float, text: str) -> None:
-    assert in_hz(hz) == text
-
-
 # ---- turn-ons
 
 TURNON_EDGES = np.array([0.0, 10.0, 20.0, 50.0])
@@ -268,13 +261,88 @@ def test_a_menu_has_one_colour_and_dash_in_both_panels() -> None:
     assert gain.get_linestyle() == lines[1].get_linestyle() != lines[0].get_linestyle()
 
 
-def test_one_menu_alone_gains_nothing() -> None:
-    assert len(draw_efficiency("pT", "GeV", TURNON_EDGES, {"a": FIRST}, {}).axes) == 1
-
-
 def test_what_lies_outside_of_0_to_1_is_seen() -> None:
     outside = (np.array([-0.1, 0.5, 1.2]), np.array([-0.2, 0.4, 1.1]), np.array([0.0, 0.6, 1.3]))
-    low, high = draw_efficiency("pT", "GeV", TURNON_EDGES, {"a": FIRST, "b": outside}, {}).axes[0].get_ylim()
-    assert low < -0.2
-    assert high > 1.3
-    assert draw_efficiency("pT", "GeV", TURNON_EDGES, {"a": FIRST}, {}).axes[0].get_ylim() == (0.0, 1.05)
+    for curves, ends in (({"a": FIRST}, (0.0, 1.05)), ({"a": FIRST, "b": outside}, (-0.21, 1.365))):
+        (axes,) = draw_efficiency("pT", "GeV", TURNON_EDGES, curves, {}).axes  # one menu alone gains nothing
+        assert axes.get_ylim() == pytest.approx(ends)
+
+
+# ---- names
+
+EDGES, TWO, ONE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]), np.ones(2)
+
+
+FIGURES: dict[str, Callable[[str], Figure]] = {
+    "rates": lambda n: draw_rates(NAMES, *[{n: (np.ones(len(NAMES)),) * 2}] * 2),
+    "samples": lambda n: draw_samples([n], [1.0], [False]),
+    "combinations": lambda n: draw_combinations([n, "b"], np.eye(2, dtype=np.bool_), ONE, ONE),
+    "bins": lambda n: draw_scan(n, EDGES, {n: (ONE, ONE)}),
+    "spectrum": lambda n: draw_spectrum(n, n, EDGES, {n: ONE}, {n: ONE}),
+    "scan": lambda n: draw_scan(n, TWO, {n: (ONE, ONE)}),
+    "plane": lambda n: draw_plane((n, n), (TWO, TWO), np.array([[1.0, 2.0], [3.0, 4.0]]), title=n),
+    "efficiency": lambda n: draw_efficiency(n, n, EDGES, {n: (ONE, ONE, ONE)}, {}, n),
+}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_names_are_no_formulas(figure: str) -> None:
+    check_names_are_no_formulas(FIGURES[figure])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_literal_is_drawn_as_it_is(name: str) -> None:
+    text = Text(0, 0, literal(name))
+    shown, formula = text._preprocess_math(text.get_text())  # type: ignore[attr-defined]
+    assert formula is False
+    assert shown.lstrip("\u200b") == name.replace("\x1b", r"\x1b").replace("\n", r"\n")
+
+
+def test_a_line_whose_name_begins_with_an_underscore_is_in_the_legend() -> None:
+    legend = draw_scan("x", TWO, {"_x": (ONE, ONE)}).axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["\u200b_x"]
+
+
+#: As the backend of notebooks: it makes pyplot interactive when it is loaded.
+BACKEND = """
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvas
+matplotlib.interactive(True)
+"""
+
+
+def test_figures_of_pyplot_leave_its_settings(tmp_path: Path) -> None:
+    """Also those that the backend makes when the first figure loads it; otherwise a notebook would show the
+    first figure only."""
+    (tmp_path / "notebook_backend.py").write_text(BACKEND)
+    script = """if True:
+        import matplotlib as mpl, matplotlib.pyplot as plt
+        from trigemu.results.figures.style import figure, managed
+        with managed(), figure() as (made, axes):
+            pass
+        assert mpl.is_interactive()
+        assert plt.get_fignums() == [made.number]
+        with figure() as (alone, axes):
+            pass
+        assert plt.get_fignums() == [made.number]
+    """
+    surroundings = {**os.environ, "MPLBACKEND": "module://notebook_backend"}
+    surroundings["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60, env=surroundings)
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("leading jet pT", r"leading jet $p_{\mathrm{T}}$ [GeV]"),
+        ("HT of all, ET", r"$H_{\mathrm{T}}$ of all, $E_{\mathrm{T}}$ [GeV]"),
+        ("MHT", "MHT [GeV]"),
+        ("L1_pT30", "L1_pT30 [GeV]"),
+        ("$pT", r"\$$p_{\mathrm{T}}$ [GeV]"),
+    ],
+)
+def test_transverse_quantities_are_typeset(text: str, drawn: str) -> None:
+    assert axis_label(text, "GeV") == drawn
+    assert axis_label("n_jet") == "n_jet"
+    Figure().text(0.5, 0.5, axis_label(text, "GeV")).figure.savefig(io.BytesIO(), dpi=20)

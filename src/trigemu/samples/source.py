@@ -1,20 +1,24 @@
-"""The contract of a file format, which reads columns of ranges of entries; and collections from columns."""
+"""Formats of files: the contract of a format, which reads columns of ranges of entries; the known formats by
+name; and a file with its properties, which is opened where it is read."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import awkward as ak
 import numpy as np
+import numpy.typing as npt
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.checkpoint import fingerprint
-from trigemu.base.errors import SampleError
+from trigemu.base.errors import PluginError, SampleError, UnreadableError, nearest
 from trigemu.base.kernels import kernel
+from trigemu.base.plugins import CORE, find, providers, search_path
 from trigemu.samples.events import Collection, Need, ReadEvents, first_falling, first_unordered
 from trigemu.samples.locations import opened
 
@@ -46,7 +50,7 @@ class Beginning:
 
 @dataclass
 class Source(ABC):
-    """One file of events, opened when first used, so that it can be sent to workers.
+    """One file of events, opened when first used.
 
     A format implements `entries`, `schema` and `read`, and recognises its own files; the other members have
     defaults. The caller adds sample and file to a SampleError, and to any error of the library that reads.
@@ -54,31 +58,15 @@ class Source(ABC):
     """
 
     path: str  #: A path or URL
-    #: The name of the tree with the events in a ROOT file; empty: the format finds it
+    #: The name of the tree with the events in a ROOT file; empty: the format finds it when it opens the file
     tree: str = field(default="", kw_only=True)
 
     #: Names that the TTree or RNTuple with the events usually has in a ROOT file; empty for other files.
     trees: ClassVar[tuple[str, ...]] = ()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, which are sent to workers: these open the file themselves."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @property
-    def opened(self) -> Source:
-        """The source itself; that of a `File`, whose properties are known, is opened."""
-        return self
-
-    def _stream(self, part: str | None = None, compression: str | None = None) -> AbstractContextManager[Any]:
-        """Open the file, or one file of a folder, for reading bytes."""
-        stream: AbstractContextManager[Any] = opened(part or self.path, compression)
-        return stream
-
-    #: Its digest in a catalogue, which was verified.
-    sha256: ClassVar[str | None] = None
-
     #: Whether a pT ≤ 0, |η| > 20 and |φ| > 2π of a reconstructed object are errors.
     physical: ClassVar[bool] = True
+    #: Its digest in a catalogue, which was verified.
+    sha256: ClassVar[str | None] = None
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
@@ -107,11 +95,6 @@ class Source(ABC):
         `stop` − 1. Several threads may call this at once."""
 
     @property
-    def tree_name(self) -> str:
-        """The name of the tree with the events in a ROOT file; empty for other files."""
-        return self.tree
-
-    @property
     def types(self) -> Mapping[Need, str]:
         """The types of columns in the file, such as "float", as far as they are known; for users to read."""
         return {}
@@ -120,17 +103,6 @@ class Source(ABC):
     def weight_column(self) -> str:
         """The name that the weight has in the file; empty if all events have the weight 1."""
         return ""
-
-    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """Read the columns `needs` of the entries from `start` to `stop` − 1; for a number of objects, such
-        as n_jet, that is no column of the file, a column of the objects."""
-        schema = self.schema
-        counts = {
-            ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
-            for name, columns in schema.collections.items()
-            if f"n_{name}" not in schema.scalars
-        }
-        return self.read(start, stop, frozenset(counts.get(need, need) for need in needs))
 
     @property
     def identity(self) -> str:
@@ -169,21 +141,26 @@ class Source(ABC):
         """Read the recorded decisions `names` of entries `start` to `stop` − 1, bool[stop − start] each."""
         return {}
 
+    @property
+    def opened(self) -> Source:
+        """The source itself, as that of a `File`."""
+        return self
 
-def schema_of(needs: Iterable[Need]) -> Schema:
-    """Return the schema of a file with some columns."""
-    collections: dict[str, set[str]] = {}
-    for collection, column in needs:
-        collections.setdefault(collection, set()).add(column)
-    scalars = frozenset(collections.pop("", ()))
-    return Schema({name: frozenset(columns) for name, columns in collections.items()}, scalars)
+    def columns(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
+        """Read the columns `needs` of the entries from `start` to `stop` − 1; for a number of objects, such
+        as n_jet, that is no column of the file, a column of the objects."""
+        schema = self.schema
+        counts = {
+            ("", f"n_{name}"): (name, "pt" if "pt" in columns else min(columns, default="pt"))
+            for name, columns in schema.collections.items()
+            if f"n_{name}" not in schema.scalars
+        }
+        return self.read(start, stop, frozenset(counts.get(need, need) for need in needs))
 
-
-def flat(array: ak.Array) -> tuple[IntArray, Array]:
-    """Convert lists to a flat array. Returns offsets int64[n + 1]."""
-    layout = array.layout.to_ListOffsetArray64(True)
-    offsets = np.asarray(layout.offsets)
-    return offsets, ak.to_numpy(layout.content)[: offsets[-1]]
+    def _stream(self, part: str | None = None, compression: str | None = None) -> AbstractContextManager[Any]:
+        """Open the file, or one file of a folder, for reading bytes."""
+        stream: AbstractContextManager[Any] = opened(part or self.path, compression)
+        return stream
 
 
 def collection_of(
@@ -194,7 +171,7 @@ def collection_of(
     Parameters
     ----------
     columns : mapping of str to (int64[n + 1], array)
-        Offsets and numbers of each column, as from `flat`.
+        Offsets and numbers of each column.
     name, first : str, int
         The name of the collection and the number of the first event, for messages.
 
@@ -216,9 +193,8 @@ def collection_of(
         raise SampleError(f"the numbers of objects of {prefix}{leading} are damaged")
     offsets = np.asarray(offsets, np.int64)
     values = {column: numbers for column, (_, numbers) in columns.items()}
-    pt = values.get("pt")
-    if pt is not None and first_unordered(offsets, pt) >= 0:
-        order = _falling(offsets, np.require(pt, requirements="W"))
+    if "pt" in values and first_unordered(offsets, values["pt"]) >= 0:
+        order = _falling(offsets, np.require(values["pt"], requirements="W"))
         values = {column: numbers[order] for column, numbers in values.items()}
     return Collection(offsets, values)
 
@@ -236,6 +212,15 @@ def _falling(offsets: IntArray, pt: Array) -> IntArray:
                 j -= 1
             order[j] = i
     return order
+
+
+def schema_of(needs: Iterable[Need]) -> Schema:
+    """Return the schema of a file with some columns."""
+    collections: dict[str, set[str]] = {}
+    for collection, column in needs:
+        collections.setdefault(collection, set()).add(column)
+    scalars = frozenset(collections.pop("", ()))
+    return Schema({name: frozenset(columns) for name, columns in collections.items()}, scalars)
 
 
 def events_of(
@@ -256,3 +241,96 @@ def events_of(
         collections={n: collection_of(of_objects, n, start) for n, of_objects in collections.items()},
         scalars={column: values for (name, column), (_, values) in columns.items() if not name},
     )
+
+
+def format_names() -> list[str]:
+    """Return the names of formats, those of the core first."""
+    return list(providers("formats", search_path()))
+
+
+def format_named(name: str) -> type[Source]:
+    """Return a format; raise SampleError if there is none of this name, PluginError if it cannot be
+    loaded."""
+    return _format(name, search_path())
+
+
+@lru_cache
+def _format(name: str, folders: tuple[Path, ...]) -> type[Source]:
+    plugin = CORE
+    if name not in CORE.declared().formats:
+        if name not in (known := providers("formats", folders)):
+            raise SampleError(f"unknown format {name!r}{nearest(name, known)}")
+        plugin = find(known[name].name, folders)
+    source = plugin.part("formats", name)
+    if not isinstance(source, type) or not issubclass(source, Source):
+        raise PluginError(f"{plugin.where}: its format {name!r} is not a Source")
+    return source
+
+
+def each_format() -> Iterator[tuple[str, type[Source]]]:
+    """Yield the formats by name, in the order in which they are tried on a file. Each is loaded when the
+    iteration reaches it."""
+    core = CORE.declared().formats
+    yield from ((name, format_named(name)) for name in core)
+    yield from ((name, format_named(name)) for name in format_names() if name not in core)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of the events of a file, while a catalogue is opened."""
+
+    hashes: npt.NDArray[np.uint64]  # uint64[k]: Hashes of run, section and number of events, up to `limit`
+    entries: IntArray  # int64[k]: These events
+    limit: int  # The largest hash that is kept
+    simulated: bool  # Whether other events may have the same numbers
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of events with its properties, which are explained in `Source`. It is opened again where it is
+    read."""
+
+    path: str
+    format: str
+    tree: str
+    sha256: str | None  # In the catalogue; it was verified
+    identity: str
+    # Which opening of a catalogue found them: files may change until the next
+    opening: str = field(compare=False)
+    tree_name: str
+    entries: int
+    boundaries: tuple[int, ...]
+    schema: Schema
+    neighbours: Literal["none", "line", "orbit"]
+    has_parents: bool
+    stored: tuple[str, ...]
+    sum_of_weights: float | None  # None: it was not requested, or there is none
+    no_sum: str  # Why a signal has no sum of weights
+    numbers: Numbers | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def sent(self) -> File:
+        """The file with the properties that are needed to read it."""
+        return replace(self, boundaries=(), schema=Schema({}, frozenset()), stored=())
+
+    @property
+    def opened(self) -> Source:
+        """The source that reads it. Raises UnreadableError if it is another file now."""
+        source = opened_source(self.format, self.path, self.opening, self.tree)
+        if source.entries != self.entries:
+            before = f"had {self.entries} when its catalogue was opened"
+            raise UnreadableError(f"has {source.entries} events, and {before}")
+        return source
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
+        return self.opened.read_stored(start, stop, names)
+
+
+#: Files that a process keeps open, and opens without workers.
+OPEN_FILES = 32
+
+
+@lru_cache(maxsize=OPEN_FILES)
+def opened_source(format: str, path: str, opening: str, tree: str) -> Source:
+    """Return a file, which is opened when it is first used. opening: as in `File`."""
+    return format_named(format)(path, tree=tree)

@@ -1,16 +1,15 @@
 """Cuts of a combination on several objects: on pairs, and on all of them.
 
-Each becomes a `Cut`: a quantity, and the numbers that define it and its limits, so kernels do not depend on
-menus. The search for a choice of objects applies a cut as soon as its objects are chosen.
+Each is a quantity, a mode, and numbers that define its limits, so kernels do not depend on menus. The search
+for a choice of objects applies a cut as soon as its objects are chosen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from llvmlite import ir
 from numba import types
@@ -19,10 +18,10 @@ from numba.extending import intrinsic
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.kernels import inner, kernel
-from trigemu.base.plugin_search import providers
+from trigemu.base.plugins import providers
 from trigemu.base.toml import TomlTable
 from trigemu.observables.hardware_scales import Integers
-from trigemu.observables.windows import Range
+from trigemu.observables.selections import Range
 from trigemu.observables.workspace import delta_phi
 
 #: Columns of an object that kernels read, after its row, in this order.
@@ -42,67 +41,32 @@ Charge = Literal["opposite", "same"]
 
 
 class Pair(TomlTable, frozen=True):
-    """Cuts on two legs.
+    """Cuts on two legs."""
 
-    Attributes
-    ----------
-    legs : tuple of int
-        The numbers of the two legs, from 0.
-    mass : Range or None
-        The mass of the pair, in GeV.
-    mass_upt : Range or None
-        The same with the column `upt` in place of pT.
-    mass_over_dr : Range or None
-        The mass divided by the distance in (η, φ), in GeV.
-    transverse_mass : Range or None
-        The transverse mass, in GeV.
-    pair_pt : Range or None
-        The pT of the pair, in GeV.
-    dr : Range or None
-        The distance in (η, φ).
-    deta, dphi : Range or None
-        |Δη|, and |Δφ| in radians.
-    dz0 : Range or None
-        |Δz0|, in the unit of the column.
-    outside_dr, outside_deta, outside_dphi : Range or None
-        A range that the quantity must not be in.
-    charge : {"opposite", "same"} or None
-        The signs of the two.
-    every : bool
-        Whether the `outside_…` ranges apply to every object that could fill the later leg, not only to the
-        chosen one: any overlapping object vetoes.
-    """
-
-    legs: tuple[int, int]
-    mass: Range | None = None
-    mass_upt: Range | None = None
-    mass_over_dr: Range | None = None
-    transverse_mass: Range | None = None
-    pair_pt: Range | None = None
-    dr: Range | None = None
-    deta: Range | None = None
-    dphi: Range | None = None
-    dz0: Range | None = None
-    outside_dr: Range | None = None
-    outside_deta: Range | None = None
-    outside_dphi: Range | None = None
-    charge: Charge | None = None
+    legs: tuple[int, int]  #: The numbers of the two legs, from 0.
+    mass: Range | None = None  #: The mass of the pair, in GeV.
+    mass_upt: Range | None = None  #: The same with the column `upt` in place of pT.
+    mass_over_dr: Range | None = None  #: The mass divided by the distance in (η, φ), in GeV.
+    transverse_mass: Range | None = None  #: The transverse mass, in GeV.
+    pair_pt: Range | None = None  #: The pT of the pair, in GeV.
+    dr: Range | None = None  #: The distance in (η, φ).
+    deta: Range | None = None  #: |Δη|.
+    dphi: Range | None = None  #: |Δφ| in radians.
+    dz0: Range | None = None  #: |Δz0|, in the unit of the column.
+    outside_dr: Range | None = None  #: A range that the distance must not be in.
+    outside_deta: Range | None = None  #: A range that |Δη| must not be in.
+    outside_dphi: Range | None = None  #: A range that |Δφ| must not be in.
+    charge: Charge | None = None  #: The signs of the two.
+    #: Whether the `outside_…` ranges apply to every object that could fill the later leg, not only to the
+    #: chosen one: any overlapping object vetoes.
     every: bool = False
 
 
 class LegSum(Range, frozen=True, kw_only=True):
-    """A range of the sum of a column over several legs.
+    """A range of the sum of a column over several legs."""
 
-    Attributes
-    ----------
-    legs : tuple of int
-        The numbers of the legs, from 0.
-    column : str
-        The column.
-    """
-
-    legs: tuple[int, ...]
-    column: str
+    legs: tuple[int, ...]  #: The numbers of the legs, from 0.
+    column: str  #: The column.
 
 
 #: Quantities of a pair, and one of three objects, the cheapest first, and the columns that they read.
@@ -129,19 +93,20 @@ def ranges_of(pair: Pair) -> Iterator[tuple[str, str, Range]]:
                 yield key, name, window
 
 
-@dataclass(frozen=True)
-class Cut:
-    """A cut on two legs, the smaller index first, or on all legs up to the second."""
+#: The cuts that a plugin computes, for menus with a table [integer]: a function of the quantity, such as
+#: "mass", the collections of the objects, the scales and the window. It returns the numbers of the cut, or
+#: raises TrigemuError if the quantity cannot be computed. The first number is the address of a C function of
+#: six integers: the address of the candidates, float64[1 + `COLUMNS`, n]; n; the positions of two or three
+#: objects in them; and the address of the other numbers. It returns 1 if the quantity is in the window, 0 if
+#: it is not, and −1 if it has no value, so that the cut fails.
+Arithmetic = Callable[[str, tuple[str, ...], Integers, Range], tuple[float, ...]]
 
-    legs: tuple[int, int]
-    quantity: int
-    numbers: tuple[float, ...] = (-math.inf, math.inf)  # The low and high limits come first
-    mode: int = INSIDE  # OUTSIDE: not between the limits; OUTSIDE_EVERY: nor any object for the second leg
+
+#: A quantity that kernels compute, and numbers: its limits first.
+Cut = tuple[int, tuple[float, ...]]
 
 
-def numbers_of(
-    name: str, bases: Sequence[str], integers: Integers | None, window: Range, where: str
-) -> tuple[int, tuple[float, ...]]:
+def cut_on(name: str, bases: Sequence[str], integers: Integers | None, window: Range, where: str) -> Cut:
     """Return the quantity that kernels compute for a cut on objects of some collections, and its numbers;
     raise TrigemuError, with the place of the cut, if integers should be used but cannot be."""
     without = [base for base in bases if not (integers and integers.scale(base))]
@@ -154,20 +119,6 @@ def numbers_of(
         return PLUGIN if len(bases) == 2 else PLUGIN3, _arithmetic()(name, tuple(bases), integers, window)
     except TrigemuError as error:
         raise TrigemuError(f"{where}: {error}") from None
-
-
-class Arithmetic(Protocol):
-    """Cuts that a plugin computes, for menus with a table [integer]."""
-
-    def __call__(
-        self, quantity: str, names: tuple[str, ...], integers: Integers, window: Range
-    ) -> tuple[float, ...]:
-        """Return the numbers of a cut on a `quantity`, such as "mass", of objects with these `names`.
-
-        The first is the address of a C function of six integers: the address of the candidates, float64[1 +
-        `COLUMNS`, n]; n; the positions of two or three objects in them; and the address of the numbers after
-        the first. It returns 1 if the quantity is in the window, 0 if it is not, and −1 if it has no value,
-        so that the cut fails. Raises TrigemuError if the quantity cannot be computed."""
 
 
 @cache

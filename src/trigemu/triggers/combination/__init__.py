@@ -1,1 +1,0 @@
-"""`combination`: several objects of an event, within windows, with cuts on pairs."""
