@@ -20,7 +20,7 @@ from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import inlined, kernel
+from trigemu.base.kernels import kernel
 
 Parents = npt.NDArray[np.uint64]
 
@@ -54,23 +54,6 @@ def starts_of(*keys: npt.NDArray[Any]) -> IntArray:
     return np.flatnonzero(starts)
 
 
-@inlined
-def _hash(words: Words, row: np.uint64, number: np.int64) -> np.uint64:
-    h = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
-    for w in range(words.shape[1]):
-        h = (h ^ words[row, w]) * np.uint64(0xBF58476D1CE4E5B9)
-        h ^= h >> np.uint64(29)
-    return h
-
-
-@inlined
-def _same(words: Words, number: IntArray, a: np.uint64, b: np.uint64) -> bool:
-    same = number[a] == number[b]
-    for w in range(words.shape[1]):
-        same &= words[a, w] == words[b, w]
-    return bool(same)
-
-
 @kernel
 def _distinct(words: Words, number: IntArray, entry: IntArray, first: IntArray, table: IntArray) -> int:
     """Fill in the entry of each row and the first row of each entry; return the number of entries, or −1 if
@@ -78,18 +61,27 @@ def _distinct(words: Words, number: IntArray, entry: IntArray, first: IntArray, 
     ones.)"""
     m, row, mask = 0, np.uint64(0), np.uint64(len(table) - 1)
     while row < np.uint64(len(words)):
-        slot = _hash(words, row, number[row]) & mask
-        entry_at = table[slot]
-        while entry_at >= 0 and not _same(words, number, row, np.uint64(first[np.uint64(entry_at)])):
-            slot = (slot + np.uint64(1)) & mask
+        slot = np.uint64(number[row]) * np.uint64(0x9E3779B97F4A7C15)
+        for w in range(words.shape[1]):
+            slot = (slot ^ words[row, w]) * np.uint64(0xBF58476D1CE4E5B9)
+            slot ^= slot >> np.uint64(29)
+        same = False
+        while not same:
+            slot &= mask
             entry_at = table[slot]
-        if entry_at < 0:
-            if m == len(first):
-                return -1
-            entry_at = m
-            table[slot] = m
-            first[m] = row
-            m += 1
+            if entry_at < 0:
+                if m == len(first):
+                    return -1
+                entry_at = m
+                table[slot] = m
+                first[m] = row
+                m += 1
+                break
+            other = np.uint64(first[np.uint64(entry_at)])
+            same = number[row] == number[other]
+            for w in range(words.shape[1]):
+                same &= words[row, w] == words[other, w]
+            slot += np.uint64(1)
         entry[row] = entry_at
         row += np.uint64(1)
     return m
@@ -125,7 +117,7 @@ class Interactions:
 
     def covariance(self, fractions: sparse.csr_array) -> FloatArray:
         """Return the same minus Σ w² f², float64[c]."""
-        alone: FloatArray = self.squares @ with_data(fractions, fractions.data**2)
+        alone: FloatArray = self.squares @ fractions.power(2)
         return self.squares_of(fractions) - alone
 
 
@@ -154,11 +146,6 @@ def _add_squares(
                 sums[c] += weight[event] * fraction[i]
         for c in columns[:n]:
             variance[c] += sums[c] ** 2
-
-
-def with_data(matrix: sparse.csr_array, data: npt.NDArray[Any]) -> sparse.csr_array:
-    """Return a matrix with other values in the same places."""
-    return sparse.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
 
 
 #: The numbers in the key of an entry, by which entries are ordered.

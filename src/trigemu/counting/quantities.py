@@ -27,7 +27,6 @@ from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.counting.acceptance import Acceptance
-from trigemu.counting.patterns import with_data
 from trigemu.counting.sums import ROUNDING
 from trigemu.menus.menu import Menu
 
@@ -62,7 +61,7 @@ class Fractions:
         return sparse.hstack(self.parts, "csr")
 
     def __getitem__(self, label: Label) -> FloatArray:
-        column: FloatArray = self.matrix[:, [self.columns[label]]].toarray().ravel()
+        column: FloatArray = self.of([label]).toarray().ravel()
         return column
 
     def of(self, labels: list[Label]) -> sparse.csr_array:
@@ -169,7 +168,8 @@ def fractions(menu: Menu, acceptance: Acceptance, quantities: Container[str] = A
         place = np.repeat(np.arange(len(part)) * len(levels), np.diff(total.indptr))
         if len(levels) > 1:
             place += members.argmax(axis=1)[total.indices]
-        share = with_data(total, total.data * part.ravel()[place])
+        share = total.copy()
+        share.data *= part.ravel()[place]
         of["share"] = share, sparse.csr_array(share @ np.equal.outer(group, np.arange(len(numbers))) * 1.0)
     if "covered" in quantities:
         of["covered"] = tuple(a - b for a, b in zip(of["total"], of["unique"], strict=True))

@@ -47,14 +47,10 @@ EXPECTED_TO_EXCLUDE = 3.0
 _EQUAL = 1e-14
 #: An event that changes the rate by a smaller fraction is negligible.
 NOTABLE = 0.1
-
-
 #: Upper limit at 68 % on a Poisson mean without observed events: −ln(1 − 0.68) = 1.14.
 ZERO_EVENTS_LIMIT = 1.14
 #: Rates that differ by less, relatively, are the same: the order of float sums differs.
 _SAME = 1e-9
-
-
 #: The kind, group, level, prescale, threshold of a trigger or group, and the error of the threshold.
 _Head = tuple[str, str | None, str | None, float | None, float | None, float | None]
 
