@@ -212,8 +212,8 @@ def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
     )
     differs = (first != second).astype(np.float64)
     if name in counted.fitted[0]:
-        differs *= counted.scales.unseen
-    sums = RateSums(table, counted.scales, 1)
+        differs *= counted.unseen
+    sums = RateSums(counted, 1)
     for rows in counted.blocks():
         sums.add(rows, differs[rows, np.newaxis])
     return int(table.n[differs > 0].sum()), float(sums.result()[0][0])

@@ -191,7 +191,7 @@ def _of(arrays: MenuArrays, emulation: Emulation) -> tuple[BoolArray, FloatArray
     if not touched.any():
         return fires, weight
     # w f₀ + s w (f − f₀): with its fitted triggers s w, without them (1 − s) w
-    unseen = counted.scales.unseen
+    unseen = counted.unseen
     rows = [fires[~touched], fires[touched], fires[touched] & ~fitted]
     weights = [weight[~touched], (weight * unseen)[touched], (weight * (1.0 - unseen))[touched]]
     return np.concatenate(rows), np.concatenate(weights)

@@ -152,7 +152,7 @@ def rates_along(
         return fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
 
     shape = axis.bins, len(labels)
-    sums = RateSums(counted.table, counted.scales, axis.bins * len(labels))
+    sums = RateSums(counted, axis.bins * len(labels))
     for rows in counted.blocks():
         part = counted.fractions(rows, accepted)
         place = np.repeat(counted.table.bin[rows], np.diff(part.indptr)) * len(labels) + part.indices

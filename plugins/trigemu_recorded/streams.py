@@ -208,8 +208,6 @@ class _Fractions:
 
     def result(self) -> StreamRates:
         sums = Sums(self.emulation.catalogue, self.counted, self.labels, self)
-        for rows in self.counted.blocks():
-            sums.add(rows, self(self.counted.table.words[rows], self.counted.menus))
         each = [*zip(self.streams, self.triggers, strict=True)]
         largest = {s.name: sums.could_enter(triggers) / s.prescale for s, triggers in each}
         always = {t.name for s, triggers in each if s.prescale == 1 for t in triggers}

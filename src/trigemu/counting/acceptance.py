@@ -247,15 +247,17 @@ def _in_runs(accept: FloatArray, first: IntArray, losses: _Losses) -> _Losses:
     run_of = np.repeat(np.arange(len(first)), np.diff(first, append=len(accept)))
     missed, zero = np.where(accept == 1.0, 1.0, 1.0 - accept), (accept == 1.0).astype(np.int64)
     product, zeros = np.multiply.reduceat(missed, first), np.add.reduceat(zero, first)
-    order = np.lexsort((owner, run_of[element]))
+    # stable: in order already, but for coherent sets and groups
+    order = np.argsort(run_of[element] * (owner.max() + np.int64(1)) + owner, kind="stable")
     element, owner, loss = element[order], owner[order], loss[order]
     at = starts_of(run_of[element], owner)
     run, own = run_of[element[at]], np.multiply.reduceat(missed[element], at)
-    # The product of those of an owner grows to that of `grown`, by the part of it that this sum gives.
-    grown = np.where(zero[element], 0.0, missed[element]) + loss
-    with np.errstate(divide="ignore"):
-        growth = -np.multiply.reduceat(grown, at) * np.expm1(np.add.reduceat(np.log1p(-loss / grown), at))
-    growth = np.where(np.diff(at, append=len(loss)) == 1, loss[at], growth)
+    growth, several = loss[at], np.diff(at, append=len(loss)) > 1
+    if several.any():  # the product of those of an owner grows to that of `grown`, by the part of this sum
+        grown = np.where(zero[element], 0.0, missed[element]) + loss
+        with np.errstate(divide="ignore"):
+            part = -np.expm1(np.add.reduceat(np.log1p(-loss / grown), at))
+        growth = np.where(several, np.multiply.reduceat(grown, at) * part, growth)
     others = np.divide(product[run], own, out=np.zeros(len(at)), where=own > 0.0)
     growth *= np.where(zeros[run] == np.add.reduceat(zero[element], at), others, 0.0)
     kept = growth > 0.0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from math import inf
 
 import numpy as np
 
@@ -63,3 +65,10 @@ class Decisions(dict[str, BoolArray]):
             location = place_of_method(kind, "decide")
             raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]{location}")
         return fired
+
+
+def switched_off(menu: Menu, names: frozenset[str]) -> Menu:
+    """Return a menu with some of its triggers switched off as by a column of prescales, which also affects
+    triggers that read them."""
+    triggers = (replace(t, prescale=inf) if t.name in names else t for t in menu.triggers)
+    return replace(menu, triggers=tuple(triggers))

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import inlined, kernel
+from trigemu.base.kernels import kernel
 
 Parents = npt.NDArray[np.uint64]
 
@@ -54,23 +54,6 @@ def starts_of(*keys: npt.NDArray[Any]) -> IntArray:
     return np.flatnonzero(starts)
 
 
-@inlined
-def _hash(words: Words, row: np.uint64, number: np.int64) -> np.uint64:
-    h = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
-    for w in range(words.shape[1]):
-        h = (h ^ words[row, w]) * np.uint64(0xBF58476D1CE4E5B9)
-        h ^= h >> np.uint64(29)
-    return h
-
-
-@inlined
-def _same(words: Words, number: IntArray, a: np.uint64, b: np.uint64) -> bool:
-    same = number[a] == number[b]
-    for w in range(words.shape[1]):
-        same &= words[a, w] == words[b, w]
-    return bool(same)
-
-
 @kernel
 def _distinct(words: Words, number: IntArray, entry: IntArray, first: IntArray, table: IntArray) -> int:
     """Fill in the entry of each row and the first row of each entry; return the number of entries, or −1 if
@@ -78,74 +61,49 @@ def _distinct(words: Words, number: IntArray, entry: IntArray, first: IntArray, 
     ones.)"""
     m, row, mask = 0, np.uint64(0), np.uint64(len(table) - 1)
     while row < np.uint64(len(words)):
-        slot = _hash(words, row, number[row]) & mask
-        entry_at = table[slot]
-        while entry_at >= 0 and not _same(words, number, row, np.uint64(first[np.uint64(entry_at)])):
-            slot = (slot + np.uint64(1)) & mask
+        slot = np.uint64(number[row]) * np.uint64(0x9E3779B97F4A7C15)
+        for w in range(words.shape[1]):
+            slot = (slot ^ words[row, w]) * np.uint64(0xBF58476D1CE4E5B9)
+            slot ^= slot >> np.uint64(29)
+        same = False
+        while not same:
+            slot &= mask
             entry_at = table[slot]
-        if entry_at < 0:
-            if m == len(first):
-                return -1
-            entry_at = m
-            table[slot] = m
-            first[m] = row
-            m += 1
+            if entry_at < 0:
+                if m == len(first):
+                    return -1
+                entry_at = m
+                table[slot] = m
+                first[m] = row
+                m += 1
+                break
+            other = np.uint64(first[np.uint64(entry_at)])
+            same = number[row] == number[other]
+            for w in range(words.shape[1]):
+                same &= words[row, w] == words[other, w]
+            slot += np.uint64(1)
         entry[row] = entry_at
         row += np.uint64(1)
     return m
 
 
-@dataclass(frozen=True)
-class SharedEvents:
-    """Events of a pattern table that may share their interactions."""
-
-    entry: IntArray  # int64[k]: their rows in the table
-    parent: Parents  # parent, id: uint64[k]: the numbers of their interactions, and of the events
-    id: Parents
-    weight: FloatArray  # float64[k]: in Hz
-
-    def __len__(self) -> int:
-        return len(self.entry)
-
-    def take(self, rows: IntArray | BoolArray) -> SharedEvents:
-        """Return the events in these `rows`, int64[m] or bool[k]."""
-        return SharedEvents(self.entry[rows], self.parent[rows], self.id[rows], self.weight[rows])
-
-    def moved(self, to: IntArray) -> SharedEvents:
-        """Return the events after the rows of the table were renumbered by `to`, int64[rows]; events of rows
-        that became −1 are dropped."""
-        if not len(self):
-            return self
-        entry = to[self.entry]
-        remains = entry >= 0
-        moved = SharedEvents(entry, self.parent, self.id, self.weight)
-        return moved if remains.all() else moved.take(remains)
-
-    def related(self) -> SharedEvents:
-        """Return the events that share their parent with another event, ordered by parent and id."""
-        order = np.lexsort((self.entry, self.weight, self.id, self.parent))
-        parent = self.parent[order]
-        same = parent[1:] == parent[:-1]
-        several = np.concatenate([same, [False]]) | np.concatenate([[False], same]) if len(self) else order
-        return self.take(order[several])
+#: Events of a pattern table that may share their interactions: their rows in the table, the numbers of their
+#: interactions and of the events, and their weights in Hz.
+SHARED = np.dtype([("entry", np.int64), ("parent", np.uint64), ("id", np.uint64), ("weight", np.float64)])
+Shared = npt.NDArray[np.void]
 
 
-def no_shared_events() -> SharedEvents:
-    numbers = np.zeros(0, np.uint64)
-    return SharedEvents(np.zeros(0, np.int64), numbers, numbers, np.zeros(0))
-
-
-class SharedInteractions:
+class Interactions:
     """The events of a table that share an interaction with others; m entries, k interactions."""
 
-    def __init__(self, shared: SharedEvents, m: int) -> None:
-        _, number = np.unique(shared.parent, return_inverse=True)
+    def __init__(self, shared: Shared, square: FloatArray) -> None:
+        m, (_, number) = len(square), np.unique(shared["parent"], return_inverse=True)
+        shape = int(number.max(initial=-1)) + 1, m
         #: float64[k, m], Σw of the events of each interaction in each entry
-        self.weights = sparse.csr_array(
-            (shared.weight, (number.ravel(), shared.entry)), (int(number.max(initial=-1)) + 1, m)
-        )
-        #: float64[m], Σw² of these events
-        self.squares = np.bincount(shared.entry, shared.weight**2, m)
+        self.weights = sparse.csr_array((shared["weight"], (number.ravel(), shared["entry"])), shape)
+        #: float64[m], Σw² of these events, and of all others
+        self.squares = np.bincount(shared["entry"], shared["weight"] ** 2, m)
+        self.alone = square - self.squares
 
     def __bool__(self) -> bool:
         return bool(self.weights.shape[0])
@@ -159,7 +117,7 @@ class SharedInteractions:
 
     def covariance(self, fractions: sparse.csr_array) -> FloatArray:
         """Return the same minus Σ w² f², float64[c]."""
-        alone: FloatArray = self.squares @ with_data(fractions, fractions.data**2)
+        alone: FloatArray = self.squares @ fractions.power(2)
         return self.squares_of(fractions) - alone
 
 
@@ -188,11 +146,6 @@ def _add_squares(
                 sums[c] += weight[event] * fraction[i]
         for c in columns[:n]:
             variance[c] += sums[c] ** 2
-
-
-def with_data(matrix: sparse.csr_array, data: npt.NDArray[Any]) -> sparse.csr_array:
-    """Return a matrix with other values in the same places."""
-    return sparse.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
 
 
 #: The numbers in the key of an entry, by which entries are ordered.
@@ -238,23 +191,23 @@ class PatternTable:
     largest: FloatArray  #: float64[m], the largest |w| in Hz
     weight: FloatArray  #: float64[m], Σw in Hz
     square: FloatArray  #: float64[m], Σw² in Hz²
-    #: The events that may have their `parent` in common with others
-    shared: SharedEvents = field(default_factory=no_shared_events)
+    #: SHARED[k], the events that may have their `parent` in common with others
+    shared: Shared = field(default_factory=lambda: np.zeros(0, SHARED))
 
     def __len__(self) -> int:
         return len(self.n)
 
     @cached_property
-    def interactions(self) -> SharedInteractions:
+    def interactions(self) -> Interactions:
         """The events that share an interaction, by interaction."""
-        return SharedInteractions(self.shared, len(self))
+        return Interactions(self.shared, self.square)
 
     def take(self, rows: IntArray) -> PatternTable:
         """Return the entries in these `rows`, int64[k], in this order."""
         to = np.full(len(self), -1, np.int64)
         to[rows] = np.arange(len(rows))
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
-        return PatternTable(**columns, shared=self.shared.moved(to))
+        return PatternTable(**columns, shared=_moved(self.shared, to))
 
     def onto(self, bits: Iterable[int], keys: Container[str]) -> PatternTable:
         """Return the table with only these `bits` of the patterns, and only these `keys` of half, bin and
@@ -318,12 +271,14 @@ def count_patterns(
         raise TrigemuError(f"a weight of {bad:g} Hz cannot be summed: expected less than {WEIGHT_LIMIT:g} Hz")
     zeros, some = np.zeros(m, np.int64), keys.take(first)
     half, bin, stratum = (zeros if key is None else np.asarray(key, np.int64) for key in some)
-    events = no_shared_events()
+    events = np.zeros(0, SHARED)
     if made_from:
-        events = SharedEvents(entry, *made_from, weight)
-        if not count_rejected:
-            decided = np.asarray(words[first].any(axis=1))
-            events = events.take(decided[entry])
+        listed = (
+            np.arange(len(entry)) if count_rejected else np.flatnonzero(np.any(words[first], axis=1)[entry])
+        )
+        events = np.empty(len(listed), SHARED)
+        for name, column in zip(SHARED.fields or (), (entry, *made_from, weight), strict=True):
+            events[name] = column[listed]
     table = PatternTable(zeros + sample, half, bin, stratum, words[first], n, largest, sums, squares, events)
     return table.take(_in_order(table)[1])
 
@@ -333,22 +288,17 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     parts = list(tables)
     offsets = np.cumsum([0, *map(len, parts)])
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
-    events = [part.shared for part in parts]
-    shared = SharedEvents(
-        np.concatenate([one.entry + offset for one, offset in zip(events, offsets, strict=False)]),
-        *(np.concatenate([getattr(one, name) for one in events]) for name in ("parent", "id", "weight")),
-    )
+    shared = np.concatenate([part.shared for part in parts])
+    shared["entry"] += np.repeat(offsets[:-1], [len(part.shared) for part in parts])
     table = PatternTable(**columns, shared=shared)
     if not len(table):
         return table
     number, order = _in_order(table)
-    number, words = number[order], table.words[order]
-    changed = np.ones(len(table), np.bool_)
-    changed[1:] = (number[1:] != number[:-1]) | (words[1:] != words[:-1]).any(axis=1)
-    first = np.flatnonzero(changed)
+    words = table.words[order]
+    first = starts_of(number[order], words)
     rows = order[first]
     entry = np.empty(len(table), np.int64)
-    entry[order] = np.cumsum(changed) - 1
+    entry[order] = np.repeat(np.arange(len(first)), np.diff(first, append=len(table)))
     return PatternTable(
         **{name: getattr(table, name)[rows] for name in KEYS},
         words=words[first],
@@ -356,14 +306,27 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
         largest=np.maximum.reduceat(table.largest[order], first),
         weight=np.add.reduceat(table.weight[order], first),
         square=np.add.reduceat(table.square[order], first),
-        shared=table.shared.moved(entry),
+        shared=_moved(table.shared, entry),
     )
 
 
 def complete_table(tables: Iterable[PatternTable]) -> PatternTable:
-    """Return the sum of the tables of all events, which lists only events that share an interaction."""
+    """Return the sum of the tables of all events, which lists only events that share an interaction, ordered
+    by parent and id."""
     table = merge_tables(tables)
-    return replace(table, shared=table.shared.related())
+    shared = table.shared
+    order = np.lexsort([shared[name] for name in ("entry", "weight", "id", "parent")])
+    first = starts_of(shared["parent"][order])
+    several = np.repeat(np.diff(first, append=len(order)) > 1, np.diff(first, append=len(order)))
+    return replace(table, shared=shared[order[several]])
+
+
+def _moved(shared: Shared, to: IntArray) -> Shared:
+    """Return events after the rows of their table were renumbered by `to`, int64[rows]; without those of rows
+    that became −1."""
+    moved = shared.copy()
+    moved["entry"] = to[shared["entry"]]
+    return moved if (to >= 0).all() else moved[moved["entry"] >= 0]
 
 
 def _in_order(table: PatternTable) -> tuple[IntArray, IntArray]:

@@ -16,7 +16,7 @@ only if none is prescaled (docs/explanation/rates.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -25,9 +25,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.counting.acceptance import Acceptance
-from trigemu.counting.patterns import with_data
 from trigemu.counting.sums import ROUNDING
 from trigemu.menus.menu import Menu
 
@@ -62,7 +61,7 @@ class Fractions:
         return sparse.hstack(self.parts, "csr")
 
     def __getitem__(self, label: Label) -> FloatArray:
-        column: FloatArray = self.matrix[:, [self.columns[label]]].toarray().ravel()
+        column: FloatArray = self.of([label]).toarray().ravel()
         return column
 
     def of(self, labels: list[Label]) -> sparse.csr_array:
@@ -72,79 +71,13 @@ class Fractions:
         return wider[:, [self.columns.get(label, n) for label in labels]]
 
 
-class Accepted:
-    """The accepted fractions of m patterns by the enabled triggers of a menu, for all quantities.
-
-    levels: bool[t] over the enabled triggers, of each level. either: float64[m], or(M) of each level. total,
-    unique, share: float64[m, t], sparse, each within its level.
-    """
-
-    def __init__(self, menu: Menu, acceptance: Acceptance) -> None:
-        self.acceptance = acceptance
-        self.levels = members_by_level(menu)
-        self.either = {level: acceptance.either(members) for level, members in self.levels.items()}
-        numbers = {name: number for number, name in enumerate(groups_of(menu))}
-        #: int64[t]: the number of the group of each trigger, or −1
-        self.group = np.array([numbers.get(t.group or "", -1) for t in menu.enabled], np.int64)
-        self.last = list(self.levels)[-1]
-
-    @property
-    def total(self) -> sparse.csr_array:
-        return self.acceptance.accepted
-
-    @cached_property
-    def unique(self) -> sparse.csr_array:
-        first, *others = (self.acceptance.unique(members) for members in self.levels.values())
-        return sum(others, start=first)
-
-    @cached_property
-    def share(self) -> sparse.csr_array:
-        total, levels = self.total, np.column_stack([*self.levels.values()])
-        either, summed = np.column_stack([*self.either.values()]), total @ levels.astype(np.float64)
-        part = np.divide(either, summed, out=np.zeros_like(summed), where=summed > 0)
-        place = np.repeat(np.arange(len(part)) * len(self.levels), np.diff(total.indptr))
-        if len(self.levels) > 1:
-            place += levels.argmax(axis=1)[total.indices]
-        return with_data(total, total.data * part.ravel()[place])
-
-    @cached_property
-    def lost(self) -> sparse.csr_array:
-        """The loss of the last level without each trigger of an earlier one."""
-        members, either = self.levels[self.last], self.either[self.last]
-        columns = [sparse.csc_array((len(either), 1))] * len(members)
-        for trigger in np.flatnonzero(~members).tolist():
-            patterns, loss = self.acceptance.lost_without(members, trigger)
-            kept = np.abs(loss) > ROUNDING * either[patterns]  # not the same products in another order
-            place = patterns[kept], np.zeros(np.count_nonzero(kept), np.int64)
-            columns[trigger] = sparse.csc_array((loss[kept], place), (len(either), 1))
-        return sparse.hstack(columns, "csr")
-
-    @property
-    def members(self) -> FloatArray:
-        """Whether a trigger is in a group, float64[t, groups]."""
-        members: FloatArray = np.equal.outer(self.group, np.arange(self.group.max(initial=-1) + 1)) * 1.0
-        return members
-
-    @cached_property
-    def of_groups(self) -> sparse.csr_array:
-        """or(G), float64[m, groups]."""
-        return self.acceptance.either_of_each(self.group)
-
-    @cached_property
-    def unique_of_groups(self) -> sparse.csr_array:
-        """or(M) − or(M without G), float64[m, groups], within the level of each."""
-        first, *others = (self.acceptance.unique(members, self.group) for members in self.levels.values())
-        return sum(others, start=first)
-
-
 @dataclass(frozen=True)
 class Quantity:
     """A rate of triggers and groups."""
 
     name: str
     meaning: str  # a sentence for the reference
-    of_triggers: Callable[[Accepted], sparse.csr_array]  # float64[m, t]: the fractions that count
-    of_groups: Callable[[Accepted], sparse.csr_array] | None = None  # float64[m, groups]: the same
+    of_groups: bool = True  # whether groups have it
     listed: bool = True  # whether tables and documents show it for each trigger
     compared: bool = False  # whether variants of a menu are compared by it
     part_of_total: bool = False  # whether it is at most the total in each event, which bounds its upper limit
@@ -156,35 +89,27 @@ QUANTITIES = (
     Quantity(
         "total",
         "The rate Σ w f over the events, where f is the accepted fraction of an event of weight w.",
-        lambda a: a.total,
-        lambda a: a.of_groups,
         compared=True,
     ),
     Quantity(
         "unique",
         "The rate that the menu, or the level, would lose without the trigger.",
-        lambda a: a.unique,
-        lambda a: a.unique_of_groups,
         compared=True,
         part_of_total=True,
     ),
     Quantity(
         "share",
         "Its part of the rate of the menu, or of the level: shares add up.",
-        lambda a: a.share,
-        lambda a: sparse.csr_array(a.share @ a.members),
     ),
     Quantity(
         "covered",
         "The part of the total rate that other triggers accept as well.",
-        lambda a: a.total - a.unique,
-        lambda a: a.of_groups - a.unique_of_groups,
         listed=False,
     ),
     Quantity(
         "lost",
         "The rate that the last level would lose without the trigger, in menus with levels.",
-        lambda a: a.lost,
+        of_groups=False,
         listed=False,
         part_of_total=True,
         of_last_level=False,
@@ -218,24 +143,47 @@ def labels_of(menu: Menu, quantities: Container[str] = ALL) -> list[Label]:
 
 
 def fractions(menu: Menu, acceptance: Acceptance, quantities: Container[str] = ALL) -> Fractions:
-    """The fraction of m patterns that each rate counts."""
-    accepted = Accepted(menu, acceptance)
-    either = [accepted.either[level] for level in accepted.levels]
-    levels = either if menu.levels else []
-    parts: list[FloatArray | sparse.csr_array] = [
-        np.column_stack([either[-1], *levels, *(a - b for a, b in pairwise(levels))])
-    ]
-    *_, last = accepted.levels.values()
-    for quantity in QUANTITIES:
-        if quantity.name not in quantities:
-            continue
-        if quantity.of_last_level:
-            parts.append(quantity.of_triggers(accepted))
-        elif not last.all():
-            parts.append(quantity.of_triggers(accepted)[:, np.flatnonzero(~last)])
-        if quantity.of_groups:
-            parts.append(quantity.of_groups(accepted))
-    return Fractions(menu, quantities, tuple(sparse.csr_array(part) for part in parts if part.shape[1]))
+    """Return the fraction of m patterns that each rate counts."""
+    levels = members_by_level(menu)
+    either = [acceptance.either(members) for members in levels.values()]
+    rates = [either[-1], *(either if menu.levels else []), *(a - b for a, b in pairwise(either))]
+    numbers = {name: number for number, name in enumerate(groups_of(menu))}
+    group = np.array([numbers.get(t.group or "", -1) for t in menu.enabled], np.int64)
+    total = acceptance.accepted
+
+    def unique(group: IntArray) -> sparse.csr_array:
+        first, *others = (acceptance.unique(members, group) for members in levels.values())
+        return sum(others, start=first)
+
+    # Of each quantity, those of the triggers, and those of the groups
+    of: dict[str, tuple[sparse.csr_array, ...]] = {}
+    if "total" in quantities or "covered" in quantities:
+        of["total"] = total, acceptance.either_of_each(group)
+    if "unique" in quantities or "covered" in quantities:
+        of["unique"] = unique(np.arange(len(group))), unique(group)
+    if "share" in quantities:
+        members, each = np.column_stack([*levels.values()]), np.column_stack(either)
+        summed = total @ members.astype(np.float64)
+        part = np.divide(each, summed, out=np.zeros_like(summed), where=summed > 0)
+        place = np.repeat(np.arange(len(part)) * len(levels), np.diff(total.indptr))
+        if len(levels) > 1:
+            place += members.argmax(axis=1)[total.indices]
+        share = total.copy()
+        share.data *= part.ravel()[place]
+        of["share"] = share, sparse.csr_array(share @ np.equal.outer(group, np.arange(len(numbers))) * 1.0)
+    if "covered" in quantities:
+        of["covered"] = tuple(a - b for a, b in zip(of["total"], of["unique"], strict=True))
+    if "lost" in quantities:
+        *_, last = levels.values()
+        losses = [acceptance.lost_without(last, trigger) for trigger in np.flatnonzero(~last).tolist()]
+        pattern = np.concatenate([np.zeros(0, np.int64), *(patterns for patterns, _ in losses)])
+        loss = np.concatenate([np.zeros(0), *(of_trigger for _, of_trigger in losses)])
+        column = np.repeat(np.arange(len(losses)), [len(patterns) for patterns, _ in losses])
+        kept = np.abs(loss) > ROUNDING * either[-1][pattern]  # not the same products in another order
+        shape = len(either[-1]), len(losses)
+        of["lost"] = (sparse.csr_array((loss[kept], (pattern[kept], column[kept])), shape),)
+    parts = [matrix for name in ALL if name in quantities for matrix in of[name] if matrix.shape[1]]
+    return Fractions(menu, quantities, (sparse.csr_array(np.column_stack(rates)), *parts))
 
 
 def members_by_level(menu: Menu) -> dict[str, BoolArray]:

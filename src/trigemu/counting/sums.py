@@ -13,16 +13,18 @@ where f₀ is the fraction without the fitted triggers and s the factor from the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.kernels import kernel
-from trigemu.counting.patterns import PatternTable, SharedInteractions
+from trigemu.counting.decisions import own_decisions, switched_off
+from trigemu.counting.patterns import PatternTable
 from trigemu.menus.menu import Menu
 
 #: Patterns per block: enough for a negligible overhead, few enough for memory.
@@ -34,22 +36,10 @@ _PAIRS = 2**23
 #: Two fractions that differ by less are equal: products of other factors give the last digits.
 ROUNDING = 1e-14
 
-
-@dataclass(frozen=True)
-class Scales:
-    """Factors that convert the sums of a table with m entries to rates in Hz."""
-
-    unseen: FloatArray  # float64[m]: s in the unseen half, 0 in the other; 1 if nothing was fitted
-    everything: float = 1.0  # the factor on all rates, which adapts the crossing rate
-    # int64[m], the stratum of each entry, if the total weight of each stratum is fixed.
-    stratum: IntArray | None = None
-
-    def with_unseen_half(
-        self, rows: slice | IntArray, fractions: sparse.csr_array, without: sparse.csr_array
-    ) -> sparse.csr_array:
-        """Return g of some entries, from f and f₀: float64[m, columns] each. If both are equal, it is f₀ to
-        the last bit."""
-        return without + sparse.diags_array(self.unseen[rows]) @ (fractions - without)
+#: The fractions of some quantities, float64[m, columns], in one or several arrays side by side.
+Parts: TypeAlias = FloatArray | sparse.csr_array | tuple[sparse.csr_array, ...]
+#: Computes them from patterns uint64[m, w] and menus.
+FractionsOf = Callable[[Words, tuple[Menu, ...]], Parts]
 
 
 def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
@@ -61,95 +51,162 @@ def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
         yield slice(start, min(start + size, len(table)))
 
 
-class Strata:
-    """The weight in each of s strata of a table with m entries."""
+@dataclass(frozen=True)
+class Counted:
+    """The patterns of some menus of an emulation, and the factors that make rates in Hz of their sums."""
 
-    def __init__(self, table: PatternTable, stratum: IntArray, interactions: SharedInteractions) -> None:
+    table: PatternTable  # the m patterns of their triggers, in the selected bin
+    menus: tuple[Menu, ...]
+    bits: tuple[Mapping[str, int], ...]  # for each menu, the bits of its triggers
+    fitted: tuple[frozenset[str], ...]  # for each menu, the triggers that are judged on the unseen half
+    # For each menu, the triggers that accept all events alike, as a random trigger. Their rates, and what
+    # they add to others, are known without events; empty if the weight of all events is not known, as in
+    # one bin
+    constant: tuple[frozenset[str], ...]
+    unseen: FloatArray  # float64[m]: s in the unseen half, 0 in the other; 1 if nothing was fitted
+    everything: float = 1.0  # the factor on all rates, which adapts the crossing rate
+    stratum: IntArray | None = None  # int64[m], the stratum of each entry, if strata have fixed total weights
+
+    def blocks(self) -> Iterator[slice]:
+        """Yield the entries of the table in blocks."""
+        return pattern_blocks(self.table, *self.menus)
+
+    def sums(self, fractions_of: FractionsOf, columns: int) -> tuple[FloatArray, FloatArray]:
+        """Return Σ w f of some quantities in Hz and its variance in Hz², float64[columns] each."""
+        sums = RateSums(self, columns, self.constant_part(fractions_of))
+        for rows in self.blocks():
+            sums.add(rows, self.fractions(rows, fractions_of))
+        return sums.result()
+
+    def constant_part(self, fractions_of: FractionsOf) -> FloatArray | None:
+        """Return the fractions of an event that only `constant` triggers accept, float64[columns]; None
+        without such a trigger."""
+        if not any(self.constant):
+            return None
+        nothing = np.zeros((1, self.table.words.shape[1]), np.uint64)
+        menus = zip(self.menus, self.constant, strict=True)
+        alone = (switched_off(m, frozenset(t.name for t in m.triggers) - names) for m, names in menus)
+        return np.asarray(joined(fractions_of(nothing, tuple(alone))).toarray()[0])
+
+    def fractions(self, rows: slice, fractions_of: FractionsOf) -> sparse.csr_array:
+        """Return the fractions of the entries of a block in some quantities, float64[m, columns]."""
+        fractions = joined(fractions_of(self.table.words[rows], self.menus))
+        return self.with_unseen_half(rows, fractions, fractions_of)
+
+    def with_unseen_half(
+        self, rows: slice, fractions: sparse.csr_array, fractions_of: FractionsOf
+    ) -> sparse.csr_array:
+        """Return g from f in the menus. If f and f₀ are equal, it is f₀ to the last bit."""
+        is_touched = self.touched[rows]
+        touched = np.flatnonzero(is_touched)
+        if not len(touched):
+            return fractions
+        entries, n = touched + rows.start, len(touched)
+        without = joined(fractions_of(self.table.words[entries], self.without_fitted))
+        with_half = without + sparse.diags_array(self.unseen[entries]) @ (fractions[touched] - without)
+        place = sparse.csr_array((np.ones(n), (touched, np.arange(n))), (len(is_touched), n))
+        return sparse.diags_array((~is_touched).astype(np.float64)) @ fractions + place @ with_half
+
+    @cached_property
+    def without_fitted(self) -> tuple[Menu, ...]:
+        """The menus with their fitted triggers switched off."""
+        return tuple(map(switched_off, self.menus, self.fitted))
+
+    @cached_property
+    def touched(self) -> BoolArray:
+        """bool[m]: whether a fitted trigger may accept an entry; otherwise it has no effect."""
+        touched = np.zeros(len(self.table), np.bool_)
+        for menu, bits, names in zip(self.menus, self.bits, self.fitted, strict=True):
+            if names:  # in a column of prescales, some may not be used
+                decided = own_decisions(self.table.words, menu.part(names), bits)
+                for name in names & decided.keys():
+                    touched |= decided[name]
+        return touched
+
+    @cached_property
+    def strata(self) -> tuple[sparse.csr_array, sparse.csr_array, FloatArray] | None:
+        """For s strata, share, float64[s, m]: the mean fraction in each is share @ f; cross, float64[s, m]:
+        Σ over interactions of Σ w of a stratum times Σ w f is cross @ f; and the same of Σ w of two strata,
+        float64[s, s]. None if no weight is fixed."""
+        if self.stratum is None:
+            return None
+        table, stratum, interactions = self.table, self.stratum, self.table.interactions
         m, n = len(table), int(stratum.max(initial=0)) + 1
         inside = sparse.csr_array((np.ones(m), (stratum, np.arange(m))), (n, m))
         weight = np.bincount(stratum, table.weight, n)[stratum]
         share = np.divide(table.weight, weight, out=np.zeros(m), where=weight != 0)
-        alone = table.square - interactions.squares
-        of_interaction = interactions.weights @ inside.T
-        #: float64[s, m]: the mean fraction in each stratum is `share` @ f
-        self.share = inside @ sparse.diags_array(share)
-        #: float64[s, m]: Σ over interactions of Σ w of a stratum times Σ w f is `cross` @ f
-        self.cross = inside @ sparse.diags_array(alone) + of_interaction.T @ interactions.weights
-        #: float64[s, s]: the same of Σ w of two strata
-        self.both = np.diag(inside @ alone) + (of_interaction.T @ of_interaction).toarray()
+        alone, of_interaction = interactions.alone, interactions.weights @ inside.T
+        cross = inside @ sparse.diags_array(alone) + of_interaction.T @ interactions.weights
+        both = np.diag(inside @ alone) + (of_interaction.T @ of_interaction).toarray()
+        return inside @ sparse.diags_array(share), cross, both
+
+
+def joined(parts: Parts) -> sparse.csr_array:
+    """Return fractions as one sparse matrix, float64[m, columns]."""
+    return sparse.hstack(parts, "csr") if isinstance(parts, tuple) else sparse.csr_array(parts)
 
 
 class RateSums:
-    """Sums of weights and their variances, for columns of fractions of a pattern table.
+    """Sums of weights and their variances, for n columns of fractions of a pattern table.
 
-    If the scales fix the total weight of strata, errors are those of the accepted share of each. constant:
-    float64[columns], the part of each fraction that is the same in all events, as of a random trigger. The
-    weight of all events is known, so this part has no error.
+    If the total weight of strata is fixed, errors are those of the accepted share of each. constant:
+    float64[n], the part of each fraction that is the same in all events, as of a random trigger. The weight
+    of all events is known, so this part has no error.
     """
 
-    def __init__(
-        self, table: PatternTable, scales: Scales, columns: int, constant: FloatArray | None = None
-    ) -> None:
-        self._table, self._everything = table, scales.everything
-        self._interactions = table.interactions
-        self._alone = table.square - self._interactions.squares
-        self.strata = (
-            Strata(table, scales.stratum, self._interactions) if scales.stratum is not None else None
-        )
+    def __init__(self, counted: Counted, n: int, constant: FloatArray | None = None) -> None:
+        table, self._counted, self._n = counted.table, counted, n
+        self._constant = np.zeros(n) if constant is None else constant
+        self._varying = np.flatnonzero(self._constant)
+        #: int64[n]: the column with what varies of each, which follow the n where there is a constant part
+        self.place = np.arange(n)
+        self.place[self._varying] = n + np.arange(len(self._varying))
+        columns = n + len(self._varying)
         samples = int(table.sample.max(initial=0)) + 1
         # float64[s, columns], Σ w f of s samples in Hz; int64[s, columns], the number of events with f ≠ 0
         self.hz, self.events = np.zeros((samples, columns)), np.zeros((samples, columns), np.int64)
         # float64[columns], the largest |w f| of an event in Hz; the largest |f|
         self.largest, self.fraction, self._square = np.zeros((3, columns))
-        n = len(self.strata.both) if self.strata else 0
-        self._mean, self._cross = np.zeros((2, n, columns))
+        self._mean, self._cross = np.zeros((2, len(counted.strata[2]) if counted.strata else 0, columns))
         self._added: list[list[sparse.csr_array]] = []  # if events share interactions
-        self.varying_columns = np.flatnonzero(constant if constant is not None else [])
-        # The sums of the `varying_columns` without their constant parts
-        self.varying: RateSums | None = None
-        if constant is not None and len(self.varying_columns):
-            self._constant = constant[self.varying_columns]
-            self.varying = RateSums(table, scales, len(self.varying_columns))
 
     def add(self, rows: slice, *parts: FloatArray | sparse.csr_array) -> None:
-        """Add the fractions, float64[m, columns], of the m entries in `rows`, in one or several arrays side
-        by side: to join large ones takes long. Blocks are added in the order of the table, and cover it."""
-        table, matrices = self._table, [*map(sparse.csr_array, parts)]
-        if self.varying:
-            rest = sparse.hstack(matrices, "csr")[:, self.varying_columns].toarray() - self._constant
-            self.varying.add(rows, np.where(np.abs(rest) < ROUNDING, 0.0, rest))
-        weight, largest = table.weight[rows] * self._everything, table.largest[rows] * self._everything
-        entries = table.sample[rows], table.n[rows], weight, self._alone[rows], largest
+        """Add the fractions, float64[m, n], of the m entries in `rows`, in one or several arrays side by
+        side: to join large ones takes long. Blocks are added in the order of the table, and cover it."""
+        counted, table, matrices = self._counted, self._counted.table, [*map(sparse.csr_array, parts)]
+        if len(self._varying):
+            rest = sparse.hstack(matrices, "csr")[:, self._varying].toarray() - self._constant[self._varying]
+            matrices.append(sparse.csr_array(np.where(np.abs(rest) < ROUNDING, 0.0, rest)))
+        weight, largest = (column[rows] * counted.everything for column in (table.weight, table.largest))
+        entries = table.sample[rows], table.n[rows], weight, table.interactions.alone[rows], largest
         sums = self.hz, self.events, self._square, self.largest, self.fraction
         first = 0
         for part in matrices:
             _add_fractions(part.indptr, part.indices, part.data, first, *entries, *sums)
             columns = slice(first, first := first + part.shape[1])
-            if self.strata:
-                self._mean[:, columns] += self.strata.share[:, rows] @ part
-                self._cross[:, columns] += self.strata.cross[:, rows] @ part
-        if self._interactions:
+            if counted.strata:
+                self._mean[:, columns] += counted.strata[0][:, rows] @ part
+                self._cross[:, columns] += counted.strata[1][:, rows] @ part
+        if table.interactions:
             self._added.append(matrices)
 
     def result(self) -> tuple[FloatArray, FloatArray]:
-        """Return Σ w f in Hz and its variance in Hz², float64[columns] each."""
-        variance = self.squares.copy()
-        if self.varying:
-            variance[self.varying_columns] = self.varying.squares
-        return self.hz.sum(axis=0), variance
+        """Return Σ w f in Hz and its variance in Hz², float64[n] each."""
+        return self.hz[:, : self._n].sum(axis=0), self.squares[self.place]
 
     @cached_property
     def squares(self) -> FloatArray:
-        """The variance in Hz², float64[columns], as if the constant part had an error as well."""
-        variance = self._square.copy()
-        first = 0
+        """The variances of all columns in Hz²; of the first n as if the constant part had an error as
+        well."""
+        variance, first = self._square.copy(), 0
         while self._added and self._added[0]:  # they take most of the memory
             part = sparse.vstack([matrices.pop(0) for matrices in self._added], "csr")
-            variance[first : first + part.shape[1]] += self._interactions.squares_of(part)
+            variance[first : first + part.shape[1]] += self._counted.table.interactions.squares_of(part)
             first += part.shape[1]
-        if self.strata:
-            variance += ((self.strata.both @ self._mean - 2 * self._cross) * self._mean).sum(axis=0)
-        return np.maximum(variance, 0.0) * self._everything**2
+        if self._counted.strata:
+            both = self._counted.strata[2]
+            variance += ((both @ self._mean - 2 * self._cross) * self._mean).sum(axis=0)
+        return np.maximum(variance, 0.0) * self._counted.everything**2
 
 
 @kernel

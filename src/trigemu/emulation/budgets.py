@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import Parents, distinct_entries, merge_tables
@@ -31,7 +31,7 @@ from trigemu.emulation.event_table import (
     take_rows,
 )
 from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
-from trigemu.menus.menu import Menu, Solution, Trigger
+from trigemu.menus.menu import Menu, Solution
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.observables.workspace import Workspace
@@ -115,8 +115,8 @@ def solve_budgets(
     events, sums = selected.columns, merge_tables([selected.sums, job.rest])
     events["weight"] = events["weight"] * scaling.half_scales(sums, half, catalogue)[events["sample"]]
     return tuple(
-        menu.solved(_Solver(menu, bits_of_menu, slots, events, catalogue, known_above).solutions())
-        for menu, bits_of_menu in zip(menus, job.plan.bits, strict=True)
+        _solved(menu, bits, slots, events, catalogue, known_above)
+        for menu, bits in zip(menus, job.plan.bits, strict=True)
     )
 
 
@@ -138,73 +138,51 @@ class _Collect(Task[Selection]):
         return Selection(take_rows(columns, keep), scaling.weights_by_half(chunk.sample, events))
 
 
-class _Solver:
-    """Solves the budgets of one menu. Each trigger with a budget gets a separate bit in addition to those of
-    the plan, in which identical triggers share one."""
-
-    def __init__(
-        self,
-        menu: Menu,
-        bits: Mapping[str, int],
-        slots: Sequence[int],
-        events: Columns,
-        catalogue: Catalogue,
-        known_above: Mapping[int, float],
-    ) -> None:
-        self.menu = menu
-        self.known_above = {t.name: known_above[bits[t.name]] for t in menu.budgeted}
-        self.weight = events["weight"] * scaling.crossing_scale(menu, catalogue)
-        self.scores = {t.name: events["scores"][:, slots.index(bits[t.name])] for t in menu.budgeted}
-        n, width = events["words"].shape
-        self.words = np.hstack([events["words"], np.zeros((n, -(-len(menu.budgeted) // 64)), np.uint64)])
-        self.parent = events["parent"]
-        self.shared = np.isin(events["sample"], [*catalogue.with_parents])  # which may share a parent
-        self.bits = dict(bits) | {t.name: 64 * width + i for i, t in enumerate(menu.budgeted)}
-
-    def solutions(self) -> dict[str, Solution]:
-        """Return the solution of each trigger with a budget, by name."""
-        solutions: dict[str, Solution] = {}
-        for _ in range(_MAX_SWEEPS):
-            before = dict(solutions)
-            for trigger in self.menu.budgeted:
-                solutions[trigger.name] = self._solution(trigger)
-                self._switch(trigger, self.scores[trigger.name] > solutions[trigger.name].threshold)
-            if solutions == before:
-                return solutions
-        names = ", ".join(repr(trigger.name) for trigger in self.menu.budgeted)
-        raise TrigemuError(
-            f"{self.menu.path}: the thresholds of {names} do not converge: request lower rates"
-        )
-
-    def _switch(self, trigger: Trigger, on: np.typing.NDArray[np.bool_]) -> None:
-        word, bit = divmod(self.bits[trigger.name], 64)
-        mask = np.uint64(1) << np.uint64(bit)
-        self.words[:, word] &= ~mask
-        self.words[on, word] |= mask
-
-    def _solution(self, trigger: Trigger) -> Solution:
-        assert trigger.budget
-        scored = self.scores[trigger.name] > -np.inf
-        self._switch(trigger, scored)
-        words = self.words[scored]
-        entry, first = distinct_entries(words)
-        accepted = acceptances(words[first], self.menu, self.bits)
-        label = Label("trigger", trigger.name, trigger.budget.quantity)
-        fraction = fractions(self.menu, accepted, (trigger.budget.quantity,))[label]
-        rate, together = self.weight[scored] * fraction[entry], (self.parent[scored], self.shared[scored])
-        score, known_above = self.scores[trigger.name][scored], self.known_above[trigger.name]
-        try:
-            return threshold_for(score, rate, trigger.budget.hz, together, known_above)
-        except ValueError as error:
-            budget = f"{trigger.budget.key} = {trigger.budget.hz:g}"
-            why = "" if scored.any() else self._lacking(trigger)
-            raise TrigemuError(f"{trigger.place}: trigger {trigger.name!r}: {budget}: {error}{why}") from None
-
-    def _lacking(self, trigger: Trigger) -> str:
-        """Say which objects no event has that passes the preselection of a trigger, if it needs any."""
-        plan = make_plan([self.menu.part([trigger.name])])
-        needed = plan.slots[plan.bits[0][trigger.name]].compiled.objects_needed
-        return f"; none passes its preselection and {lacking_objects(needed)}" if needed else ""
+def _solved(
+    menu: Menu,
+    bits: Mapping[str, int],
+    slots: Sequence[int],
+    events: Columns,
+    catalogue: Catalogue,
+    known_above: Mapping[int, float],
+) -> Menu:
+    """Return a menu with its budgets solved. Each trigger with a budget gets a word of its own in addition to
+    those of the plan, in which identical triggers share a bit."""
+    budgeted, (n, width) = menu.budgeted, events["words"].shape
+    words = np.hstack([events["words"], np.zeros((n, len(budgeted)), np.uint64)])
+    bit_of = dict(bits) | {t.name: 64 * (width + i) for i, t in enumerate(budgeted)}
+    weight = events["weight"] * scaling.crossing_scale(menu, catalogue)
+    shared = np.isin(events["sample"], [*catalogue.with_parents])  # which may share a parent
+    solutions: dict[str, Solution] = {}
+    for _ in range(_MAX_SWEEPS):
+        before = dict(solutions)
+        for word, trigger in enumerate(budgeted, width):
+            name, slot, budget = trigger.name, bits[trigger.name], trigger.budget
+            assert budget
+            scores = events["scores"][:, slots.index(slot)]
+            scored = scores > -np.inf
+            words[:, word] = scored
+            some = words[scored]
+            entry, first = distinct_entries(some)
+            accepted = fractions(menu, acceptances(some[first], menu, bit_of), (budget.quantity,))
+            rate = weight[scored] * accepted[Label("trigger", name, budget.quantity)][entry]
+            together = events["parent"][scored], shared[scored]
+            try:
+                solution = threshold_for(scores[scored], rate, budget.hz, together, known_above[slot])
+            except ValueError as error:
+                why = ""
+                if not scored.any():
+                    plan = make_plan([menu.part([name])])
+                    if needed := plan.slots[plan.bits[0][name]].compiled.objects_needed:
+                        why = f"; none passes its preselection and {lacking_objects(needed)}"
+                what = f"{trigger.place}: trigger {name!r}: {budget.key} = {budget.hz:g}"
+                raise TrigemuError(f"{what}: {error}{why}") from None
+            solutions[name] = solution
+            words[:, word] = scores > solution.threshold
+        if solutions == before:
+            return menu.solved(solutions)
+    names = ", ".join(repr(trigger.name) for trigger in budgeted)
+    raise TrigemuError(f"{menu.path}: the thresholds of {names} do not converge: request lower rates")
 
 
 def threshold_for(
@@ -243,23 +221,17 @@ def threshold_for(
         return middle if lower <= middle < higher else lower
 
     passing = order[: ends[nearest - 1] + 1]
-    sigma = math.sqrt(_variance(rate, passing, together))
+    parent, shared = together or (np.zeros(len(rate), np.uint64), np.zeros(len(rate), np.bool_))
+    _, number = np.unique(parent[passing][shared[passing]], return_inverse=True)
+    alone, of_parent = rate[passing][~shared[passing]], rate[passing][shared[passing]]
+    # Σ over parents of (Σ rate)²; an event that shares no parent counts alone
+    sigma = math.sqrt(math.fsum(alone**2) + math.fsum(np.bincount(number.ravel(), of_parent) ** 2))
     fewer = max(1, int(np.searchsorted(above, above[nearest] - sigma)))
     more = min(len(ends), int(np.searchsorted(above, above[nearest] + sigma)))
     if len(ends) in (nearest, more) and known_above > -math.inf:  # the next lower score is unknown
         raise ValueError(f"{unknown}, which is too near")
     error = (threshold(fewer) - threshold(more)) / 2
     return Solution(threshold(nearest), error, float(tie), float(above[nearest]))
-
-
-def _variance(rate: FloatArray, passing: IntArray, together: tuple[Parents, BoolArray] | None) -> float:
-    """Return Σ over parents of (Σ rate)² of the passing events; an event that shares no parent counts
-    alone."""
-    if together is None:
-        return math.fsum(rate[passing] ** 2)
-    parent, shared = (array[passing] for array in together)
-    rates, (_, number) = rate[passing], np.unique(parent[shared], return_inverse=True)
-    return math.fsum(rates[~shared] ** 2) + math.fsum(np.bincount(number.ravel(), rates[shared]) ** 2)
 
 
 def ties(menu: Menu) -> Iterator[str]:

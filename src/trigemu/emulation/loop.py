@@ -25,7 +25,7 @@ from trigemu.base.mapping import CHUNK_EVENTS, engine_of
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.decisions import Decisions
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
-from trigemu.counting.sums import Scales
+from trigemu.counting.sums import Counted
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background, over_samples
@@ -97,7 +97,7 @@ class Emulation:
             f"the menu {requested.name!r} ({requested.path}) is not in the emulation of {names}"
         )
 
-    def counted(self, *numbers: int, by_bin: bool = False, apart: bool = False) -> scaling.Counted:
+    def counted(self, *numbers: int, by_bin: bool = False, apart: bool = False) -> Counted:
         """Select the patterns that the rates of menus are computed from, given their positions in `menus`,
         the `numbers`. Patterns stay apart if they differ in the bin of the axis (`by_bin`), or in an
         observable of the emulation (`apart`)."""
@@ -119,14 +119,14 @@ class Emulation:
             table = table.onto(read, ("half", *keys))
             unseen = np.where(table.half == self.half, self.scales[table.sample], 0.0)
         crossing = max(scaling.crossing_scale(menu, self.catalogue) for menu in menus)
-        scales = Scales(unseen, crossing, table.stratum if self.catalogue.pileup else None)
+        stratum = table.stratum if self.catalogue.pileup else None
         known = self.only is None and not by_bin and self.catalogue.table.convention == "crossing"
         known = known and all(sample.rate_is_known for sample in self.catalogue.background)
         constant = tuple(
             scaling.constant_in(menu) - names if known else frozenset()
             for menu, names in zip(menus, fitted, strict=True)
         )
-        return scaling.Counted(table, scales, menus, bits, fitted, constant)
+        return Counted(table, menus, bits, fitted, constant, unseen, crossing, stratum)
 
     @cached_property
     def scales(self) -> FloatArray:

@@ -1,21 +1,15 @@
-"""Scale rates: to the crossing rate of a menu, and from one half of a sample to the full sample; the patterns
-that rates are computed from."""
+"""Scale rates: to the crossing rate of a menu, and from one half of a sample to the full sample; which
+triggers were fitted to samples, and which accept all events alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from math import inf
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy import sparse
 
-from trigemu.base.arrays import BoolArray, FloatArray, Words
+from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.counting.decisions import own_decisions
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
-from trigemu.counting.sums import RateSums, Scales, pattern_blocks
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples.catalogue import Catalogue
@@ -107,94 +101,6 @@ def refuse_negative(events: Events) -> None:
         )
 
 
-#: Computes the fractions of some quantities, float64[m, columns], from patterns uint64[m, w] and menus.
-FractionsOf = Callable[[Words, tuple[Menu, ...]], FloatArray | sparse.csr_array]
-
-
-@dataclass(frozen=True)
-class Counted:
-    """The patterns of some menus of an emulation."""
-
-    table: PatternTable  # The patterns of their triggers, in the selected bin
-    scales: Scales  # Their factors in the rates
-    menus: tuple[Menu, ...]  # The menus
-    bits: tuple[Mapping[str, int], ...]  # For each menu, the bits of its triggers
-    fitted: tuple[frozenset[str], ...]  # For each menu, the triggers that are judged on the unseen half
-    # For each menu, the triggers that accept all events alike, as a random trigger. Their rates, and what
-    # they add to others, are known without events; empty if the weight of all events is not known, as in
-    # one bin
-    constant: tuple[frozenset[str], ...]
-
-    def blocks(self) -> Iterator[slice]:
-        """Yield the entries of the table in blocks."""
-        return pattern_blocks(self.table, *self.menus)
-
-    @cached_property
-    def without_fitted(self) -> tuple[Menu, ...]:
-        """The menus with their fitted triggers switched off."""
-        return tuple(map(switched_off, self.menus, self.fitted))
-
-    @cached_property
-    def is_fitted(self) -> tuple[BoolArray, ...]:
-        """For each menu, whether each of its t enabled triggers is fitted, bool[t]."""
-        return self._enabled(self.fitted)
-
-    @cached_property
-    def is_constant(self) -> tuple[BoolArray, ...]:
-        """The same for `constant`."""
-        return self._enabled(self.constant)
-
-    def _enabled(self, names: tuple[frozenset[str], ...]) -> tuple[BoolArray, ...]:
-        menus = zip(self.menus, names, strict=True)
-        return tuple(np.array([t.name in of_menu for t in m.enabled], np.bool_) for m, of_menu in menus)
-
-    def sums(self, fractions_of: FractionsOf, columns: int) -> tuple[FloatArray, FloatArray]:
-        """Return Σ w f of some quantities in Hz and its variance in Hz², float64[columns] each."""
-        sums = RateSums(self.table, self.scales, columns, self.constant_part(fractions_of))
-        for rows in self.blocks():
-            sums.add(rows, self.fractions(rows, fractions_of))
-        return sums.result()
-
-    def constant_part(self, fractions_of: FractionsOf) -> FloatArray | None:
-        """Return the fractions of an event that only `constant` triggers accept, float64[columns]; None
-        without such a trigger."""
-        if not any(self.constant):
-            return None
-        nothing = np.zeros((1, self.table.words.shape[1]), np.uint64)
-        menus = zip(self.menus, self.constant, strict=True)
-        alone = (switched_off(m, frozenset(t.name for t in m.triggers) - names) for m, names in menus)
-        return np.asarray(sparse.csr_array(fractions_of(nothing, tuple(alone))).toarray()[0])
-
-    def fractions(self, rows: slice, fractions_of: FractionsOf) -> sparse.csr_array:
-        """Return the fractions of the entries of a block in some quantities, float64[m, columns]."""
-        return self.with_unseen_half(rows, fractions_of(self.table.words[rows], self.menus), fractions_of)
-
-    def with_unseen_half(
-        self, rows: slice, fractions: FloatArray | sparse.csr_array, fractions_of: FractionsOf
-    ) -> sparse.csr_array:
-        """Return the same from known fractions in the menus."""
-        fractions, is_touched = sparse.csr_array(fractions), self.touched[rows]
-        touched = np.flatnonzero(is_touched)
-        if not len(touched):
-            return fractions
-        entries, n = touched + rows.start, len(touched)
-        without = sparse.csr_array(fractions_of(self.table.words[entries], self.without_fitted))
-        with_half = self.scales.with_unseen_half(entries, fractions[touched], without)
-        place = sparse.csr_array((np.ones(n), (touched, np.arange(n))), (len(is_touched), n))
-        return sparse.diags_array((~is_touched).astype(np.float64)) @ fractions + place @ with_half
-
-    @cached_property
-    def touched(self) -> BoolArray:
-        """bool[m]: whether a fitted trigger may accept an entry; otherwise it has no effect."""
-        touched = np.zeros(len(self.table), np.bool_)
-        for menu, bits, names in zip(self.menus, self.bits, self.fitted, strict=True):
-            if names:  # in a column of prescales, some may not be used
-                decided = own_decisions(self.table.words, menu.part(names), bits)
-                for name in names & decided.keys():
-                    touched |= decided[name]
-        return touched
-
-
 def constant_in(menu: Menu) -> frozenset[str]:
     """Return the triggers that accept all events alike: random ones, and what reads nothing else."""
     constant: set[str] = set()
@@ -206,10 +112,3 @@ def constant_in(menu: Menu) -> frozenset[str]:
         ):
             constant.add(name)
     return frozenset(constant)
-
-
-def switched_off(menu: Menu, names: frozenset[str]) -> Menu:
-    """Return a menu with some of its triggers switched off as by a column of prescales, which also affects
-    triggers that read them."""
-    triggers = (replace(t, prescale=inf) if t.name in names else t for t in menu.triggers)
-    return replace(menu, triggers=tuple(triggers))

@@ -17,7 +17,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest
 from trigemu.base.mapping import Engine, engine_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.decisions import Decisions, raw_decisions
+from trigemu.counting.decisions import Decisions, raw_decisions, switched_off
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, distinct_entries, merge_tables
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
@@ -308,7 +308,7 @@ class _Tabulate(Task[Selection]):
         columns["weight"] = weight = columns["weight"] * crossing
         columns["acceptance"] = accepted.either(everything)[entry]
         if self.half is not None:
-            without = acceptances(words[first], scaling.switched_off(menu, self.fitted), bits)
+            without = acceptances(words[first], switched_off(menu, self.fitted), bits)
             columns["weight_unseen"] = np.where(columns["half"] == self.half, weight * unseen, 0.0)
             columns["unfitted_acceptance"] = without.either(everything)[entry]
         for number, trigger in enumerate(menu.enabled):

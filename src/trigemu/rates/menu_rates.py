@@ -6,8 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -17,15 +15,14 @@ from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, wrong_type
 from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.pairs import PairSums
-from trigemu.counting.quantities import MENU, QUANTITIES, Fractions, Label, fractions, labels_of
-from trigemu.counting.sums import ROUNDING, RateSums
+from trigemu.counting.pairs import pairs_of
+from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions, groups_of, labels_of
+from trigemu.counting.sums import ROUNDING, Counted, FractionsOf, RateSums, joined
 from trigemu.emulation.budgets import ties
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import numbers_of
 from trigemu.emulation.sample_warnings import with_warnings
-from trigemu.emulation.scaling import Counted, FractionsOf
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_column, chosen_columns
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
@@ -50,16 +47,16 @@ EXPECTED_TO_EXCLUDE = 3.0
 _EQUAL = 1e-14
 #: An event that changes the rate by a smaller fraction is negligible.
 NOTABLE = 0.1
-
-
 #: Upper limit at 68 % on a Poisson mean without observed events: −ln(1 − 0.68) = 1.14.
 ZERO_EVENTS_LIMIT = 1.14
 #: Rates that differ by less, relatively, are the same: the order of float sums differs.
 _SAME = 1e-9
+#: The kind, group, level, prescale, threshold of a trigger or group, and the error of the threshold.
+_Head = tuple[str, str | None, str | None, float | None, float | None, float | None]
 
 
-class Sums:
-    """Running sums over blocks of patterns, for all rates of one menu, or others with `labels` of their own.
+class Sums(RateSums):
+    """The sums of all rates of one menu, or of others with `labels` of their own.
 
     fractions_of: the fractions in the order of the labels, of which `MENU` is one of the first part.
     """
@@ -68,82 +65,95 @@ class Sums:
         self, catalogue: Catalogue, counted: Counted, labels: Iterable[Hashable], fractions_of: FractionsOf
     ) -> None:
         (self._menu,), (self._fitted,) = counted.menus, counted.fitted
-        self._catalogue, self._counted, self._table = catalogue, counted, counted.table
+        self._catalogue, table = catalogue, counted.table
         self._column = {label: column for column, label in enumerate(labels)}
-        self._of = fractions_of
-        n = len(self._column)
-        scales = counted.scales
-        constant = counted.constant_part(self._of)
-        self._sums = RateSums(self._table, scales, n, constant)
-        #: bool[n]: the unseen half may leave a rest of what the menu does not accept
-        self._may_have_events = np.full(n, not counted.touched.any())
-        #: float64[m], the accepted fraction of each entry, without what is the same in all events
-        self._menu_fraction = np.zeros(len(self._table))
-        if constant is not None:
-            self._menu_fraction -= constant[self._column[MENU]]
-        heaviest = self._table.largest * scales.everything
-        of_fitted = heaviest * scales.unseen
+        constant = counted.constant_part(fractions_of)
+        super().__init__(counted, len(self._column), constant)
+        # bool[n]: the unseen half may leave a rest of what the menu does not accept
+        self._may_have_events = np.full(len(self._column), not counted.touched.any())
+        accepted, menu = np.zeros(len(table), np.bool_), self._column[MENU]
+        for rows in counted.blocks():
+            parts = fractions_of(table.words[rows], counted.menus)
+            parts = parts if isinstance(parts, tuple) else (joined(parts),)
+            if counted.touched.any():
+                whole = joined(parts)
+                self._may_have_events[whole.indices[whole.data != 0.0]] = True
+                parts = (counted.with_unseen_half(rows, whole, fractions_of),)
+            self.add(rows, *parts)
+            # without what is the same in all events
+            varying = parts[0][:, [menu]].toarray().ravel() - (0.0 if constant is None else constant[menu])
+            accepted[rows] = varying > ROUNDING
+        self._sum_hz, self._variance = self.result()
+        heaviest = table.largest * counted.everything
         # the largest weight that an event could have had: in rates of all events, and of fitted triggers
-        self._largest = float(heaviest.max(initial=0.0)), float(of_fitted.max(initial=0.0))
+        self._largest = [float(w.max(initial=0.0)) for w in (heaviest, heaviest * counted.unseen)]
+        # float64[s]: the rate in Hz of all events of each of s samples, and the weight in Hz of one: of one
+        # that the menu accepts, if there are some
+        total, square, some, some_square = (
+            np.bincount(table.sample, w * factor, len(catalogue.samples)).astype(np.float64)
+            for factor in (1.0, accepted)
+            for w in (table.weight, table.square)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = np.where(some_square > 0, some_square / some, square / total)
+        self._sample_hz, self._weight = total * counted.everything, weight * counted.everything
 
-    def add(self, rows: slice, *parts: sparse.csr_array) -> None:
-        """Add the fractions of the entries in `rows`, side by side."""
-        if self._counted.touched.any():
-            fractions = sparse.hstack(parts, "csr")
-            self._may_have_events[fractions.indices[fractions.data != 0.0]] = True
-            parts = (self._counted.with_unseen_half(rows, fractions, self._of),)
-        self._sums.add(rows, *parts)
-        self._menu_fraction[rows] += parts[0][:, [self._column[MENU]]].toarray().ravel()
-
-    def triggers(self) -> tuple[TriggerRates, ...]:
-        return tuple(map(self._trigger, self._menu.enabled))
-
-    def _trigger(self, trigger: Trigger) -> TriggerRates:
-        kind = trigger.description
-        threshold = kind.threshold if isinstance(kind, ScoreKind) else None
-        error = trigger.solution.error if trigger.solution else None
-        rates = self._rates_of("trigger", trigger.name, [trigger])
-        if trigger.solution and trigger.budget:
-            rate = rates[trigger.budget.quantity]
-            # With other thresholds and prescales of the other triggers, the rate is not the budget.
-            met = math.isclose(rate.hz, trigger.solution.hz, rel_tol=_SAME)
-            rates[trigger.budget.quantity] = replace(rate, budgeted=met)
-        described = (trigger.name, trigger.kind, trigger.group, trigger.level, trigger.prescale)
-        fraction = self._unique_fraction("trigger", trigger.name)
-        return TriggerRates(*described, threshold, error, rates, fraction)
-
-    def groups(self) -> tuple[TriggerRates, ...]:
-        members: dict[str, list[Trigger]] = {}
+    def triggers(self) -> Iterator[TriggerRates]:
+        """Yield the rates of the enabled triggers."""
         for trigger in self._menu.enabled:
-            if trigger.group:
-                members.setdefault(trigger.group, []).append(trigger)
-        groups = []
-        for name, triggers in members.items():
-            rates, fraction = self._rates_of("group", name, triggers), self._unique_fraction("group", name)
-            head = name, "group", name, triggers[0].level, None, None, None
-            groups.append(TriggerRates(*head, rates, fraction))
-        return tuple(groups)
+            kind = trigger.description
+            threshold = kind.threshold if isinstance(kind, ScoreKind) else None
+            error = trigger.solution.error if trigger.solution else None
+            head = trigger.kind, trigger.group, trigger.level, trigger.prescale, threshold, error
+            result = self._rates_of("trigger", trigger.name, [trigger], head)
+            if trigger.solution and trigger.budget:
+                rate = result.rates[trigger.budget.quantity]
+                # With other thresholds and prescales of the other triggers, the rate is not the budget.
+                met = math.isclose(rate.hz, trigger.solution.hz, rel_tol=_SAME)
+                rates = {**result.rates, str(trigger.budget.quantity): replace(rate, budgeted=met)}
+                result = replace(result, rates=rates)
+            yield result
+
+    def groups(self) -> Iterator[TriggerRates]:
+        """Yield the rates of the groups."""
+        for name in groups_of(self._menu):
+            members = [trigger for trigger in self._menu.enabled if trigger.group == name]
+            head = "group", name, members[0].level, None, None, None
+            yield self._rates_of("group", name, members, head)
+
+    def _rates_of(
+        self, what: Literal["trigger", "group"], name: str, triggers: Sequence[Trigger], head: _Head
+    ) -> TriggerRates:
+        """Return the rates by quantity. If a trigger accepts events, the largest weight among them bounds the
+        weights of its unique events."""
+        label = {quantity.name: Label(what, name, quantity.name) for quantity in QUANTITIES}
+        could_enter = self.could_enter(triggers)
+        largest = float(self.largest[self._column[label["total"]]]) or could_enter
+        rates = {
+            quantity.name: self.rate(label[quantity.name], largest if quantity.part_of_total else could_enter)
+            for quantity in QUANTITIES
+            if label[quantity.name] in self._column
+        }
+        unique = self._part(label["unique"], label["covered"], label["total"])
+        return TriggerRates(name, *head, rates, unique)
 
     def levels(self) -> Iterator[LevelRates]:
-        for before, level in pairwise([None, *self._menu.levels]):
-            assert level is not None
+        """Yield the rates of the levels."""
+        before: Label | None = None
+        for level in self._menu.levels:
             of_level = Label("level", level, "rate")
             rejection: tuple[float | None, float | None] = None, None
             if before is not None:
-                rejected, of_before = Label("level", level, "rejected"), Label("level", before, "rate")
-                accepted = self._part(of_level, rejected, of_before)
+                accepted = self._part(of_level, Label("level", level, "rejected"), before)
                 if accepted and accepted[0] > 0:
                     rejection = 1 / accepted[0], accepted[1] / accepted[0] ** 2
             yield LevelRates(level, self.rate(of_level), *rejection)
-
-    def _unique_fraction(self, what: Literal["trigger", "group"], name: str) -> tuple[float, float] | None:
-        total, unique, covered = (Label(what, name, quantity) for quantity in ("total", "unique", "covered"))
-        return self._part(unique, covered, total)
+            before = of_level
 
     def _part(self, part: Label, rest: Label, whole: Label) -> tuple[float, float] | None:
         """Return part / whole of two rates and its error, or None if the whole is not above 0. The variances
         of part, rest and whole = part + rest give the covariance of the first two."""
-        hz, variance = self._result
+        hz, variance = self._sum_hz, self._variance
         i, j, k = (self._column[label] for label in (part, rest, whole))
         if not hz[k] > 0:
             return None
@@ -157,77 +167,38 @@ class Sums:
 
     def value(self, label: Hashable) -> tuple[float, float]:
         """Return the sum of a label and its error."""
-        hz, variance = (float(values[self._column[label]]) for values in self._result)
-        return hz, math.sqrt(variance)
+        column = self._column[label]
+        return float(self._sum_hz[column]), math.sqrt(self._variance[column])
 
     def rate(self, label: Hashable, largest: float | None = None) -> Rate:
         """Return the rate of a label. largest: the largest weight × acceptance in Hz that an event could have
         had, for the upper limit; by default that of the menu."""
         column = self._column[label]
         hz, error = self.value(label)
-        events = int(self._sums.events[:, column].sum()) if self._may_have_events[column] else 0
+        events = int(self.events[:, column].sum()) if self._may_have_events[column] else 0
         if not events:
             could_enter = self.could_enter(self._menu.enabled) if largest is None else largest
             return Rate(0.0, 0.0, 0, 0.0, ZERO_EVENTS_LIMIT * could_enter)
-        squares = float(self._sums.squares[column])
-        effective = hz**2 / squares if squares else 0.0
-        return Rate(hz, error, events, effective, None, **self._unseen(column, hz, error))
-
-    @cached_property
-    def _result(self) -> tuple[FloatArray, FloatArray]:
-        return self._sums.result()
-
-    @cached_property
-    def _samples(self) -> tuple[FloatArray, FloatArray]:
-        """The rate in Hz of all events of each of s samples, and the weight in Hz of one, float64[s] each: of
-        one that the menu accepts, if there are some."""
-        table, n = self._table, len(self._catalogue.samples)
-        accepted, scale = self._menu_fraction > ROUNDING, self._counted.scales.everything
-        (total, square), (some, some_square) = (
-            [
-                np.bincount(table.sample, w * factor, n).astype(np.float64)
-                for w in (table.weight, table.square)
-            ]
-            for factor in (1.0, accepted)
-        )
+        square = float(self.squares[column])
+        # Samples of which the rate has no events, although a single one would count. Parts that are the same
+        # in all events do not.
+        place, samples = self.place[column], len(self._sample_hz)
+        seen, in_sample = np.zeros((2, samples))
+        seen[: len(self.hz)], in_sample[: len(self.hz)] = self.hz[:, place], self.events[:, place]
         with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.where(some_square > 0, some_square / some, square / total)
-        return total * scale, weight * scale
-
-    def _unseen(self, column: int, hz: float, error_hz: float) -> dict[str, Any]:
-        """Return the samples of which a rate has no events, although a single one would count; and the
-        largest rate in Hz that a single one would add. Parts that are the same in all events do not count."""
-        sums, place = self._sums, column
-        if sums.varying and column in sums.varying_columns:
-            sums, place = sums.varying, int(np.searchsorted(sums.varying_columns, column))
-        total, weighted = self._samples
-        seen, events = np.zeros((2, len(total)))
-        seen[: len(sums.hz)], events[: len(sums.hz)] = sums.hz[:, place], sums.events[:, place]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            weight = weighted * sums.fraction[place]
-            expected = seen.sum() * total / (total.sum() - total)
-        large = (weight > error_hz) & (weight > NOTABLE * abs(hz))
-        unseen = (events == 0) & large & (expected < EXPECTED_TO_EXCLUDE * weight)
-        names = (self._catalogue.samples[number].name for number in np.flatnonzero(unseen))
-        return {"unseen": tuple(names), "unseen_hz": float(weight[unseen].max(initial=0.0))}
+            weight = self._weight * self.fraction[place]
+            expected = seen.sum() * self._sample_hz / (self._sample_hz.sum() - self._sample_hz)
+        large = (weight > error) & (weight > NOTABLE * abs(hz))
+        unseen = np.flatnonzero((in_sample == 0) & large & (expected < EXPECTED_TO_EXCLUDE * weight))
+        names = tuple(self._catalogue.samples[number].name for number in unseen)
+        unseen_hz = float(weight[unseen].max(initial=0.0))
+        effective = hz**2 / square if square else 0.0
+        return Rate(hz, error, events, effective, None, unseen=names, unseen_hz=unseen_hz)
 
     def could_enter(self, triggers: Iterable[Trigger]) -> float:
         """Return the largest weight × acceptance that an event could have had in the rate of triggers."""
         largest = (self._largest[t.name in self._fitted] / t.prescale for t in triggers)
         return max(largest, default=0.0)
-
-    def _rates_of(
-        self, what: Literal["trigger", "group"], name: str, triggers: Sequence[Trigger]
-    ) -> dict[str, Rate]:
-        """Return the rates by quantity. If a trigger accepts events, the largest weight among them bounds the
-        weights of its unique events."""
-        could_enter = self.could_enter(triggers)
-        largest = float(self._sums.largest[self._column[Label(what, name, "total")]]) or could_enter
-        return {
-            quantity.name: self.rate(label, largest if quantity.part_of_total else could_enter)
-            for quantity in QUANTITIES
-            if (label := Label(what, name, quantity.name)) in self._column
-        }
 
 
 #: The largest share of crossings that a menu may accept if rates are sums over single interactions.
@@ -267,17 +238,22 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
                 f"{trigger.place}: trigger {trigger.name!r}: a random trigger accepts crossings, but the "
                 f"events of {catalogue.path} are interactions (convention 'luminosity')"
             )
-    counted = emulation.counted(number)
 
-    def accepted(words: Words, menus: tuple[Menu, ...]) -> Fractions:
-        return fractions(menus[0], acceptances(words, menus[0], bits))
+    def accepted(words: Words, menus: tuple[Menu, ...]) -> tuple[sparse.csr_array, ...]:
+        return fractions(menus[0], acceptances(words, menus[0], bits)).parts
 
-    sums = Sums(catalogue, counted, labels_of(menu), lambda words, menus: accepted(words, menus).matrix)
-    for rows in counted.blocks():
-        sums.add(rows, *accepted(counted.table.words[rows], (menu,)).parts)
-    triggers, groups = with_nesting(menu, sums.triggers(), sums.groups())
+    def overlaps() -> tuple[FloatArray, FloatArray, FloatArray]:
+        pairs = pairs_of(emulation.counted(number))
+        return pairs.hz, np.sqrt(pairs.variance), pairs.first
+
+    sums = Sums(catalogue, emulation.counted(number), labels_of(menu), accepted)
+    triggers, groups = with_nesting(menu, [*sums.triggers()], [*sums.groups()])
     slots = emulation.plan.slots  # a scan adds bits beyond them
     engines = {name: slots[bit].compiled.engine for name, bit in bits.items() if bit < len(slots)}
+    fitted = tuple(t.name for t in menu.enabled if t.name in emulation.fitted[number])
+    half = None
+    if emulation.half is not None and fitted:
+        half = Half(emulation.half, tuple(emulation.scales.tolist()), fitted)
     return MenuRates(
         menu=menu,
         catalogue=catalogue,
@@ -285,8 +261,8 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
         levels=tuple(sums.levels()),
         triggers=triggers,
         groups=groups,
-        overlaps=Overlaps(partial(_overlaps, emulation, number)),
-        half=_half(emulation, number),
+        overlaps=Overlaps(overlaps),
+        half=half,
         models=emulation.plan.models[number],
         warnings=(
             *emulation.plan.warnings[number],
@@ -296,25 +272,6 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
         engines={name: engine for name, engine in engines.items() if engine},
         tables=tuple(t.result(emulation, number) for t in menu.tables if emulation.numbers is not None),
     )
-
-
-def _overlaps(emulation: Emulation, number: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the overlap float64[t, t] in Hz, its uncertainty, and the rate of the trigger of each row from
-    the events of each overlap."""
-    counted = emulation.counted(number)
-    sums = PairSums(counted.table, counted.scales, counted.is_fitted * 2, counted.is_constant * 2, same=True)
-    for rows in counted.blocks():
-        sums.add(rows, acceptances(counted.table.words[rows], emulation.menus[number], counted.bits[0]))
-    hz, variance = sums.result()
-    return hz, np.sqrt(variance), sums.alone()[0]
-
-
-def _half(emulation: Emulation, number: int) -> Half | None:
-    fitted = emulation.fitted[number]
-    if emulation.half is None or not fitted:
-        return None
-    names = tuple(trigger.name for trigger in emulation.menus[number].enabled if trigger.name in fitted)
-    return Half(emulation.half, tuple(emulation.scales.tolist()), names) if names else None
 
 
 def emulation_of(

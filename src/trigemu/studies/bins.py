@@ -140,7 +140,7 @@ def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: f
         return Bin(low, high, crossings, None, None, ())
     result, counted = rates_of(part), part.counted(0)
     rates = (result.rate, *(trigger.total for trigger in result.triggers))
-    most = counted.scales.unseen.max(initial=1.0)
+    most = counted.unseen.max(initial=1.0)
     efficiency = np.clip([rate.hz / crossings.hz for rate in rates], 1.0 - most, most)
     labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in result.triggers)]
 

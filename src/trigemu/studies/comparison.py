@@ -20,8 +20,8 @@ from scipy import sparse
 from trigemu.base.arrays import Words
 from trigemu.base.errors import TrigemuError
 from trigemu.base.shown import Named, Shown
-from trigemu.counting.acceptance import acceptances, acceptances_of
-from trigemu.counting.pairs import PairSums
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.pairs import pairs_of
 from trigemu.counting.quantities import COMPARED, MENU, Label, fractions
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation
@@ -181,7 +181,7 @@ class Pair(NamedTuple):
 def compare_pair(emulation: Emulation, i: int, j: int) -> Pair:
     """Compare menus i and j of an emulation."""
     counted = emulation.counted(i, j)
-    menus, table, bits = counted.menus, counted.table, counted.bits
+    menus, bits = counted.menus, counted.bits
     crossing = [crossing_scale(menu, emulation.catalogue) for menu in menus]
     labels = [MENU]
     for menu in menus:
@@ -207,12 +207,9 @@ def compare_pair(emulation: Emulation, i: int, j: int) -> Pair:
 
     hz, variance = counted.sums(differences, len(labels) + 2)
     *rates, gain, loss = zip(hz.tolist(), np.sqrt(variance).tolist(), strict=True)
-    scales = replace(counted.scales, everything=min(crossing))
-    both = PairSums(table, scales, counted.is_fitted, counted.is_constant)
-    for rows in counted.blocks():
-        both.add(rows, acceptances_of(table.words[rows], menus, bits))
-    values, variances = both.result()
-    columns = (column.ravel().tolist() for column in (values, np.sqrt(variances), *both.alone()))
+    pairs = pairs_of(replace(counted, everything=min(crossing)))
+    of_pairs = pairs._replace(variance=np.sqrt(pairs.variance))
+    columns = (column.ravel().tolist() for column in of_pairs)
     a, b = (menu.name for menu in menus)
     triggers = product(*([trigger.name for trigger in menu.enabled] for menu in menus))
     what = {"menu": "menu", "level": "level {}", "trigger": "{}"}

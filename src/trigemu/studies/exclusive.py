@@ -90,10 +90,10 @@ def exclusive_rates(
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
     *_, level = members_by_level(menu).values()
     counted = emulation.counted(number)
-    table, unseen = counted.table, counted.scales.unseen
-    hz = table.weight * counted.scales.everything
+    table, unseen = counted.table, counted.unseen
+    hz = table.weight * counted.everything
     rates: defaultdict[tuple[int, ...], float] = defaultdict(float)
-    for part, factor in ((menu, unseen), (counted.without_fitted[0], 1.0 - unseen)):  # `Scales`
+    for part, factor in ((menu, unseen), (counted.without_fitted[0], 1.0 - unseen)):
         for rows in counted.blocks() if factor.any() else ():
             entry, first = distinct_entries(table.words[rows])
             acceptance = acceptances(table.words[rows][first], part, bits)

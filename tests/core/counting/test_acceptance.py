@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from counters_menus import any_menu, menu_with_bits, toy_patterns, words_of
@@ -69,21 +67,6 @@ def test_exactly_some_triggers(toy: ToyMenu, seed: int, data: st.DataObject) -> 
         event = Event(toy, fired)
         widths = sum(width for accepted, width in event.accepted.items() if accepted & names == some)
         assert found[row] == pytest.approx(widths / event.units, **CLOSE)
-
-
-@settings(max_examples=40)
-@given(any_menu, st.integers(0, 2**32))
-def test_independent_parts_have_the_probability_of_any(toy: ToyMenu, seed: int) -> None:
-    """Of each part: over its outcomes, over its sets the largest."""
-    menu, bits = menu_with_bits(toy)
-    words, given = toy_patterns(toy, seed, 1)
-    every = np.ones(len(toy.enabled), np.bool_)
-    missed = 1.0
-    for part in acceptances(words, menu, bits).outcomes(0, every):
-        assert sum(p for p, _ in part) == pytest.approx(1.0, abs=1e-12)
-        missed *= sum(p * math.prod(1.0 - counter[0].accept for counter in counters) for p, counters in part)
-    expected = Event(toy, given[0]).either(toy.enabled)
-    assert 1.0 - missed == pytest.approx(float(expected), rel=1e-9, abs=1e-12)
 
 
 @settings(max_examples=40)

@@ -249,13 +249,13 @@ def test_tables_list_the_same_events_however_they_are_cut(seed: int, n: int, dat
     times = np.bincount(parent.astype(np.int64), minlength=n)
     assert len(whole.shared) == times[times > 1].sum()
     for name in ("entry", "parent", "id", "weight"):
-        assert getattr(cut.shared, name).tolist() == getattr(whole.shared, name).tolist()
-    for entry, event in zip(whole.shared.entry, whole.shared.id, strict=True):
+        assert cut.shared[name].tolist() == whole.shared[name].tolist()
+    for entry, event in zip(whole.shared["entry"], whole.shared["id"], strict=True):
         assert whole.words[entry, 0] == words[event, 0]
         assert whole.half[entry] == keys.half[event]
     some = whole.take(np.flatnonzero(whole.words[:, 0] % 2 == 1))
-    kept = [event for event in whole.shared.id if words[event, 0] % 2 == 1]
-    assert some.shared.id.tolist() == kept
+    kept = [event for event in whole.shared["id"] if words[event, 0] % 2 == 1]
+    assert some.shared["id"].tolist() == kept
 
 
 def test_events_in_which_nothing_fired_are_not_listed_where_they_cannot_enter() -> None:
@@ -265,5 +265,5 @@ def test_events_in_which_nothing_fired_are_not_listed_where_they_cannot_enter() 
         complete_table([count_patterns(0, words, np.ones(4), made_from=made_from, count_rejected=u)])
         for u in (False, True)
     )
-    assert some.shared.id.tolist() == [1, 3]
-    assert every.shared.id.tolist() == [0, 1, 2, 3]
+    assert some.shared["id"].tolist() == [1, 3]
+    assert every.shared["id"].tolist() == [0, 1, 2, 3]
