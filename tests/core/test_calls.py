@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -174,6 +174,7 @@ def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
     sample is in menus/test_menus_like.py and samples/test_samples_like.py."""
     path, samples, menu, array = have.path, have.samples, have.menu, have.array
     result, t = trigemu.run(path, samples), trigemu
+    two_menus = replace(have.emulation, menus=2 * have.emulation.menus)
     calls: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
         (t.run, (5,), "the menu: got 5; "),
         (t.run, ({"trigger": []},), "write it to a file"),
@@ -186,7 +187,8 @@ def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
         (t.run, (path, array[["met"]]), "trigger 'J': sample 'events' has no"),
         (t.emulate, ([],), "there is no menu to emulate"),
         (t.compare, (path, samples), "budget.toml: a comparison needs at least two menus"),
-        (t.compare, (have.emulation, samples), "the emulation already has samples"),
+        (t.compare, (have.emulation,), "budget.toml: a comparison needs at least two menus"),
+        (t.compare, (two_menus, samples), "the emulation already has samples"),
         (t.scan, (path, "M"), "the steps: got 'M'; expected Steps(trigger, values)"),
         (t.scan, (path, Steps("M", "1:2:3"), samples), "the values of 'M': got '1:2:3'; "),  # type: ignore[arg-type]
         (t.efficiencies, (path, samples, "toy", "met"), "the profiles: got 'met'; "),

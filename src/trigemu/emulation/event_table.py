@@ -104,9 +104,8 @@ class EventTable:
     columns: tuple[EventColumn, ...]  #: The columns, in their order
     #: Gives the events, and the sums of those left out, in parts of consecutive events
     _pass: Callable[[], Iterable[Selection]] = field(repr=False)
-    fired: Expression | None = (
-        None  #: The selection of events by raw decisions; None: all that a menu may accept
-    )
+    #: The selection of events by raw decisions; None: all that a menu may accept
+    fired: Expression | None = None
     #: The range of each trigger that has a threshold, by name; empty for a table at the thresholds of a menu
     threshold_ranges: Mapping[str, ThresholdRange] = field(default_factory=dict)
     made_with: frozenset[str] = frozenset()  #: The SHA-256 of the models and plugins of the menus
@@ -147,7 +146,7 @@ class EventTable:
         return whole
 
     def rows_of(self, *samples: Sample) -> Columns:
-        """Return the events of some samples; where they follow each other, they are not copied."""
+        """Return the events of some `samples`; where they follow each other, they are not copied."""
         numbers = [sample.number for sample in samples]
         rows = np.flatnonzero(np.isin(self._whole.columns["sample"], numbers))
         together = len(rows) and rows[-1] - rows[0] == len(rows) - 1

@@ -52,6 +52,7 @@ class Profile:
 
     @property
     def name(self) -> str:
+        """The name of the observable in tables and figures."""
         return self.label or self.observable
 
 
