@@ -18,7 +18,7 @@ from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import temporary_folder
 from trigemu.base.toml import load_toml
 from trigemu.counting.patterns import empty_table
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
+from trigemu.emulation.engine import Chunk, Job, Task, over_samples
 from trigemu.emulation.event_table import (
     EVENT_COLUMNS,
     Columns,
@@ -56,15 +56,11 @@ def menu_of_card(card: Path, **keys: Any) -> Menu:
 
 
 def input_table(
-    card: Path,
-    catalogue: Catalogue,
-    samples: Sequence[str] = (),
-    executor: Any = None,
-    progress: Progress | None = None,
+    card: Path, catalogue: Catalogue, samples: Sequence[str] = (), executor: Any = None
 ) -> EventTable:
     """Return a table of events with the inputs of a card, named as it writes them, and the score.
 
-    samples, executor, progress: as in `event_table`.
+    samples, executor: as in `event_table`.
     """
     menu = menu_of_card(card, above=0.0)
     plan = make_plan([menu])
@@ -79,7 +75,7 @@ def input_table(
     )
     score = EventColumn(SCORE, "float64", "the score; −inf if an input without padding is missing")
     columns = (*EVENT_COLUMNS, *inputs, score)
-    inputs_of = partial(over_samples, selection, Job((menu,), plan, catalogue), _Read(), executor, progress)
+    inputs_of = partial(over_samples, selection, Job((menu,), plan, catalogue), _Read(), executor)
     return EventTable((menu,), catalogue, selection, columns, inputs_of)
 
 
@@ -187,11 +183,7 @@ class Setting:
 
 
 def efficiencies(
-    cards: Sequence[Path],
-    setting: Setting,
-    catalogue: Catalogue,
-    executor: Any = None,
-    progress: Progress | None = None,
+    cards: Sequence[Path], setting: Setting, catalogue: Catalogue, executor: Any = None
 ) -> Table:
     """Return the efficiency of each card's score on each signal of a catalogue, at one rate."""
     signals = [sample.name for sample in catalogue.samples if sample.table.role == "signal"]
@@ -206,7 +198,7 @@ def efficiencies(
         menu = menu_of_card(card, requires=setting.requires, **{quantity: setting.hz})
         if setting.menu:
             menu = _beside(setting.menu, menu)
-        table = event_table(menu, catalogue, samples=signals, executor=executor, progress=progress)
+        table = event_table(menu, catalogue, samples=signals, executor=executor)
         solution = table.menu.trigger(SCORE).solution
         cells["threshold"].append(f"{solution.threshold:.4f} ± {solution.error:.4f}" if solution else "")
         columns = table.arrays()

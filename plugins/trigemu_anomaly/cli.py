@@ -18,7 +18,6 @@ from trigemu.emulation.table_files import check_event_file, write_scores
 from trigemu.menus.menu import Menu
 from trigemu.results.table import Table
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.sample import Sample
 
 from .card import (
     MAX_BYTES,
@@ -155,7 +154,7 @@ def inputs(card: Path, output: Path, names: tuple[str, ...], session: Session) -
     def written(_: list[Menu], good: Catalogue, **how: Any) -> int:
         return write_scores(output, input_table(card, good, names, **how), __version__)
 
-    number = session.run([], written, lambda good: _read(good, names))
+    number = session.run([], written)
     say(f"{output}: {number} events")
 
 
@@ -178,14 +177,10 @@ def verify(
     def compared(_: list[Menu], good: Catalogue, **how: Any) -> tuple[Table, str, int]:
         return compare_scores(input_table(card, good, names, **how), scores)
 
-    table, counts, wrong = session.run([], compared, lambda good: _read(good, names))
+    table, counts, wrong = session.run([], compared)
     present([table, counts])
     if wrong:
         context.exit(1)
-
-
-def _read(good: Catalogue, names: tuple[str, ...]) -> list[Sample]:
-    return [good.sample(name) for name in names] or [*good.background]
 
 
 @command.command("compare")
@@ -207,11 +202,7 @@ def compare(
     def compared(menus: list[Menu], good: Catalogue, **how: Any) -> Table:
         return efficiencies(cards, Setting(rate, requires, menus[0] if menus else None), good, **how)
 
-    def samples(good: Catalogue) -> list[Sample]:
-        signals = [sample for sample in good.samples if sample.table.role == "signal"]
-        return [*good.background, *signals] * len(cards)
-
-    table = session.run(session.menus(menu) if menu else [], compared, samples)
+    table = session.run(session.menus(menu) if menu else [], compared)
     present([table])
 
 

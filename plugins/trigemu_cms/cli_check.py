@@ -15,7 +15,7 @@ from trigemu.base.files import check_outputs
 from trigemu.base.plugins import search_path
 from trigemu.cli import options
 from trigemu.cli.console import on_disk, present
-from trigemu.cli.progress import events_bar
+from trigemu.cli.progress import bar
 from trigemu.cli.session import Session, check_inputs, processing
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
@@ -119,7 +119,7 @@ def check(
             if decisions is not None:
                 catalogue = with_decisions(catalogue, decisions, executor=engine)
             check_inputs(files, [menu], catalogue)
-            with events_bar(catalogue.samples, engine) as advance:
+            with bar("events", engine):
                 check_sample = functools.partial(
                     check_decisions,
                     menu,
@@ -127,7 +127,6 @@ def check(
                     consecutive=not not_consecutive,
                     match_bits=match_bits,
                     executor=engine,
-                    progress=advance,
                 )
                 return without_bad_files(catalogue, check_sample)
 

@@ -13,7 +13,6 @@ from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
@@ -28,20 +27,16 @@ from .gather import gather
 
 
 def scored_events(
-    menu: Menu,
-    catalogue: Catalogue,
-    name: str | None = None,
-    executor: Any = None,
-    progress: Progress | None = None,
+    menu: Menu, catalogue: Catalogue, name: str | None = None, executor: Any = None
 ) -> ScoredEvents:
     """Return the events that a `decade` trigger evaluates, of the half that no model was trained on, once the
-    budgets of its menu are solved. name, executor, progress: as in `trigger_of` and `emulate`."""
+    budgets of its menu are solved. name, executor: as in `trigger_of` and `emulate`."""
     menu = at_own_column(menu)
     name = trigger_of(menu, name)
-    (solved,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
+    (solved,) = solve_budgets([menu], catalogue, executor=executor)
     plan = make_plan([solved])
     unseen = scaling.unseen_half([solved], plan, catalogue)
-    selected = gather(solved, catalogue, _ReadScores(name), executor=executor, progress=progress)
+    selected = gather(solved, catalogue, _ReadScores(name), executor=executor)
     selected = selected.of(split.EVALUATION if unseen is None else unseen)
     if not len(selected.weight):
         raise TrigemuError(f"{menu.path}: no event of {catalogue.path} passes `requires` of trigger {name!r}")

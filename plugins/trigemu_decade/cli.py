@@ -232,10 +232,9 @@ def check_(
         about = session.menus(*profiles.menus) if profiles else []
         checked = session.run(
             [read],
-            lambda menus, good, executor, progress: check_replicas(
+            lambda menus, good, executor: check_replicas(
                 menus[0], good, folder, trigger, profiles, about, executor
             ),
-            lambda samples: (),  # shows no progress
         )
         documents = [(session.json_file, lambda: in_json(checked.as_dict()))]
         files = checked.draw(session.figures)

@@ -15,7 +15,7 @@ from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
+from trigemu.emulation.engine import Chunk, Job, Task, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
@@ -68,18 +68,13 @@ class Gathered:
 
 
 def gather(
-    menu: Menu,
-    catalogue: Catalogue,
-    read: Read,
-    needs: Iterable[Need] = (),
-    executor: Any = None,
-    progress: Progress | None = None,
+    menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] = (), executor: Any = None
 ) -> Gathered:
     """Read the background once. read: picklable. needs: columns besides those of the triggers."""
     plan = make_plan([menu])
     plan.check_background(catalogue)
     job, task = Job((menu,), plan, catalogue, frozenset(needs)), _Gather(read)
-    table, columns, values = task.merge([*over_background(job, task, executor, progress)])
+    table, columns, values = task.merge([*over_background(job, task, executor)])
     scales = np.stack(
         [scaling.half_scales(table, half, catalogue) for half in (split.TRAINING, split.EVALUATION)]
     )

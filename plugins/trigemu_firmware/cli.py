@@ -18,7 +18,6 @@ from trigemu.cli.console import on_disk, present, say
 from trigemu.cli.progress import bar, steps_bar
 from trigemu.cli.session import Session, session
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Progress
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 
@@ -90,19 +89,12 @@ def export(
     and their expected scores."""
     (read,) = session.menus(menu)
 
-    def exported(menus: list[Menu], good: Catalogue, *, executor: Engine, progress: Progress) -> Manifest:
+    def exported(menus: list[Menu], good: Catalogue, *, executor: Engine) -> Manifest:
         return exporting.export(
-            menus[0],
-            trigger,
-            good,
-            folder,
-            latency=latency,
-            form=form,
-            clock_mhz=clock,
-            executor=executor,
+            menus[0], trigger, good, folder, latency=latency, form=form, clock_mhz=clock, executor=executor
         )
 
-    manifest = session.run([read], exported, lambda samples: ())
+    manifest = session.run([read], exported)
     for line in output_firmware.exported(manifest, str(folder)):
         say(line)
 
@@ -207,10 +199,10 @@ def precision(
     if auto:
         types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
 
-    def surveyed(menus: list[Menu], good: Catalogue, *, executor: Engine, progress: Progress) -> Survey:
+    def surveyed(menus: list[Menu], good: Catalogue, *, executor: Engine) -> Survey:
         return survey(menus[0], trigger, good, types, executor=executor)
 
-    result = session.run([read], surveyed, lambda samples: ())
+    result = session.run([read], surveyed)
     present(
         [output_bits.survey_table(result)],
         [(session.json_file, lambda: output_bits.survey_json(result))],
@@ -328,8 +320,8 @@ def block(
         tools.find(program)
     (read,) = session.menus(menu)
 
-    def made(menus: list[Menu], good: Catalogue, *, executor: Engine, progress: Progress) -> BlockReport:
-        (solved,) = solve_budgets(menus, good, executor=executor, progress=progress)
+    def made(menus: list[Menu], good: Catalogue, *, executor: Engine) -> BlockReport:
+        (solved,) = solve_budgets(menus, good, executor=executor)
         with steps_bar(len(blocks.STEPS)) as begun:
             return blocks.report(solved, trigger, good, (clocks, tree_clocks), seeds, executor, begun)
 

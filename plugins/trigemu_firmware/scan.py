@@ -18,7 +18,6 @@ from trigemu.base.errors import TrigemuError, quoted
 from trigemu.counting.sums import RateSums
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
@@ -83,7 +82,6 @@ def scan_bits(
     *,
     types: Precision | None = None,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> BitScan:
     """Evaluate a trigger in several widths, each the bits of inputs and thresholds, and of the score.
 
@@ -96,9 +94,7 @@ def scan_bits(
         raise TrigemuError(f"{trigger.place}: trigger {name!r} is disabled: it has no rates to compare")
     if not 1 <= len(widths) <= MAX_POINTS:
         raise TrigemuError(f"{len(widths)} precisions: expected 1 to {MAX_POINTS}")
-    (floating,) = solve_budgets(
-        [in_precision(menu, name, None)], catalogue, executor=executor, progress=progress
-    )
+    (floating,) = solve_budgets([in_precision(menu, name, None)], catalogue, executor=executor)
     model, types = tree_model(floating, name), types or types_of(menu, name)
     fitted_on, evaluated = halves(
         floating, catalogue, read_rows(floating, catalogue, name, executor=executor)
@@ -110,7 +106,7 @@ def scan_bits(
         replace(in_precision(floating, name, table_of(fixed)), name=f"{menu.name} ({number})")
         for number, fixed in enumerate(chosen)
     ]
-    emulation = emulate([floating, *menus], catalogue, executor=executor, progress=progress)
+    emulation = emulate([floating, *menus], catalogue, executor=executor)
     scales = emulation.scales * scaling.crossing_scale(menu, catalogue)
     return BitScan(
         trigger=name,
@@ -129,7 +125,7 @@ def each_of(
     models: Sequence[FixedEnsemble],
     estimate: Callable[[FixedEnsemble], Resources],
     workers: int,
-    progress: Progress | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Resources]:
     """Estimate the resources of models, several at once, since other programs do the work. After a failure no
     further estimate begins."""

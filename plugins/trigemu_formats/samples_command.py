@@ -15,7 +15,7 @@ from trigemu.base.mapping import Engine
 from trigemu.base.shown import view_of
 from trigemu.cli import options
 from trigemu.cli.console import console, say
-from trigemu.cli.progress import events_bar
+from trigemu.cli.progress import bar
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table
 from trigemu.samples.catalogue import Catalogue
@@ -51,8 +51,8 @@ def _draw(catalogue: Catalogue, folder: Path) -> list[Path]:
     from trigemu.studies.bins import sample_spectra
 
     files = []
-    with events_bar(catalogue.samples, Engine()) as advance:
-        spectra = sample_spectra(catalogue, advance)
+    with bar("events", engine := Engine()):
+        spectra = sample_spectra(catalogue, executor=engine)
     for spectrum in spectra:
         files.append(folder / f"{spectrum.quantity.label.replace(' ', '_')}.png")
         (figure,) = view_of(spectrum).figures(spectrum)

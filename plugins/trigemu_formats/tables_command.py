@@ -14,14 +14,13 @@ from trigemu.cli.console import console, say
 from trigemu.cli.session import Session, session
 from trigemu.emulation.event_table import EventTable
 from trigemu.emulation.table_files import check_event_file, write_scores
-from trigemu.emulation.tabulate import event_table, passes_before, score_table
+from trigemu.emulation.tabulate import event_table, score_table
 from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
 from trigemu.results.notes import points, solutions
 from trigemu.results.numbers import count
 from trigemu.results.table import Column, Page, Table
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.sample import Sample
 from trigemu.triggers.base import ScoreKind
 
 _COLUMNS = (
@@ -62,11 +61,7 @@ def scores(
         made = score_table(menus, good, vary=vary, signals=signals, **how)
         return made, write_scores(output, made, __version__)
 
-    def read_samples(good: Catalogue) -> list[Sample]:
-        of_signals = [good.sample(name) for name in signals]
-        return [*good.background * (1 + passes_before(read, good, vary)), *of_signals]
-
-    result, events = session.run(read, written, read_samples)
+    result, events = session.run(read, written)
     table = Table(_COLUMNS)
     for menu in result.menus:
         for line in solutions(menu):
@@ -104,11 +99,7 @@ def events(menu: Path, output: Path, fired: str | None, names: tuple[str, ...], 
         made = event_table(menus[0], good, samples=names, fired=fired, **how)
         return made, write_scores(output, made, __version__)
 
-    def read_samples(good: Catalogue) -> list[Sample]:
-        samples = [good.sample(name) for name in names] or good.background
-        return [*good.background * passes_before([read], good), *samples]
-
-    table, number = session.run([read], written, read_samples)
+    table, number = session.run([read], written)
     condition = f" that pass {table.fired.text}" if table.fired else ""
     named = ", ".join(sample.name for sample in table.samples)
     from_ = named if len(table.samples) <= FEW else f"{len(table.samples)} samples"

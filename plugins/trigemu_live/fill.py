@@ -21,6 +21,7 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest, quoted
+from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Shown
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets, threshold_for
@@ -143,13 +144,14 @@ def through_fill(
     own = replace(menu.columns, pileup=(), luminosity_cm2s=())  # the fill has its own pile-up
     menu = replace(menu, columns=own)
     filling = filling or every_slot(menu.crossing_rate_hz)
-    samples = samples_of(catalogue, executor=executor)
+    engine = engine_of(executor, progress)
+    samples = samples_of(catalogue, executor=engine)
     _check(menu, config, samples)
-    factors = Factors(samples, config, executor)
+    factors = Factors(samples, config, engine)
     of_columns = [at_column(menu, column.name) for column in config.columns]
     first = of_columns[config.column_at(float(factors.pileup[0])) or 0] if of_columns else menu
     at_rate = at_crossing_rate(first, filling.crossing_rate_hz)
-    (solved,) = solve_budgets((at_rate,), samples, executor=executor, progress=progress)
+    (solved,) = solve_budgets((at_rate,), samples, executor=engine)
     solutions = {trigger.name: trigger.solution for trigger in solved.triggers if trigger.solution}
     menus = tuple(
         at_crossing_rate(models.solved(solutions), filling.crossing_rate_hz) for models in of_columns
@@ -159,7 +161,7 @@ def through_fill(
     half = scaling.unseen_half(menus, plan, samples)
     fitted = frozenset().union(*scaling.fitted_in(menus, plan, samples))
     controlled = [control.trigger for control in config.controls]
-    events = gather(menus, plan, samples, samples.background, controlled, executor, progress)
+    events = gather(menus, plan, samples, samples.background, controlled, engine)
     if controlled and events.weight.min(initial=0.0) < 0:
         raise SampleError(f"{samples.path}: an event has a negative weight: no threshold can be controlled")
     background = accepted_of(events, menus, plan.bits, controlled, fitted, half)
@@ -167,7 +169,7 @@ def through_fill(
     for name in config.fill.signals:  # as efficiencies: a background is judged on its unseen half
         signal = samples.sample(name)
         plan.check(signal)
-        events = gather(menus, plan, samples, [signal], controlled, executor)
+        events = gather(menus, plan, samples, [signal], controlled, engine)
         if half is not None and signal.table.role == "background":
             events = Gathered(*(column[events.half == half] for column in events))
         signals.append(accepted_of(events, menus, plan.bits, controlled))

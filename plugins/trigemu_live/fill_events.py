@@ -22,7 +22,7 @@ from trigemu.base.errors import SampleError
 from trigemu.base.kernels import kernel
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import members_by_level
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
+from trigemu.emulation.engine import Chunk, Job, Task, over_samples
 from trigemu.emulation.plan import Plan, decide
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
@@ -74,13 +74,12 @@ def gather(
     samples: Sequence[Sample],
     controlled: Sequence[str],
     executor: Any,
-    progress: Progress | None = None,
 ) -> Gathered:
     """Return the decisions and scores of all events of some samples."""
     all_have_it = all(INTERACTIONS[1] in sample.schema.scalars for sample in samples)
     job = Job(menus, plan, catalogue, frozenset({INTERACTIONS} if all_have_it else ()))
     task = _Gather(menus[0], tuple(controlled))
-    events = Gathered(*task.merge([*over_samples(samples, job, task, executor, progress)]))
+    events = Gathered(*task.merge([*over_samples(samples, job, task, executor)]))
     return events._replace(parent=np.unique(events.parent, return_inverse=True)[1])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
+from trigemu.base.mapping import engine_of
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.reweight import at_conditions, at_pileup
@@ -81,12 +82,13 @@ def live_rates(
     orbits = round(seconds * filling.orbit_hz)
     table = rule_table(rules, filling)
     check_not_all(rules, filling, table)
-    samples = samples_of(catalogue, executor=executor)
+    engine = engine_of(executor, progress)
+    samples = samples_of(catalogue, executor=engine)
     menu = at_crossing_rate(menu, filling.crossing_rate_hz)
-    if pileup is None and not samples.pileup and (own := at_conditions([menu], samples, executor).pileup):
+    if pileup is None and not samples.pileup and (own := at_conditions([menu], samples, engine).pileup):
         pileup = own.mean
     check_names(menu, without, rules)
-    nominal, emulations, class_of = emulate_classes(menu, samples, filling, pileup, executor, progress)
+    nominal, emulations, class_of = emulate_classes(menu, samples, filling, pileup, engine)
     arrays = menu_arrays(nominal.menus[0])
     weighed = weigh(arrays, emulations)
     factor = 1.0
@@ -112,12 +114,7 @@ def check_names(menu: Menu, without: Sequence[str], rules: Rules) -> None:
 
 
 def emulate_classes(
-    menu: Menu,
-    samples: Catalogue,
-    filling: Filling,
-    pileup: float | None,
-    executor: Any,
-    progress: Progress | None,
+    menu: Menu, samples: Catalogue, filling: Filling, pileup: float | None, executor: Any
 ) -> tuple[Emulation, list[Emulation], IntArray]:
     """Return the emulation at the mean luminosity, those of classes of bunches, and their classes."""
     if samples.table.convention == "luminosity":
@@ -125,9 +122,8 @@ def emulate_classes(
             f"{samples.path}: the events are single interactions (convention 'luminosity'), not crossings: "
             f"how often two accepts follow each other cannot be drawn from them"
         )
-    every = {"executor": executor, "progress": progress}
     mean = samples if pileup is None else at_pileup(samples, pileup, executor=executor)
-    nominal = emulate(menu, mean, **every)
+    nominal = emulate(menu, mean, executor=executor)
     luminosity = filling.luminosity
     if luminosity is None or np.ptp(luminosity) < 1e-9:
         return nominal, [nominal], np.zeros(len(filling.slots), np.int64)
@@ -143,7 +139,7 @@ def emulate_classes(
     for number in range(class_of.max() + 1):
         of_class = interactions * float(luminosity[class_of == number].mean())
         reweighted = at_pileup(samples, of_class, executor=executor)
-        emulations.append(emulate(nominal.menus[0], reweighted, **every))
+        emulations.append(emulate(nominal.menus[0], reweighted, executor=executor))
     return nominal, emulations, class_of
 
 

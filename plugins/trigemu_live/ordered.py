@@ -14,6 +14,7 @@ import numpy as np
 
 from trigemu.base.arrays import Words
 from trigemu.base.errors import SampleError
+from trigemu.base.mapping import engine_of
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
@@ -57,14 +58,15 @@ def accepts_in_order(
     as in `live_rates`.
     """
     check_start(counters)
-    samples = samples_of(catalogue, executor=executor)
+    engine = engine_of(executor, progress)
+    samples = samples_of(catalogue, executor=engine)
     if not is_consecutive(samples):
         raise SampleError(f"{samples.path}: its events are not consecutive crossings, so they have no order")
-    (solved,) = solve_budgets((menu_of(menu),), samples, executor=executor, progress=progress)
+    (solved,) = solve_budgets((menu_of(menu),), samples, executor=engine)
     check_names(solved, without, rules)
     plan = make_plan([solved])
     plan.check_background(samples)
-    parts = [*over_background(Job((solved,), plan, samples), _Decisions(), executor, progress)]
+    parts = [*over_background(Job((solved,), plan, samples), _Decisions(), engine)]
     words, numbers = (np.concatenate([part[k] for part in parts]) for k in range(2))
     filling, arrays = filling or every_slot(solved.crossing_rate_hz), menu_arrays(solved)
     fires, pattern = np.unique(arrays.fires(words, plan.bits[0]), axis=0, return_inverse=True)

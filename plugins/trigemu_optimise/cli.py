@@ -69,7 +69,7 @@ def optimise(
     wanted, read = read_goals(goals), session.menus(menu)
 
     from .optimise import optimised
-    from .setup import make_setup, samples_read
+    from .setup import make_setup
 
     def source(good: Catalogue) -> Catalogue | EventTable:
         return read_scores(scores, read[0], good) if scores else good
@@ -77,7 +77,6 @@ def optimise(
     setup = session.run(
         read,
         lambda menus, good, **how: make_setup(menus[0], wanted, source(good), **how),
-        lambda good: samples_read(read[0], wanted, source(good)),
     )
     with session.started() as engine, steps_bar(effort.steps(len(wanted.channels))) as begin:
         result = optimised(setup, effort, engine, begin)

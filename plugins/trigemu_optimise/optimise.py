@@ -68,9 +68,9 @@ def optimise(
     be met.
     """
     menu, read = menu_of(menu), read_goals(goals)
-    engine = engine_of(executor)
-    setup = make_setup(menu, read, samples_of(catalogue, executor=engine), engine, progress)
-    return optimised(setup, effort or Effort(), engine, report)
+    engine = engine_of(executor, progress)
+    setup = make_setup(menu, read, samples_of(catalogue, executor=engine), engine)
+    return optimised(setup, effort or Effort(), engine_of(executor), report)
 
 
 def optimised(

@@ -17,7 +17,7 @@ from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Task, over_background, over_samples
 from trigemu.emulation.event_table import Columns, EventTable
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.tabulate import score_table
@@ -28,7 +28,6 @@ from trigemu.observables.workspace import Workspace
 from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.sample import Sample
 from trigemu.triggers.base import BitKind, Context, ScoreKind
 
 from .goals import ChannelTable, Goals, Span
@@ -47,7 +46,6 @@ def halves_of(
     tables: Sequence[Columns],
     channels: Sequence[OfChannel],
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> tuple[tuple[Half, Half], str]:
     """Return the half that is searched and the one that judges, and a sentence about them. tables: of the
     background, and of each signal."""
@@ -61,7 +59,7 @@ def halves_of(
         text = f"Searched on the {split.HALF_NAMES[0]} half of each sample, judged on the other."
     else:
         task, job = _Quarters(), Job((), make_plan(()), catalogue)
-        sums = task.merge([*over_background(job, task, executor, progress)])
+        sums = task.merge([*over_background(job, task, executor)])
         sums = replace(sums, half=2 * sums.half + sums.bin)
         scales = [sums.share_scales(2 * trained + quarter, len(catalogue.samples)) for quarter in (0, 1)]
         for sample in catalogue.background:
@@ -126,13 +124,7 @@ def _next_bit(parent: Parents) -> IntArray:
     return ((splitmix64(parent) >> np.uint64(62)) & np.uint64(1)).astype(np.int64)
 
 
-def selected(
-    menu: Menu,
-    catalogue: Catalogue,
-    channel: ChannelTable,
-    executor: Any = None,
-    progress: Progress | None = None,
-) -> BoolArray:
+def selected(menu: Menu, catalogue: Catalogue, channel: ChannelTable, executor: Any = None) -> BoolArray:
     """Return which events of its sample a channel counts, bool[n], in the order of the sample."""
     sample = catalogue.sample(channel.sample)
     require = sample.table.require if channel.require is None else channel.require
@@ -143,7 +135,7 @@ def selected(
         _Select(context.condition(require)),
         Job((), make_plan(()), catalogue, frozenset(context.needs)),
     )
-    found = task.merge([*over_samples([sample], job, task, executor, progress)])
+    found = task.merge([*over_samples([sample], job, task, executor)])
     if not found.any():
         raise SampleError(f"channel {channel.label!r}: no event of {sample.name!r} fulfils {require!r}")
     return found
@@ -177,26 +169,19 @@ class Setup:
     problem: Problem  # The problem on the fitted half, without ceilings
 
 
-def make_setup(
-    menu: Menu,
-    goals: Goals,
-    samples: Catalogue | EventTable,
-    executor: Any = None,
-    progress: Progress | None = None,
-) -> Setup:
-    """Read the events, in the passes that `samples_read` lists; or take them from a score table."""
+def make_setup(menu: Menu, goals: Goals, samples: Catalogue | EventTable, executor: Any = None) -> Setup:
+    """Read the events; or take them from a score table."""
     menu, given = at_own_column(menu), samples if isinstance(samples, EventTable) else None
     catalogue = samples.catalogue if isinstance(samples, EventTable) else samples
     check_goals(menu, goals, catalogue)
     bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)
-    how: dict[str, Any] = {"executor": executor, "progress": progress}
-    (written,) = solve_budgets([menu], samples, **how)
+    (written,) = solve_budgets([menu], samples, executor=executor)
     base = _all_switched_on(written, goals)
     signals = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
     ranges = _known_ranges(base, goals)
     if given:
         _check_table(given, base, ranges, signals)
-    scores = given or score_table(base, catalogue, vary=ranges, signals=signals, **how)
+    scores = given or score_table(base, catalogue, vary=ranges, signals=signals, executor=executor)
     if scores.catalogue.pileup:
         raise TrigemuError(
             "a menu cannot be optimised on reweighted pile-up: use the samples as they are (--pileup 0)"
@@ -213,11 +198,10 @@ def make_setup(
     decisions = Decisions(base, scores, tables)
     prepared = prepare(base, decisions, variables, sets)
     channels = [
-        (c.label, 1 + signals.index(c.sample), selected(base, catalogue, c, executor, progress))
-        for c in goals.channels
+        (c.label, 1 + signals.index(c.sample), selected(base, catalogue, c, executor)) for c in goals.channels
     ]
     every = base, scores, prepared, tables, channels
-    (fitted, unseen), halves = halves_of(*every, executor, progress)
+    (fitted, unseen), halves = halves_of(*every, executor)
     weights = np.array([channel.weight for channel in goals.channels])
     problem = Problem(
         tuple(np.array(variable.values) for variable in variables),
@@ -249,20 +233,6 @@ def _check_table(
             trigger = replace(trigger, description=kind.at(ranges[trigger.name][0]))
         if not isinstance(kind, BitKind):
             table.column_of(menu, trigger)
-
-
-def samples_read(menu: Menu, goals: Goals, samples: Catalogue | EventTable) -> list[Sample]:
-    """Return the samples that `make_setup` reads, each repeated for every pass."""
-    catalogue = samples.catalogue if isinstance(samples, EventTable) else samples
-    free = any(vary.above == "free" for vary in goals.vary)
-    trained = unseen_half(_all_switched_on(menu, goals), catalogue) is not None
-    names = dict.fromkeys(channel.sample for channel in goals.channels)
-    passes = trained + 1 + free + bool(menu.budgeted)
-    if isinstance(samples, EventTable):
-        names, passes = {}, int(trained)
-    names_of_conditions = [channel.sample for channel in goals.channels if channel.require]
-    signals = [catalogue.sample(name) for name in (*names, *names_of_conditions)]
-    return [*catalogue.background] * passes + signals
 
 
 def _all_switched_on(menu: Menu, goals: Goals) -> Menu:

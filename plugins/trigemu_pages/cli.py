@@ -21,9 +21,8 @@ from trigemu.cli.session import Session, session
 from trigemu.emulation.table_files import read_scores
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.sample import Sample
 
-from .explorer.make import Explorer, make_explorer, samples_passed
+from .explorer.make import Explorer, make_explorer
 
 if TYPE_CHECKING:
     from trigemu.results.section import Contents
@@ -58,11 +57,8 @@ def explore(
         source = read_scores(scores, menus, good) if scores else good
         return make_explorer(menus, source, __version__, vary=vary, signals=signals, **how)
 
-    def read_samples(good: Catalogue) -> Sequence[Sample]:
-        return () if scores else samples_passed(read, good, vary, signals)
-
     read = session.menus(*menus)
-    write_explorer(output, session.run(read, made, read_samples))
+    write_explorer(output, session.run(read, made))
 
 
 def write_explorer(file: Path, page: Explorer) -> None:
@@ -123,7 +119,7 @@ def report(
 
     from .report.page import render, write_figures
     from .report.sections import sections
-    from .report_contents import collect_contents, parse_scan, passes_over_events, profiles_beside
+    from .report_contents import collect_contents, parse_scan, profiles_beside
 
     if figures := session.figures:
         _make(figures)  # before the work starts
@@ -135,8 +131,7 @@ def report(
         sets = tuple(map(read_profiles, profiles)) or profiles_beside(menus, good)
         return collect_contents(ready, good, sets, steps, signals, command=command, **how)
 
-    passes = passes_over_events(read, steps)
-    contents = session.run(read, collected, lambda good: good.background * passes)
+    contents = session.run(read, collected)
     content = sections(contents)
     written = write_figures(content, figures) if figures else []
     title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
@@ -159,7 +154,6 @@ def _explorer(menus: Sequence[Menu], contents: Contents, session: Session) -> Ex
     return session.run(
         menus,
         lambda menus, good, **how: make_explorer(menus, good, __version__, signals=signals, **how),
-        lambda good: samples_passed(menus, good, {}, signals),
     )
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.toml import load_toml
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.sample_warnings import with_warnings
@@ -48,7 +47,6 @@ def collect_contents(
     *,
     command: str = "",
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> Contents:
     """Compute the contents of a report on menus. Without `scans`, thresholds from rate budgets are scanned.
     Turn-ons of leading objects are measured on `signals`; without these and `profiles`, on the first signal
@@ -60,7 +58,7 @@ def collect_contents(
             raise TrigemuError(f"scan: unknown trigger {step.trigger!r}{nearest(step.trigger, names)}")
     for signal in signals:
         catalogue.sample(signal)  # before the passes over the events
-    emulation = emulate(menus, catalogue, executor=executor, progress=progress)
+    emulation = emulate(menus, catalogue, executor=executor)
     emulation = with_warnings(emulation, executor)
     comparison = compare(emulation) if len(menus) > 1 else None
     return Contents(
@@ -70,7 +68,7 @@ def collect_contents(
         scans=tuple(
             (
                 menu,
-                scan(_on_its_half(menu, catalogue), [step], catalogue, executor=executor, progress=progress),
+                scan(_on_its_half(menu, catalogue), [step], catalogue, executor=executor),
             )
             for menu in emulation.menus
             for step in (_of_menu(scans, menu) if scans else _around_solutions(menu))
@@ -79,12 +77,6 @@ def collect_contents(
         turnons=tuple(_turnons(emulation, profiles, signals, executor)),
         command=command,
     )
-
-
-def passes_over_events(menus: Sequence[Menu], scans: Sequence[Steps]) -> int:
-    """Return the number of times that `collect_contents` reads the background and reports its progress."""
-    scanned = sum(len(_of_menu(scans, menu)) if scans else len(menu.budgeted) for menu in menus)
-    return 1 + any(menu.budgeted for menu in menus) + scanned
 
 
 def parse_scan(text: str) -> Steps:

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, Shown
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import MENU, Label, fractions
@@ -128,7 +129,8 @@ def rates_along(
         raise TrigemuError(f"false alarms {false_alarms:g}: expected a probability from 0.0001 to 0.5")
     if order is not None and not 0 <= order <= MAX_ORDER:
         raise TrigemuError(f"order {order}: expected one from 0 to {MAX_ORDER}")
-    catalogue = samples_of(catalogue, executor=executor)
+    engine = engine_of(executor, progress)
+    catalogue = samples_of(catalogue, executor=engine)
     sections = sections_of(catalogue) if sections is None else sections
     live = np.isfinite(sections.live_s) & (sections.live_s > 0)
     if live.sum() < LEAST:
@@ -144,7 +146,7 @@ def rates_along(
             f"pile-up, so there is no prediction at {pileup:g}: section_table needs a column pileup"
         )
     axis = _InSections(sections, *(_column(catalogue, names) for names in (RUN, SECTION)))
-    emulation = emulate([menu_of(menu)], catalogue, axis=axis, executor=executor, progress=progress)
+    emulation = emulate([menu_of(menu)], catalogue, axis=axis, executor=engine)
     counted, (solved,), (bits,) = emulation.counted(0, by_bin=True), emulation.menus, emulation.plan.bits
     labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in solved.enabled)]
 
@@ -161,7 +163,7 @@ def rates_along(
     events, largest = sums.events.sum(axis=0).reshape(shape)[:-1], sums.largest.reshape(shape).max(axis=0)
     seconds, table = _seconds(catalogue, sections), emulation.table
     scored = [t for t in solved.enabled if _has_score(t)]
-    scores = _scores(solved, scored, emulation.plan, catalogue, axis, executor, progress) if scored else {}
+    scores = _scores(solved, scored, emulation.plan, catalogue, axis, engine) if scored else {}
 
     def along(column: int, label: Label) -> RatesAlong:
         rate, factor = hz[:, column] * seconds / sections.live_s, seconds / sections.live_s
@@ -262,11 +264,6 @@ def _has_score(trigger: Trigger) -> bool:
     return isinstance(kind, ScoreKind) and not isinstance(kind, Threshold | LegThreshold)
 
 
-def passes(menu: Menu) -> int:
-    """Return the number of passes of `rates_along` over the background."""
-    return 1 + bool(menu.budgeted) + any(map(_has_score, menu.enabled))
-
-
 def _scores(
     menu: Menu,
     triggers: Sequence[Trigger],
@@ -274,12 +271,11 @@ def _scores(
     catalogue: Catalogue,
     axis: _InSections,
     executor: Any,
-    progress: Progress | None,
 ) -> dict[str, FloatArray]:
     """Return `RatesAlong.scores` of some triggers by name, from another pass."""
     task = _Score(tuple((trigger.name, plan.bits[0][trigger.name]) for trigger in triggers), axis)
     job = Job((menu,), plan, catalogue, frozenset(axis.needs()))
-    columns = joined([*over_background(job, task, executor, progress)])
+    columns = joined([*over_background(job, task, executor)])
     scores = {}
     for trigger in triggers:
         score = columns[trigger.name]

@@ -12,7 +12,7 @@ from trigemu.cli.session import Session, session
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 
-from .along import RunRates, passes, rates_along
+from .along import RunRates, rates_along
 from .along_view import RunRatesView
 
 
@@ -51,5 +51,5 @@ def section(
     def task(menus: list[Menu], good: Catalogue, **how: Any) -> RunRates:
         return rates_along(menus[0], good, pileup=at_pileup, order=order, false_alarms=false_alarms, **how)
 
-    result = session.run([read], task, lambda good: good.background * passes(read))
+    result = session.run([read], task)
     session.present(result, view=RunRatesView(triggers))

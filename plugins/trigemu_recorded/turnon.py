@@ -17,6 +17,7 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, few_of, names_of
+from trigemu.base.mapping import engine_of
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.plan import bit_of_words, check_needs, make_plan
@@ -96,9 +97,10 @@ def matched_turnons(
         If a trigger does not fire on objects, a name is unknown, or there is no probe.
     """
     edges, names = edges_of("pT", edges), names_of("the triggers", triggers)
-    catalogue = samples_of(catalogue, executor=executor)
+    engine = engine_of(executor, progress)
+    catalogue = samples_of(catalogue, executor=engine)
     samples = probes.samples or tuple(sample.name for sample in catalogue.background)
-    (menu,) = solve_budgets(menu, catalogue, executor=executor, progress=progress)
+    (menu,) = solve_budgets(menu, catalogue, executor=engine)
     part = menu.part(filter(None, (*names, probes.tag)))
     part = replace(part, triggers=tuple(replace(t, prescale=1.0, enabled=True) for t in part.triggers))
     legs = tuple(_leg(part, menu, name, probes.leg) for name in names)
@@ -109,8 +111,8 @@ def matched_turnons(
     profile = Profile("probe[0].pt", edges, f"{probes.against} pT", "GeV")
     steps = np.linspace(edges[:-1], edges[1:], STEPS, False, axis=1).ravel().tolist()
     fine = Profile(profile.observable, (*steps, edges[-1]))
-    how = {"entries": entries, "executor": executor, "progress": progress}
-    result = efficiencies(part, catalogue, samples, (profile, fine), (), probes.require, names, **how)
+    what = samples, (profile, fine), (), probes.require, names
+    result = efficiencies(part, catalogue, *what, entries=entries, executor=engine)
     turnon, narrow = (replace(t, curves=tuple(c for c in t.curves if c.trigger)) for t in result.turnons)
     centres = np.convolve(fine.edges, (0.5, 0.5), "valid")
     fits = (fit_turnon(centres, np.nan_to_num(c.value), narrow.effective_events) for c in narrow.curves)

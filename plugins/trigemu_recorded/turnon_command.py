@@ -8,8 +8,6 @@ import click
 
 from trigemu.cli import options
 from trigemu.cli.session import Session, collects, session
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.sample import Sample
 from trigemu.studies.efficiency_profiles import parse_bins
 
 from .turnon import Probes, matched_turnons
@@ -39,13 +37,8 @@ def turnon(menu: Path, triggers: tuple[str, ...], probes: Probes, bins: str, ses
     edges = parse_bins(bins)
     (read,) = session.menus(menu)
 
-    def read_samples(good: Catalogue) -> list[Sample]:
-        samples = map(good.sample, probes.samples) if probes.samples else good.background
-        return [*samples, *(good.background if read.budgeted else ())]
-
     result = session.run(
         [read],
         lambda menus, good, **how: matched_turnons(menus[0], triggers, probes, edges, good, **how),
-        read_samples,
     )
     session.present(result)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.base.errors import TrigemuError
+from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, Shown
 from trigemu.emulation.engine import Job, Progress, over_samples
 from trigemu.emulation.plan import NEIGHBOURS, lacks, make_plan
@@ -172,7 +173,8 @@ def check_decisions(
     """
     if inject and match_bits:
         raise TrigemuError("decisions that are flipped are compared with their own bits, without match_bits")
-    menu, catalogue = menu_of(menu), samples_of(catalogue, executor=executor)
+    engine = engine_of(executor, progress)
+    menu, catalogue = menu_of(menu), samples_of(catalogue, executor=engine)
     all_events = tuple(replace(sample, weighting=None, counted=None) for sample in catalogue.samples)
     catalogue = replace(catalogue, samples=all_events)
     if not consecutive:
@@ -197,7 +199,7 @@ def check_decisions(
     columns = words_of(catalogue, *(needs for needs, _ in reads))
     task = Count(part, tuple(checked), flipped, at_ends, before, bits, columns)
     job = Job((part,), plan, catalogue)
-    tally = task.merge([*over_samples(catalogue.samples, job, task, executor, progress)])
+    tally = task.merge([*over_samples(catalogue.samples, job, task, engine)])
     results = dict(_results(task, tally, reads, catalogue, match_bits))
     triggers = (results.get(name) or Checked(name, skipped=reason) for name, reason in reasons.items())
     return DecisionCheck(menu, catalogue, crossings, tuple(triggers), inject, tally.found, match_bits)

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Shown
 from trigemu.base.toml import TomlTable, load_toml, read_table, refuse_other_kinds
 from trigemu.counting.acceptance import Acceptance, acceptances
@@ -206,16 +207,17 @@ def gate(
     if not isinstance(tolerances, Tolerances):
         tolerances = Tolerances() if tolerances is None else read_tolerances(tolerances)
     tolerances.check_names({trigger.name for menu in (first, second) for trigger in menu.triggers})
-    samples = samples_of(catalogue, executor=executor)
+    engine = engine_of(executor, progress)
+    samples = samples_of(catalogue, executor=engine)
     named = [replace(menu, name=name) for menu, name in ((first, "old"), (second, "new"))]
-    emulation = emulate(named, samples, executor=executor, progress=progress)
+    emulation = emulate(named, samples, executor=engine)
     differences = _Differences(emulation, tolerances)
     drifts = (
         *differences.rates(),
         *differences.presence(),
         *differences.decisions(),
         *differences.overlaps(),
-        *differences.differ_from_stored(executor),
+        *differences.differ_from_stored(engine),
     )
     return Gate(first, second, differences.variants, drifts, differences.pairs)
 

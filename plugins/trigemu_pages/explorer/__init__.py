@@ -5,6 +5,6 @@ in: `Menu`s as written in their files, a `Catalogue`
 out: HTML
 """
 
-from .make import Explorer, make_explorer, samples_passed
+from .make import Explorer, make_explorer
 
-__all__ = ["Explorer", "make_explorer", "samples_passed"]
+__all__ = ["Explorer", "make_explorer"]

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from trigemu.base.errors import MissingExtraError
+from trigemu.base.mapping import engine_of
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
 from trigemu.emulation.event_table import EventTable
-from trigemu.emulation.tabulate import passes_before, score_table
+from trigemu.emulation.tabulate import score_table
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.sample import Sample
 
 from .columns import turnon_profiles
 from .fit import all_enabled, page_data
@@ -56,26 +56,15 @@ def make_explorer(
 ) -> Explorer:
     """Make the page of these menus from events, or from a score table, which has its own ranges of thresholds
     and signals. vary, signals, executor, progress: as in `score_table`. version: of trigemu."""
-    how: dict[str, Any] = {"executor": executor, "progress": progress}
-    solved, scores = solve_budgets(menus, samples, **how), samples
+    engine = engine_of(executor, progress)
+    solved, scores = solve_budgets(menus, samples, executor=engine), samples
     if not isinstance(scores, EventTable):
-        scores = score_table(all_enabled(solved), samples, vary=vary, signals=signals, **how)
+        scores = score_table(all_enabled(solved), samples, vary=vary, signals=signals, executor=engine)
     profiles = turnon_profiles(scores, solved) if scores.signals else ()
     bins = {
-        name: signal_bins(solved[0], scores.catalogue, name, profiles, executor=executor, progress=progress)
+        name: signal_bins(solved[0], scores.catalogue, name, profiles, executor=engine)
         for name in scores.signals
     }
     data = page_data(solved, scores, bins, version)
     events = sum(len(table["id"]) for table in (scores.table, *scores.signals.values()))
     return Explorer(page_of(data), events, data.warnings)
-
-
-def samples_passed(
-    menus: Sequence[Menu],
-    catalogue: Catalogue,
-    vary: Mapping[str, tuple[float, float]],
-    signals: Sequence[str],
-) -> list[Sample]:
-    """Return the samples that `make_explorer` reads, each repeated for every pass."""
-    passes = 1 + any(menu.budgeted for menu in menus) + passes_before(all_enabled(menus), catalogue, vary)
-    return [*catalogue.background] * passes + [catalogue.sample(name) for name in signals] * 2

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import SampleError
 from trigemu.counting.patterns import Parents
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
+from trigemu.emulation.engine import Chunk, Job, Task, over_samples
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.checks import unit_of_observable
 from trigemu.menus.menu import Menu
@@ -39,13 +39,7 @@ class SignalBins:
 
 
 def signal_bins(
-    menu: Menu,
-    catalogue: Catalogue,
-    sample: str,
-    profiles: Sequence[Profile],
-    *,
-    executor: Any = None,
-    progress: Progress | None = None,
+    menu: Menu, catalogue: Catalogue, sample: str, profiles: Sequence[Profile], *, executor: Any = None
 ) -> SignalBins:
     """Find the bins of the events of a signal. Events are selected as in `efficiencies` by default."""
     chosen = catalogue.sample(sample)
@@ -55,7 +49,7 @@ def signal_bins(
         context.condition(require) if require else None,
     )
     job = Job((), make_plan(()), catalogue, frozenset(context.needs))
-    number, selected, bins = task.merge([*over_samples([chosen], job, task, executor, progress)])
+    number, selected, bins = task.merge([*over_samples([chosen], job, task, executor)])
     if not selected.any():
         raise SampleError(f"no event of {sample} is selected by {require!r}")
     with_units = (

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -74,6 +74,20 @@ class Work(Generic[U, R]):
         raise error
 
 
+def no_progress(events: int) -> None:
+    """Show no progress."""
+
+
+@dataclass
+class Counts:
+    """Counts of an engine and of its copies with other settings."""
+
+    retried: int = 0  #: Repeated tasks
+    skipped: int = 0  #: Tasks with parts of files that were left out
+    reused: int = 0  #: Events whose results came from the checkpoint
+    planned: int = 0  #: Events of all passes that began
+
+
 @dataclass
 class Engine:
     """Where work is done, and what happens after a failure. Raises TrigemuError for an object that is no
@@ -90,9 +104,9 @@ class Engine:
     checkpoint: Checkpoint | None = None  #: Stores the results of finished tasks for later runs
     chunk_events: int = CHUNK_EVENTS  #: The largest number of events that are processed at a time
     warn: Callable[[str], None] = warnings.warn  #: Called with a message for the user
-    retried: int = 0  #: The number of repeated tasks
-    skipped: int = 0  #: The number of tasks with parts of files that were left out
-    reused: int = 0  #: The number of events whose results came from the checkpoint
+    #: Called with the number of events done since the last call, which is 0 when a pass begins
+    progress: Callable[[int], None] = no_progress
+    counts: Counts = field(default_factory=Counts)  #: What it did
 
     def __post_init__(self) -> None:
         executor = self.executor
@@ -103,6 +117,21 @@ class Engine:
                 f"executor = {executor!r:.100}: expected an object with the method submit, such as a "
                 f"concurrent.futures.ProcessPoolExecutor, or a client of dask.distributed"
             )
+
+    @property
+    def retried(self) -> int:
+        """The number of repeated tasks."""
+        return self.counts.retried
+
+    @property
+    def skipped(self) -> int:
+        """The number of tasks with parts of files that were left out."""
+        return self.counts.skipped
+
+    @property
+    def reused(self) -> int:
+        """The number of events whose results came from the checkpoint."""
+        return self.counts.reused
 
     @property
     def number(self) -> int | None:
@@ -116,9 +145,11 @@ class Engine:
         return None
 
 
-def engine_of(executor: Any) -> Engine:
-    """Return an engine unchanged; for an executor, an engine with default settings."""
-    return executor if isinstance(executor, Engine) else Engine(executor)
+def engine_of(executor: Any, progress: Callable[[int], None] | None = None) -> Engine:
+    """Return an engine unchanged; for an executor, an engine with default settings; with the `progress`, if
+    it is given."""
+    engine = executor if isinstance(executor, Engine) else Engine(executor)
+    return replace(engine, progress=progress) if progress else engine
 
 
 @dataclass
@@ -132,15 +163,10 @@ class _Run(Generic[U]):
     failures: int = 0
 
 
-def map_chunks(
-    work: Work[U, R], units: Iterable[U], executor: Any = None, progress: Callable[[int], None] | None = None
-) -> Generator[R, None, None]:
-    """Yield the results of units, in their order; only those of units that are left out are missing.
-
-    progress: called with the number of events done since the last call. Raises the error of a unit that fails
-    each time and is not left out.
-    """
-    engine, progress = engine_of(executor), progress or (lambda events: None)
+def map_chunks(work: Work[U, R], units: Iterable[U], executor: Any = None) -> Generator[R, None, None]:
+    """Yield the results of units, in their order; only those of units that are left out are missing. Raises
+    the error of a unit that fails each time and is not left out."""
+    engine = engine_of(executor)
     left, runs, checkpoint = deque(units), deque[_Run[U]](), engine.checkpoint
     events, here = sum(map(work.size, left)), engine.executor is None
     number = min(cores(), engine.number or 1) if here and work.in_threads else 1
@@ -149,7 +175,9 @@ def map_chunks(
     if not here:
         lane = _Lane.to(engine.executor, engine.number, pickle.dumps(work))
     successor = _Successor(work, (here and engine.number) or 1)
+    engine.counts.planned += events
     try:
+        engine.progress(0)
         while True:
             while left and len(runs) < lane.most:
                 if (unit := work.remaining(left.popleft())) is not None:
@@ -165,32 +193,34 @@ def map_chunks(
             if outcome.error is not None:
                 run.failures += 1
                 if isinstance(outcome.error, RetryableError) and run.failures <= engine.retries:
-                    engine.retried += 1
+                    engine.counts.retried += 1
                     time.sleep(min(work.pause(run.unit) * 2 ** (run.failures - 1), LONGEST_PAUSE))
                     run.future = lane.submit(run.unit)
                     continue
                 work.give_up(run.unit, outcome.error, outcome.host, run.failures)
-                engine.skipped += 1
+                engine.counts.skipped += 1
                 runs.popleft()
                 continue
             size = work.size(run.unit)
             events -= size
             if run.future is None:
-                engine.reused += size
+                engine.counts.reused += size
             else:
                 if run.path:
                     keep_result(run.path, outcome.result)
                 lane = successor.after(size, events) or lane
             runs.popleft()
-            progress(size)
+            engine.progress(size)
             yield outcome.result
-        progress(events)  # what was left out
+        engine.progress(events)  # what was left out
+        events = 0
     except BrokenExecutor as error:
         raise TrigemuError(
             f"the executor lost a worker and cannot continue ({_short(error)}): with a checkpoint, the "
             f"same command does only what is missing; --engine local and dask replace lost workers"
         ) from error
     finally:
+        engine.counts.planned -= events  # of a pass that ends early
         for run in runs:
             with suppress(Exception):  # not all futures can be cancelled
                 run.future.cancel()

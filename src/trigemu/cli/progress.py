@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
 from threading import Event, Thread
@@ -14,29 +14,27 @@ from threading import Event, Thread
 from trigemu.base.errors import printable
 from trigemu.base.mapping import Engine
 from trigemu.cli.console import say
-from trigemu.samples.sample import Sample
 
 #: Seconds between two lines in a log.
 LINE_S = 30.0
 
 
-def events_bar(samples: Iterable[Sample], engine: Engine) -> AbstractContextManager[Callable[[int], None]]:
-    """Show the progress of passes over samples, each listed once for each pass."""
-    return bar("events", sum(sample.entries for sample in samples), engine)
-
-
 @contextmanager
-def bar(
-    description: str, total: int, engine: Engine | None = None, limit: float = math.inf
-) -> Iterator[Callable[[int], None]]:
-    """Show the progress of a number of steps, within a limit in seconds. Nothing to do shows nothing."""
+def bar(description: str, total: int | Engine, limit: float = math.inf) -> Iterator[Callable[[int], None]]:
+    """Show the progress of a number of steps, or of an engine, whose number of events grows with each pass;
+    within a limit in seconds. Nothing to do shows nothing."""
+    engine = total if isinstance(total, Engine) else None
     start = last = time.monotonic()
-    done = 0
+    update: Callable[..., None] | None = None
+    done, display, shows = 0, ExitStack(), sys.stderr.isatty()
 
     def advance(steps: int) -> None:
-        nonlocal done, last
+        nonlocal done, last, update
         done += steps
         now = time.monotonic()
+        number = total.counts.planned if isinstance(total, Engine) else total
+        if shows and number and not update:
+            update = display.enter_context(_on_terminal(description, number, limit == math.inf))
         if not (update or now - last >= LINE_S):
             return
         last = now
@@ -46,14 +44,19 @@ def bar(
             texts += [f"{engine.retried} retried"] if engine.retried else []
             texts += [f"{engine.skipped} files left out"] if engine.skipped else []
         if update:
-            update(advance=steps, state=", ".join(texts))
+            update(advance=steps, total=number, state=", ".join(texts))
             return
-        left = max(total - done, 0) * (now - start) / done if done else 0.0
+        left = max(number - done, 0) * (now - start) / done if done else 0.0
         texts.insert(0, f"{min(left, max(start + limit - now, 0.0)):.0f} s left")
-        say(f"trigemu: {done} of {total} {description}, {', '.join(texts)}", err=True)
+        say(f"trigemu: {done} of {number} {description}, {', '.join(texts)}", err=True)
 
-    with _on_terminal(description, total, counts_down=limit == math.inf) as update:
+    if engine:
+        engine.progress = advance
+    else:
+        advance(0)
+    with display:
         yield advance
+    shows = False
 
 
 @contextmanager

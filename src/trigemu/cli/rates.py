@@ -34,8 +34,7 @@ def run(menu: Path, session: Session, overlap: str | None) -> None:
         pages = overlaps({"": result}, overlap) if overlap else ()
         session.present(result, *pages, pictures=pictures_of([result]))
         return
-    passes = len({menu.columns.conditions for menu in menus}) * (1 + any(menu.budgeted for menu in menus))
-    columns = session.run(menus, rates_of_columns, lambda good: good.background * passes)
+    columns = session.run(menus, rates_of_columns)
     named = {f"Column {name}": rates for name, rates in columns.items()}
     pages = overlaps(named, overlap) if overlap else ()
     session.present(columns, *pages, pictures=pictures_of([*columns.values()]))

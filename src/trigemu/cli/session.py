@@ -21,7 +21,7 @@ from trigemu.base.processes import cores, dask_client, end_own_pools
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
 from trigemu.cli.console import on_disk, present, warn
-from trigemu.cli.progress import events_bar
+from trigemu.cli.progress import bar
 from trigemu.emulation.plan import LackingError, fed_menu, make_plan
 from trigemu.emulation.reweight import at_conditions, at_luminosity, at_pileup
 from trigemu.menus.menu import Menu, named_apart
@@ -31,7 +31,6 @@ from trigemu.results.table import Page
 from trigemu.results.view import View
 from trigemu.samples.catalogue import Catalogue, Errors, without_bad_files
 from trigemu.samples.opening import open_catalogue
-from trigemu.samples.sample import Sample
 
 if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
     from trigemu.results.section import Picture
@@ -120,20 +119,12 @@ class Session:
             menus = [at_column(menu, column) if none or menu.columns.names else menu for menu in menus]
         return menus
 
-    def run(
-        self,
-        menus: Sequence[Menu],
-        task: Callable[..., T],
-        read: Callable[[Catalogue], Iterable[Sample]] | None = None,
-        *,
-        reweight: bool = True,
-    ) -> T:
+    def run(self, menus: Sequence[Menu], task: Callable[..., T], *, reweight: bool = True) -> T:
         """Return the result of a task on the menus and the samples, both at the working point, with the
-        engine and the progress as its keywords; again without files that turn out to be damaged.
+        engine, which shows its progress, as the keyword `executor`; again without files that turn out to be
+        damaged.
 
-        menus: no output may replace their files. read: lists the samples that the task reads, each once for
-        each pass; by default the background, twice if a menu has a budget. reweight: False for a task that
-        sets the pile-up itself.
+        menus: no output may replace their files. reweight: False for a task that sets the pile-up itself.
         """
         conditions = {menu.columns.conditions for menu in menus}
 
@@ -141,13 +132,12 @@ class Session:
             if self.luminosity is not None:
                 good = at_luminosity(good, self.luminosity)
             ready = [fed_menu(menu, good) if self.skip_missing else menu for menu in menus]
-            how: dict[str, Any] = {"executor": engine, "progress": advance}
             if reweight and self.pileup:
-                good = at_pileup(good, self.pileup, **how)
+                good = at_pileup(good, self.pileup, executor=engine)
             if reweight and len(conditions) == 1:  # else each column by itself
-                good = at_conditions(ready, good, **how)
+                good = at_conditions(ready, good, executor=engine)
             try:
-                return task(ready, good, **how)
+                return task(ready, good, executor=engine)
             except LackingError as error:
                 if self.skip_missing:
                     raise
@@ -156,10 +146,7 @@ class Session:
         with self.opened() as (engine, samples):
             samples = samples.with_errors(self.errors)
             check_inputs(self.files, menus, samples)
-            passes = [*read(samples)] if read else samples.background * (1 + any(m.budgeted for m in menus))
-            if self.pileup or any(map(any, conditions)):
-                passes = [*passes, *samples.background]  # of the numbers of interactions
-            with events_bar(passes, engine) as advance:
+            with bar("events", engine):
                 return without_bad_files(samples, at_point)
 
     @contextmanager

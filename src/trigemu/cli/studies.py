@@ -21,7 +21,6 @@ from trigemu.results.efficiency import pictures_of
 from trigemu.results.notes import points, solutions
 from trigemu.results.scan import ScanView
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.sample import Sample
 from trigemu.studies.bins import binned_rates
 from trigemu.studies.efficiency_profiles import Category, ProfileSet, parse_bins, read_profiles
 from trigemu.studies.intervals import Profile
@@ -73,13 +72,11 @@ def scan(
     requested = map(Steps, triggers, map(parse_values, values), vary or (None, None))
     (read,) = session.menus(menu)
     steps = steps_of(read, [*requested])
-    thresholds = {step.trigger for step in steps if not step.vary}
-    passes = 2 if any(trigger.name not in thresholds for trigger in read.budgeted) else 1
 
     def scanned(menus: list[Menu], good: Catalogue, **how: Any) -> Scan:
         return scan_menu(menus[0], steps, read_scores(scores, menus, good) if scores else good, **how)
 
-    result = session.run([read], scanned, lambda good: () if scores else good.background * passes)
+    result = session.run([read], scanned)
     session.present(result, view=ScanView(budgets))
 
 
@@ -153,11 +150,7 @@ def efficiency(
         raise click.UsageError("expected at least a MENU, --sample, --observable and --bins, or a --profile")
     read = session.menus(*requested.menus)
 
-    def read_samples(good: Catalogue) -> list[Sample]:
-        background = good.background if any(menu.budgeted for menu in read) else ()
-        return [*(good.sample(name) for name in requested.samples), *background]
-
-    result = session.run(read, requested.measure, read_samples)
+    result = session.run(read, requested.measure)
     session.present(result, pictures=pictures_of(result))
 
 
@@ -179,7 +172,7 @@ def calibrate(menu: Path, session: Session, scores: Path | None, output: Path) -
         (solved,) = solve_budgets(menus, samples, **how)
         return solved, good
 
-    solved, catalogue = session.run([read], solved_on, lambda good: () if scores else good.background)
+    solved, catalogue = session.run([read], solved_on)
     write_calibrated(solved, output, catalogue.table.name)
     lines = [*solutions(solved), *(f"Warning: {tie}." for tie in ties(solved))]
     present(lines, lines=[*points([solved], catalogue), output])

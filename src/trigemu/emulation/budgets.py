@@ -16,6 +16,7 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import Parents, distinct_entries, merge_tables
 from trigemu.counting.quantities import Label, fractions
@@ -98,7 +99,8 @@ def solve_budgets(
     menus = tuple(map(at_own_column, menus_of(menus)))
     if not any(menu.budgeted for menu in menus):
         return menus
-    samples = at_conditions_of(menus, catalogue, executor, progress)
+    engine = engine_of(executor, progress)
+    samples = at_conditions_of(menus, catalogue, engine)
     job, catalogue = job_of(menus, samples)
     known_above = {}
     for menu, bits in zip(menus, job.plan.bits, strict=True):
@@ -109,7 +111,7 @@ def solve_budgets(
     unseen = scaling.unseen_half(menus, job.plan, catalogue)
     half = EVALUATION if unseen is None else unseen
     collect = _Collect(tuple(slots), half)
-    if not (parts := [*over_background(job, collect, executor, progress)]):
+    if not (parts := [*over_background(job, collect, engine)]):
         raise SampleError(f"{catalogue.path}: there are no events to find thresholds from")
     selected = collect.merge(parts)
     events, sums = selected.columns, merge_tables([selected.sums, job.rest])

@@ -125,20 +125,13 @@ class Job:
     rest: PatternTable = field(default_factory=lambda: empty_table(1))
 
 
-def over_background(
-    job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
-) -> Iterator[R]:
+def over_background(job: Job, task: Task[R], executor: Any = None) -> Iterator[R]:
     """Run a task over the background, in chunks; see `over_samples`."""
-    return over_samples(job.catalogue.background, job, task, executor, progress)
+    return over_samples(job.catalogue.background, job, task, executor)
 
 
 def over_samples(
-    samples: Iterable[Sample],
-    job: Job,
-    task: Task[R],
-    executor: Any = None,
-    progress: Progress | None = None,
-    most: int | None = None,
+    samples: Iterable[Sample], job: Job, task: Task[R], executor: Any = None, most: int | None = None
 ) -> Iterator[R]:
     """Run a task over some samples of the catalogue, or over the first `most` events of each, in chunks."""
     engine = engine_of(executor)
@@ -155,7 +148,7 @@ def over_samples(
     work = _Pass(job, task, engine.chunk_events)
     # Decompression and kernels release the GIL, unless chunks are small.
     work.in_threads = events >= THREAD_EVENTS * len(ranges) and engine.chunk_events >= THREAD_EVENTS
-    yield from map_chunks(work, map(tuple, portions), engine, progress)
+    yield from map_chunks(work, map(tuple, portions), engine)
     if work.bad:
         raise BadFilesError(work.bad)
 

@@ -25,7 +25,7 @@ from trigemu.counting.patterns import (
     empty_table,
     merge_tables,
 )
-from trigemu.emulation.engine import Chunk, Job, Progress, joined
+from trigemu.emulation.engine import Chunk, Job, joined
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import weights_by_half
@@ -268,10 +268,10 @@ def made_with(menu: Menu, models: Mapping[str, str]) -> Iterator[tuple[str, str]
 
 
 def at_conditions_of(
-    menus: Sequence[Menu], samples: SamplesLike | EventTable, executor: Any, progress: Progress | None
+    menus: Sequence[Menu], samples: SamplesLike | EventTable, executor: Any
 ) -> Catalogue | EventTable:
     """Return samples as a catalogue at the pile-up and luminosity of menus; a table as it is."""
-    return samples if isinstance(samples, EventTable) else at_conditions(menus, samples, executor, progress)
+    return samples if isinstance(samples, EventTable) else at_conditions(menus, samples, executor)
 
 
 def job_of(menus: Sequence[Menu], samples: Catalogue | EventTable) -> tuple[Job, Catalogue]:

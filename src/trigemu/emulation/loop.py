@@ -193,11 +193,11 @@ def emulate(
     >>> [len(trigemu.rates_of(emulation, menu).triggers) for menu in emulation.menus]
     [2, 30]
     """
-    engine = engine_of(executor)
+    engine = engine_of(executor, progress)
     if not (input_menus := menus_of(menus)):
         raise TrigemuError("there is no menu to emulate: give at least one")
-    samples = at_conditions_of(input_menus, catalogue, engine, progress)
-    solved = solve_budgets(input_menus, samples, executor=engine, progress=progress)
+    samples = at_conditions_of(input_menus, catalogue, engine)
+    solved = solve_budgets(input_menus, samples, executor=engine)
     job, catalogue = job_of(solved, samples)
     plan, columns = job.plan, numbers or ()
     half = scaling.unseen_half(solved, plan, catalogue)
@@ -214,7 +214,7 @@ def emulate(
     rest = job.rest.onto((), ("stratum",) if half is None else ("half", "stratum"))
     table = replace(rest, words=np.zeros((len(rest), plan.words + len(columns)), np.uint64))
     parts: list[PatternTable] = []
-    for part in over_background(job, task, engine, progress):
+    for part in over_background(job, task, engine):
         parts.append(part)
         if sum(map(len, parts)) > len(table) + 4096:  # merging is expensive while tables grow
             table, parts = merge_tables([table, *parts]), []

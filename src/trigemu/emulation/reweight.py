@@ -26,6 +26,7 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, number_of
 from trigemu.base.files import read_bounded
+from trigemu.base.mapping import engine_of
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
 from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
 from trigemu.emulation.plan import Plan, check_needs, make_plan
@@ -169,8 +170,8 @@ def at_pileup(
     '12.92 interactions before, factor 1.006'
     >>> result = trigemu.run("menus/primary.toml", reweighted)
     """
-    pileups = pileups_of(mean)
-    catalogue = samples_of(catalogue, executor=executor)
+    engine, pileups = engine_of(executor, progress), pileups_of(mean)
+    catalogue = samples_of(catalogue, executor=engine)
     made_with, path, r0 = catalogue.table.mean_interactions, catalogue.path, catalogue.crossing_rate_hz
     if catalogue.pileup:
         raise TrigemuError(f"{path}: its pile-up is already reweighted; start from the catalogue")
@@ -183,7 +184,7 @@ def at_pileup(
     plan.check_background(catalogue)
     check_needs(catalogue.background, [INTERACTIONS], "pile-up reweighting needs")
     job = Job((), plan, catalogue, frozenset((INTERACTIONS,)))
-    table = merge_tables(over_background(job, _CountPileup(), executor, progress))
+    table = merge_tables(over_background(job, _CountPileup(), engine))
     held_hz = np.bincount(table.sample, table.weight, len(catalogue.samples))
     for sample in catalogue.background:
         if abs(held_hz[sample.number] - sample.rate_hz) > _COMPLETE * sample.rate_hz:
@@ -326,9 +327,7 @@ def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
     return replace(catalogue, table=head, samples=samples)
 
 
-def at_conditions(
-    menus: Sequence[Menu], samples: SamplesLike, executor: Any = None, progress: Progress | None = None
-) -> Catalogue:
+def at_conditions(menus: Sequence[Menu], samples: SamplesLike, executor: Any = None) -> Catalogue:
     """Return samples at the pile-up or the luminosity of the chosen columns of prescales of menus.
 
     A luminosity of a column also gives the pile-up of crossings, in proportion to that of the samples.
@@ -362,7 +361,7 @@ def at_conditions(
         crossings = catalogue.crossing_rate_hz / menu.crossing_rate_hz
         pileup = table.mean_interactions * luminosity / table.luminosity_cm2s * crossings
     try:
-        return at_pileup(catalogue, pileup, executor=executor, progress=progress)
+        return at_pileup(catalogue, pileup, executor=executor)
     except UnreadableError:  # whose file may be left out
         raise
     except SampleError as error:

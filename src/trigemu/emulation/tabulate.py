@@ -41,7 +41,6 @@ from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import INTERACTIONS, Sample
@@ -112,22 +111,22 @@ def event_table(
     >>> bool(arrays["score_G30"].min() > 30.0)
     True
     """
-    engine, menu = engine_of(executor), at_own_column(menu_of(menu))
+    engine, menu = engine_of(executor, progress), at_own_column(menu_of(menu))
     expression, names = parse_expression(fired) if fired is not None else None, [t.name for t in menu.enabled]
     for name in expression.names() if expression else ():
         if name not in names:
             what = f"{menu.path} has no enabled trigger {name!r}{nearest(name, names)}"
             raise TrigemuError(f"fired = {fired!r}: {what}")
-    catalogue = at_conditions([menu], catalogue, engine, progress)
+    catalogue = at_conditions([menu], catalogue, engine)
     selection = tuple(catalogue.sample(name) for name in samples) or catalogue.background
-    solved = solve_budgets(menu, catalogue, executor=engine, progress=progress)
+    solved = solve_budgets(menu, catalogue, executor=engine)
     (menu,), plan = solved, make_plan(solved)
     for sample in selection:
         plan.check(sample)
     half, (fitted,) = scaling.unseen_half(solved, plan, catalogue), scaling.fitted_in(solved, plan, catalogue)
     job, unseen = Job(solved, plan, catalogue), np.ones(len(catalogue.samples))
     if half is not None and catalogue.background:
-        sums = merge_tables(over_background(job, _Halves(), engine, progress))
+        sums = merge_tables(over_background(job, _Halves(), engine))
         unseen = scaling.half_scales(sums, half, catalogue)
     scale, background = scaling.crossing_scale(menu, catalogue), {s.number for s in catalogue.background}
     factors = tuple((scale if number in background else 1.0, f) for number, f in enumerate(unseen.tolist()))
@@ -151,7 +150,7 @@ def event_table(
         columns.append(EventColumn(f"{ACCEPTANCE}{name}", "float64", what))
     table = tuple(columns), slots, catalogue.stratum_of
     task = _Tabulate(*table, menu=menu, fired=expression, half=half, fitted=fitted, factors=factors)
-    return _table(solved, selection, job, task, engine, progress, fired=expression, scale=scale)
+    return _table(solved, selection, job, task, engine, fired=expression, scale=scale)
 
 
 def score_table(
@@ -199,19 +198,19 @@ def score_table(
     >>> f"{trigemu.rates_of(emulation).rate.hz / 1e3:.2f} kHz"
     '21.41 kHz'
     """
-    engine, solved = engine_of(executor), menus_of(menus)
-    catalogue = at_conditions(solved, catalogue, engine, progress)
+    engine, solved = engine_of(executor, progress), menus_of(menus)
+    catalogue = at_conditions(solved, catalogue, engine)
     of_signals = [catalogue.sample(name) for name in names_of("the signals", signals)]
     if in_background := [sample.name for sample in of_signals if sample in catalogue.background]:
         raise TrigemuError(f"{in_background[0]!r} is a background sample, which the table always includes")
     requested = _requested(solved, vary or {})
     if any(menu.budgeted for menu in solved):  # scores alone need no prescales
-        solved = solve_budgets(solved, catalogue, executor=engine, progress=progress)
+        solved = solve_budgets(solved, catalogue, executor=engine)
     plan = make_plan(solved)
     plan.check_background(catalogue)
     for sample in of_signals:
         plan.check(sample)
-    ranges = _threshold_ranges(Job(solved, plan, catalogue), requested, engine, progress)
+    ranges = _threshold_ranges(Job(solved, plan, catalogue), requested, engine)
     loosest = tuple(
         menu.with_triggers(
             replace(t, description=k.at(min(k.threshold, ranges[t.name].low)), budget=None, solution=None)
@@ -227,7 +226,7 @@ def score_table(
     task = _Tabulate((*EVENT_COLUMNS, STRATUM, *columns), slots, catalogue.stratum_of, firing, whole)
     samples = (*catalogue.background, *of_signals)
     job = Job(loosest, plan, catalogue)
-    return _table(solved, samples, job, task, engine, progress, threshold_ranges=ranges)
+    return _table(solved, samples, job, task, engine, threshold_ranges=ranges)
 
 
 def _table(
@@ -236,13 +235,12 @@ def _table(
     job: Job,
     task: _Tabulate,
     engine: Engine,
-    progress: Progress | None,
     **known: Any,
 ) -> EventTable:
     pairs = zip(job.menus, job.plan.models, strict=True)
     digests = frozenset(sha256 for menu, models in pairs for _, sha256 in made_with(menu, models))
     engine = replace(engine, chunk_events=min(engine.chunk_events, _ROW_EVENTS))
-    rows = partial(over_samples, samples, job, task, engine, progress)
+    rows = partial(over_samples, samples, job, task, engine)
     return EventTable(menus, job.catalogue, samples, task.columns, rows, made_with=digests, **known)
 
 
@@ -384,7 +382,7 @@ def _requested(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -
 
 
 def _threshold_ranges(
-    job: Job, requested: Mapping[str, ThresholdRange], executor: Any, progress: Progress | None
+    job: Job, requested: Mapping[str, ThresholdRange], engine: Engine
 ) -> dict[str, ThresholdRange]:
     """Return the range of thresholds of each trigger that has a threshold: the union of its ranges in the
     menus."""
@@ -394,7 +392,7 @@ def _threshold_ranges(
         entries += [(t.name, (bits[t.name], (number, t.name) if t.seed else None)) for t in scored]
     default: dict[_Spectrum, ThresholdRange] = {}
     if open_ := tuple(dict.fromkeys(spectrum for name, spectrum in entries if name not in requested)):
-        table = merge_tables(over_background(job, _Spectra(job.menus, open_), executor, progress))
+        table = merge_tables(over_background(job, _Spectra(job.menus, open_), engine))
         for row, spectrum in enumerate(open_):
             present = job.plan.slots[spectrum[0]].compiled.threshold or 0.0
             default[spectrum] = _range(table.take(np.flatnonzero(table.sample == row)), present)
@@ -459,13 +457,3 @@ def _range(spectrum: PatternTable, threshold: float) -> ThresholdRange:
     digits = 2 - math.floor(math.log10(max(abs(low), abs(high), 1e-300)))
     low, high = math.floor(low * 10.0**digits), math.ceil(high * 10.0**digits)
     return ThresholdRange(*(round(value / 10.0**digits, digits) for value in (low, high)))
-
-
-def passes_before(menus: Sequence[Menu], catalogue: Catalogue, vary: Mapping[str, Any] | None = None) -> int:
-    """Return the number of passes over the background before that of `event_table`, or that of `score_table`
-    with what it is to `vary`."""
-    budgets = any(menu.budgeted for menu in menus)
-    if vary is None:
-        return 2 if budgets else scaling.unseen_half(menus, make_plan(menus), catalogue) is not None
-    used = [trigger for menu in menus for trigger in menu.used]
-    return budgets + any(isinstance(t.description, ScoreKind) and t.name not in vary for t in used)

@@ -19,7 +19,6 @@ from trigemu.counting.pairs import pairs_of
 from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions, groups_of, labels_of
 from trigemu.counting.sums import ROUNDING, Counted, FractionsOf, RateSums, joined
 from trigemu.emulation.budgets import ties
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import numbers_of
 from trigemu.emulation.sample_warnings import with_warnings
@@ -275,10 +274,7 @@ def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
 
 
 def emulation_of(
-    emulation: Emulation | MenusLike,
-    catalogue: SamplesLike = None,
-    executor: Any = None,
-    progress: Progress | None = None,
+    emulation: Emulation | MenusLike, catalogue: SamplesLike = None, executor: Any = None
 ) -> Emulation:
     """Return an emulation unchanged; emulate menus on samples, as in `emulate`, with the observables of their
     further tables, and explain why triggers fire in no event."""
@@ -291,7 +287,7 @@ def emulation_of(
     numbers = numbers_of(menus, samples.background)
 
     def emulated(good: Catalogue) -> Emulation:
-        return emulate(menus, good, numbers=numbers, executor=engine, progress=progress)
+        return emulate(menus, good, numbers=numbers, executor=engine)
 
     return without_bad_files(samples, lambda good: with_warnings(emulated(good), engine))
 
@@ -328,18 +324,14 @@ def column_rates(
 
 
 def rates_of_columns(
-    menus: Sequence[Menu],
-    catalogue: SamplesLike = None,
-    *,
-    executor: Any = None,
-    progress: Progress | None = None,
+    menus: Sequence[Menu], catalogue: SamplesLike = None, *, executor: Any = None
 ) -> ColumnRates:
     """Compute the rates of a menu at several columns of prescales, by the name of the column, each at its
     pile-up or luminosity. Columns without one share a pass over the events."""
     rates: dict[str, MenuRates] = {}
     for conditions in dict.fromkeys(menu.columns.conditions for menu in menus):
         same = [menu for menu in menus if menu.columns.conditions == conditions]
-        emulation = emulation_of(same, catalogue, executor, progress)
+        emulation = emulation_of(same, catalogue, executor)
         rates |= {str(menu.columns.chosen): rates_of(emulation, menu) for menu in emulation.menus}
     return ColumnRates({name: rates[name] for menu in menus if (name := str(menu.columns.chosen))})
 

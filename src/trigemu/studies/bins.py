@@ -11,6 +11,7 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import SampleError
+from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, WithHistograms, exported
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import complete_table, empty_table
@@ -114,9 +115,10 @@ def binned_rates(
     """
     menu, edges = menu_of(menu), edges_of(repr(observable), edges)
     axis = Bins(Context(menu.scope).observable(observable), edges)
-    catalogue = samples_of(catalogue, executor=executor)
+    engine = engine_of(executor, progress)
+    catalogue = samples_of(catalogue, executor=engine)
     check_needs(catalogue.background, axis.number.needs(), f"{observable!r} needs")
-    emulation = emulate([menu], catalogue, axis=axis, executor=executor, progress=progress)
+    emulation = emulate([menu], catalogue, axis=axis, executor=engine)
     parts = [replace(emulation, only=number) for number in range(axis.bins)]
     every, *crossings, outside = map(_crossings, (emulation, *parts))
     bins = tuple(
@@ -194,7 +196,9 @@ QUANTITIES = tuple(
 )
 
 
-def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tuple[Spectrum, ...]:
+def sample_spectra(
+    catalogue: Catalogue, progress: Progress | None = None, *, executor: Any = None
+) -> tuple[Spectrum, ...]:
     """Fill the spectra of all quantities that the samples have, in one pass over the catalogue.
 
     Parameters
@@ -203,13 +207,15 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
         The samples.
     progress : callable, optional
         Called with the number of events done since the last call.
+    executor : Executor, distributed.Client, Engine or None
+        As in `emulate`.
 
     Returns
     -------
     tuple of Spectrum
         The spectra of the quantities that at least one sample has.
     """
-    context = Context(make_scope({}, {}, lambda key, message: None))
+    engine, context = engine_of(executor, progress), Context(make_scope({}, {}, lambda key, message: None))
     names = [quantity.observable for quantity in QUANTITIES]
     observables = [_Weight() if name == "weight" else context.observable(name) for name in names]
     found: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
@@ -222,7 +228,7 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
         bins = (Bins(observables[q], profile.edges) for q, profile in zip(available, profiles, strict=True))
         job = Job((), make_plan(()), catalogue, needs)
         task = CountProfiles(tuple(bins), catalogue.with_parents)
-        parts = [*over_samples([sample], job, task, progress=progress)]
+        parts = [*over_samples([sample], job, task, engine)]
         merged = zip(*parts, strict=True) if parts else [[empty_table(1)]] * len(available)
         for q, profile, tables in zip(available, profiles, merged, strict=True):
             sums = Sums(complete_table(tables), profile)

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from trigemu.base.arrays import Words
 from trigemu.base.errors import TrigemuError
+from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, Shown
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.pairs import pairs_of
@@ -155,7 +156,7 @@ def compare(
     if len(listed) < 2:
         only = f"{listed[0].path}: " if listed else ""
         raise TrigemuError(f"{only}a comparison needs at least two menus")
-    emulation = emulation_of(given, catalogue, executor, progress)
+    emulation = emulation_of(given, catalogue, engine_of(executor, progress))
     emulation = replace(emulation, menus=named_apart(emulation.menus))
     names = [menu.name for menu in emulation.menus]
     numbers = [*combinations(range(len(names)), 2)]

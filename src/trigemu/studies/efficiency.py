@@ -12,6 +12,7 @@ import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, nearest, wrong_type
+from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, WithCorrection, WithHistograms, exported
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns
 from trigemu.emulation.budgets import solve_budgets
@@ -217,7 +218,8 @@ def efficiencies(
     profiles = [replace(p, edges=edges_of(repr(p.observable), p.edges)) for p in profiles]
     samples, triggers = names_of("the samples", samples), names_of("the triggers", triggers)
     categories = names_of("the categories", categories)
-    catalogue = at_conditions(menus, catalogue, executor, progress)
+    engine = engine_of(executor, progress)
+    catalogue = at_conditions(menus, catalogue, engine)
     measured = [catalogue.sample(name) for name in dict.fromkeys(samples)]
     if not (menus and measured and profiles):
         raise TrigemuError("an efficiency needs at least one menu, one sample and one observable")
@@ -249,14 +251,14 @@ def efficiencies(
     for sample in measured:
         plan.check(sample)
         check_needs([sample], needs, "an observable, a category or the condition of `require` needs")
-    solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
+    solved = solve_budgets(menus, catalogue, executor=engine)
     with_shifted = with_moved(solved)
     plan = plan if with_shifted == menus else make_plan(with_shifted)
     unseen = unseen_half(solved, plan, catalogue)
     halved = [s for s in measured if s.table.role == "background" and unseen is not None]
     task = replace(task, unseen=unseen, halved=frozenset(sample.number for sample in halved))
     job = Job(with_shifted, plan, catalogue, needs)
-    parts_of_samples = over_samples(measured, job, task, executor, progress)
+    parts_of_samples = over_samples(measured, job, task, engine)
     tables = [complete_table(parts) for parts in zip(*parts_of_samples, strict=True)]
     if not len(tables[0]):
         condition = f" is selected by {require!r}" if require else ""

@@ -108,13 +108,12 @@ class ProfileSet:
     sha256: str = ""  # Its digest
     apart: bool = False  # Whether each sample is measured separately
 
-    def measure(self, menus: Sequence[Menu], catalogue: Catalogue, **how: Any) -> Efficiencies:
-        """Measure the efficiencies of this set, of menus in the order of those of the file. how: the executor
-        and the progress, as in `efficiencies`."""
+    def measure(self, menus: Sequence[Menu], catalogue: Catalogue, executor: Any = None) -> Efficiencies:
+        """Measure the efficiencies of this set, of menus in the order of those of the file."""
         titles = {category.condition: category.label for category in self.categories}
         conditions = [category.condition for category in self.categories]
         what = self.samples, self.observables, conditions, self.require, self.triggers
-        result = efficiencies(menus, catalogue, *what, scope=self.scope, apart=self.apart, **how)
+        result = efficiencies(menus, catalogue, *what, scope=self.scope, apart=self.apart, executor=executor)
         turnons = (replace(turnon, title=titles.get(turnon.category, "")) for turnon in result.turnons)
         return replace(result, turnons=tuple(turnons))
 

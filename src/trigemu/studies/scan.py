@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.base.errors import TrigemuError, number_of, numbers_of, quoted, wrong_type
+from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, Shown
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Progress
@@ -186,14 +187,15 @@ def scan(
         raise TrigemuError(
             f"{step.name}: scores of events do not contain its other values: scan it on samples"
         )
-    samples = at_conditions_of([menu], catalogue, executor, progress)
+    engine = engine_of(executor, progress)
+    samples = at_conditions_of([menu], catalogue, engine)
     thresholds = {step.trigger for step in steps if step.vary is None}
     if any(trigger.name not in thresholds for trigger in menu.budgeted):
-        (menu,) = solve_budgets([menu], samples, executor=executor, progress=progress)
+        (menu,) = solve_budgets([menu], samples, executor=engine)
         points, variants = _points(menu, steps)
     menus = [menu.with_triggers(variants[variant] for variant in point) for point in points]
     alone = (menu.with_triggers([trigger]).part([trigger.name]) for trigger in variants.values())
-    emulation = emulate([menus[0], *alone], samples, executor=executor, progress=progress)
+    emulation = emulate([menus[0], *alone], samples, executor=engine)
     plan, fitted = emulation.plan, emulation.fitted[:1]
     bits = {variant: of[variant[0]] for variant, of in zip(variants, plan.bits[1:], strict=True)}
     rates = []

@@ -27,23 +27,30 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_log_gets_a_line_now_and_then(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    """The number of events is that of the passes that began."""
     engine = Engine()
-    with bar("events", 1000, engine) as advance:
+    with bar("events", engine):
+        advance = engine.progress
+        engine.counts.planned = 1000
         clock.now += 10
         advance(100)
         assert capsys.readouterr().err == ""
         clock.now += 30
-        engine.retried = 2
+        engine.counts.retried = 2
         advance(300)
         assert capsys.readouterr().err == "trigemu: 400 of 1000 events, 60 s left, 10 events/s, 2 retried\n"
         clock.now += 10
         advance(100)
         assert capsys.readouterr().err == ""
         clock.now += 50
-        engine.skipped = 1
+        engine.counts.skipped = 1
         advance(500)
         line = "trigemu: 1000 of 1000 events, 0 s left, 10 events/s, 2 retried, 1 files left out\n"
         assert capsys.readouterr().err == line
+        engine.counts.planned += 500
+        clock.now += 100
+        advance(0)
+        assert capsys.readouterr().err.startswith("trigemu: 1000 of 1500 events, 100 s left, 5 events/s, ")
 
 
 def test_no_more_time_is_left_than_the_limit(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,9 +74,11 @@ def test_workers_are_reported_if_there_are_any(clock: Clock, capsys: pytest.Capt
 
         def submit(self, *arguments: object) -> None: ...
 
-    with bar("events", 100, Engine(Pool())) as advance:
+    engine = Engine(Pool())
+    with bar("events", engine):
+        engine.counts.planned = 100
         clock.now += 40
-        advance(40)
+        engine.progress(40)
     assert capsys.readouterr().err == "trigemu: 40 of 100 events, 60 s left, 1 events/s, 12 workers\n"
 
 
@@ -77,11 +86,18 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with bar("events", 50, Engine()) as advance:
-        advance(20)
-        advance(30)
+    engine = Engine()
+    with bar("events", engine):
+        assert capsys.readouterr().err == ""  # nothing to do
+        for planned in (50, 80):
+            engine.counts.planned = planned
+            engine.progress(20)
+            engine.progress(20)
     shown = capsys.readouterr().err
-    assert ("50/50" in shown, "events/s" in shown) == (True, True)
+    assert ("80/80" in shown, "events/s" in shown) == (True, True)
+    with bar("events", Engine()):
+        pass
+    assert capsys.readouterr().err == ""
     with steps_bar(2) as begin:
         begin("simulation")
         begin("synthesis")

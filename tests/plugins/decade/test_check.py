@@ -17,7 +17,7 @@ from trigemu_decade.check import scored_events, summary
 from trigemu_decade.diagnostics import ScoredEvents, diagnose, score_threshold
 from trigemu_decade.figures import label
 
-from trigemu import Catalogue, TrigemuError, emulate, rates_of, solve_budgets
+from trigemu import Catalogue, Engine, TrigemuError, emulate, rates_of, solve_budgets
 
 Events = list[dict[str, Any]]
 TOLERANCE = 2e-5
@@ -63,7 +63,7 @@ def test_the_cut_is_solved(models: Models, catalogue: Catalogue) -> None:
     (solved,) = solve_budgets([menu], catalogue)
     solution = solved.trigger("AD").solution
     done = list[int]()
-    result = scored_events(menu, catalogue, progress=done.append)
+    result = scored_events(menu, catalogue, executor=Engine(progress=done.append))
     assert sum(done) == 2 * sum(sample.entries for sample in catalogue.background)  # once for the budget
     assert solution is not None
     assert result.threshold == solution.threshold

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from work_toys import Item, Recital, calls, items, numbers
 from trigemu.base import mapping
 from trigemu.base.checkpoint import Checkpoint
 from trigemu.base.errors import MissingExtraError, PluginError, TrigemuError
-from trigemu.base.mapping import Engine, map_chunks, perform, this_program
+from trigemu.base.mapping import Engine, engine_of, map_chunks, perform, this_program
 from trigemu.base.processes import WorkerPool, transferable, worker_pool
 
 
@@ -41,10 +41,10 @@ def processes() -> Iterator[WorkerPool]:
 
 def test_results_come_in_order_one_for_each_unit(tmp_path: Path) -> None:
     seen: list[int] = []
-    over = map_chunks(Recital(str(tmp_path)), items(5), None, seen.append)
+    over = map_chunks(Recital(str(tmp_path)), items(5), Engine(progress=seen.append))
     assert calls(tmp_path) == 0  # nothing is done before it is asked for
     assert [numbers([result]) for result in over] == [[0], [1], [2], [3], [4]]
-    assert seen == [10] * 5 + [0]
+    assert seen == [0] + [10] * 5 + [0]
     assert [*map_chunks(Recital(str(tmp_path)), [])] == []
 
 
@@ -82,10 +82,28 @@ def test_the_time_between_attempts_doubles_up_to_a_bound(
 def test_the_units_of_a_bad_file_are_left_out_and_the_others_done(tmp_path: Path, stored: bool) -> None:
     units = [replace(unit, file=str(unit.number % 2)) for unit in items(10)]
     work, seen = Recital(str(tmp_path), {3: "vanish"}, skip=True), list[int]()
-    engine = Engine(retries=1, checkpoint=Checkpoint(tmp_path / "kept") if stored else None)
-    assert numbers(map_chunks(work, units, engine, seen.append)) == [0, 1, 2, 4, 6, 8]
+    checkpoint = Checkpoint(tmp_path / "kept") if stored else None
+    engine = Engine(retries=1, checkpoint=checkpoint, progress=seen.append)
+    assert numbers(map_chunks(work, units, engine)) == [0, 1, 2, 4, 6, 8]
     assert (sum(seen), engine.skipped, engine.retried) == (100, 1, 1)
     assert calls(tmp_path) == 6 + 2
+
+
+def test_the_planned_events_are_those_of_all_passes(tmp_path: Path) -> None:
+    """They are known when a pass begins; one that ends early leaves what it did. Copies count along."""
+    seen: list[tuple[int, int]] = []
+    engine = Engine(retries=0)
+    shown = engine_of(engine, lambda events: seen.append((events, engine.counts.planned)))
+    assert numbers(map_chunks(Recital(str(tmp_path)), items(2), shown)) == [0, 1]
+    assert seen == [(0, 20), (10, 20), (10, 20), (0, 20)]
+    for does in ({1: "refuse"}, {}):
+        results = map_chunks(Recital(str(tmp_path), does), items(5), shown)
+        next(results)
+        assert engine.counts.planned == sum(events for events, _ in seen) - 10 + 50
+        with pytest.raises(TrigemuError) if does else nullcontext():
+            next(results)
+        results.close()
+        assert engine.counts.planned == sum(events for events, _ in seen)
 
 
 # ---- workers of this machine
@@ -144,7 +162,7 @@ def test_the_unit_that_ends_its_worker_is_found_and_named(processes: WorkerPool,
 
 def test_a_worker_that_is_lost_once_costs_its_task(processes: WorkerPool, tmp_path: Path) -> None:
     work, seen = Recital(str(tmp_path), {3: "die once", 30: "die once"}, seconds=0.002), list[int]()
-    assert numbers(map_chunks(work, items(50), processes, seen.append)) == list(range(50))
+    assert numbers(map_chunks(work, items(50), Engine(processes, progress=seen.append))) == list(range(50))
     assert sum(seen) == 500
     assert calls(tmp_path) == 50 + 2
 
@@ -161,7 +179,7 @@ def test_workers_change_nothing(
         folder, seen = tmp_path_factory.mktemp("signs"), list[int]()
         work = Recital(str(folder), does, skip=True)
         units = [Item(k, size, file=str(k)) for k in range(number)]
-        result = numbers(map_chunks(work, units, Engine(executor, retries=2), seen.append))
+        result = numbers(map_chunks(work, units, Engine(executor, retries=2, progress=seen.append)))
         return result, work.bad, sum(seen)
 
     assert done(processes) == done(None)
@@ -193,7 +211,7 @@ def executor(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def test_results_are_the_same_and_in_order_on_any_executor(executor: Any, tmp_path: Path) -> None:
     seen: list[int] = []
     work = Recital(str(tmp_path), seconds=0.001)
-    assert numbers(map_chunks(work, items(100), executor, seen.append)) == list(range(100))
+    assert numbers(map_chunks(work, items(100), Engine(executor, progress=seen.append))) == list(range(100))
     assert (sum(seen), calls(tmp_path)) == (1000, 100)
     failing = Recital(str(tmp_path), {107: "vanish", 112: "vanish twice"})
     with pytest.raises(TrigemuError, match=r"^107: not there: 3 attempts on <.*, process \d+>$"):
@@ -213,8 +231,8 @@ def test_the_units_of_a_bad_file_are_left_out_by_any_executor(tmp_path: Path) ->
     units = [replace(unit, file=str(unit.number // 3 % 2)) for unit in items(240)]
     work, seen = Recital(str(tmp_path), {10: "vanish"}, seconds=0.001, skip=True), list[int]()
     with ThreadPoolExecutor(2) as threads:
-        engine = Engine(threads, retries=1)
-        found = numbers(map_chunks(work, units, engine, seen.append))
+        engine = Engine(threads, retries=1, progress=seen.append)
+        found = numbers(map_chunks(work, units, engine))
     assert work.bad == {"1"}
     good = {unit.number for unit in units if unit.file == "0"}
     assert found == sorted(found)
@@ -415,10 +433,11 @@ def test_finished_tasks_are_stored_and_found_by_any_executor(tmp_path: Path) -> 
     assert found == list(range(33))
     work, seen = Recital(str(tmp_path / "signs")), list[int]()
     for executor, reused in ((LazyThree(), 330), (None, 600)):
-        engine = Engine(executor, checkpoint=checkpoint, warn=pytest.fail)
-        assert numbers(map_chunks(work, items(60), engine, seen.append)) == list(range(60))
+        engine = Engine(executor, checkpoint=checkpoint, warn=pytest.fail, progress=seen.append)
+        assert numbers(map_chunks(work, items(60), engine)) == list(range(60))
         assert engine.reused == reused
     assert (calls(tmp_path / "signs") - done, sum(seen)) == (27, 1200)
+    engine = replace(engine, progress=lambda events: None)
     other = Recital(str(tmp_path / "signs"), name="other")
     assert numbers(map_chunks(other, items(60), engine)) == list(range(60))
     assert engine.reused == 600
