@@ -84,7 +84,9 @@ def read_prescales(menu: Menu, path: Path, skip_missing: bool = False) -> Menu:
         if content.lstrip().startswith(b"<"):
             table = _xml_rows(path, content)
         else:
-            reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+            text = content.decode("utf-8-sig")
+            delimiter = max(",;\t", key=text.count)
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
             lines = ((reader.line_num, [cell.strip() for cell in row]) for row in reader)
             table = [(line, cells) for line, cells in lines if any(cells)]
     except OSError as error:

@@ -304,8 +304,9 @@ def test_a_table_of_cms(tmp_path: Path) -> None:
         ",pileup,56.5,,,\n"
         ",luminosity_cm2s,2e34,0,,\n"
     )
-    menu = read(tmp_path, table)
-    assert menu.columns.names == ("2p0E34", "Emergency")
+    for delimiter in (";", "\t", ","):  # as spreadsheets export it
+        menu = read(tmp_path, table.replace(",", delimiter))
+        assert menu.columns.names == ("2p0E34", "Emergency")
     assert [t.prescales for t in menu.triggers] == [(2.0, 0.0), (1.0, 1.0), (0.0, 160_000.0), ()]
     assert at_column(menu, "2p0E34").columns.conditions == (56.5, 2e34)
     assert at_column(menu, "Emergency").columns.conditions == menu.columns.conditions == (0.0, 0.0)
