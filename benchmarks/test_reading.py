@@ -86,7 +86,8 @@ def test_read_what_is_compressed_as_a_whole(
 ) -> None:
     """Compare with the same events in parts of 100 000, in turn."""
     full, parts = write(tmp_path / "whole", LARGE), write(tmp_path / "parts", 100_000)
-    assert trigemu.run(primary, full).triggers == trigemu.run(primary, parts).triggers
+    hz, of_parts = ([t.total.hz for t in trigemu.run(primary, of).triggers] for of in (full, parts))
+    assert hz == pytest.approx(of_parts, rel=1e-12)  # their sums are in another order
     ratios = []
     for _ in range(0 if benchmark.disabled else 7):
         start = time.perf_counter()
