@@ -21,6 +21,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError
 from trigemu.base.kernels import kernel
 from trigemu.counting.acceptance import acceptances
+from trigemu.counting.decisions import switched_off
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation.engine import Chunk, Job, Task, over_samples
 from trigemu.emulation.plan import Plan, decide
@@ -248,6 +249,5 @@ def accepted_of(
 
 def _by_level(words: Words, menu: Menu, off: set[str], bits: Mapping[str, int]) -> FloatArray:
     """Return the probability that levels accept patterns without some triggers, float64[levels, m]."""
-    triggers = tuple(replace(t, prescale=inf) if t.name in off else t for t in menu.triggers)
-    accepted = acceptances(words, replace(menu, triggers=triggers), bits)
+    accepted = acceptances(words, switched_off(menu, off), bits)
     return np.array([accepted.either(members) for members in members_by_level(menu).values()])

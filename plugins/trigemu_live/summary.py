@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.counting.acceptance import acceptances
+from trigemu.counting.decisions import switched_off
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
@@ -46,8 +46,7 @@ def table_errors(
     def both(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
         """Return the probabilities that triggers, groups and levels accept m patterns, and that they alone in
         their level do, float64[m, 2 rows]."""
-        never = (replace(t, prescale=math.inf) if t.name in without else t for t in menus[0].triggers)
-        accepted = acceptances(words, replace(menus[0], triggers=tuple(never)), counted.bits[0])
+        accepted = acceptances(words, switched_off(menus[0], without), counted.bits[0])
         either = np.column_stack([accepted.either(members) for members in joint])
         rest = [accepted.either(level & ~members) for level, members in zip(levels[t:], joint, strict=True)]
         alone = either[:, arrays.level_of[t:] - t] - np.column_stack(rest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
 from math import inf
 
@@ -67,7 +67,7 @@ class Decisions(dict[str, BoolArray]):
         return fired
 
 
-def switched_off(menu: Menu, names: frozenset[str]) -> Menu:
+def switched_off(menu: Menu, names: Collection[str]) -> Menu:
     """Return a menu with some of its triggers switched off as by a column of prescales, which also affects
     triggers that read them."""
     triggers = (replace(t, prescale=inf) if t.name in names else t for t in menu.triggers)
