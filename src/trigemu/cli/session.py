@@ -20,7 +20,7 @@ from trigemu.base.plugins import search_path
 from trigemu.base.processes import cores, dask_client, end_own_pools
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
-from trigemu.cli.console import on_disk, present, warn
+from trigemu.cli.console import on_disk, present_result, warn
 from trigemu.cli.progress import bar
 from trigemu.emulation.plan import LackingError, fed_menu, make_plan
 from trigemu.emulation.reweight import at_conditions, at_luminosity, at_pileup
@@ -193,8 +193,7 @@ class Session:
             from trigemu.results.figures.draw import write_pictures
 
             files += write_pictures(pictures, self.figures)
-        documents = [(self.json_file, lambda: shown.json(result)), (self.csv_file, lambda: shown.csv(result))]
-        present([shown.page(result), *further], documents, files)
+        present_result(result, self.json_file, self.csv_file, further, files, shown)
 
 
 def check_inputs(outputs: Iterable[Path], menus: Iterable[Menu], catalogue: Catalogue) -> None:

@@ -20,11 +20,7 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import TrigemuError, in_brackets, quoted
-from trigemu.counting.patterns import (
-    PatternTable,
-    empty_table,
-    merge_tables,
-)
+from trigemu.counting.patterns import PatternTable, empty_table, merge_tables
 from trigemu.emulation.engine import Chunk, Job, joined
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.reweight import at_conditions
