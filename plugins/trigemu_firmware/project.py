@@ -80,26 +80,9 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: dict[str, str]  # Of the menu, of the model, and of files of the project
 
 
-@dataclass(frozen=True, eq=False)
-class Vectors:
-    """Test events."""
-
-    x: Features  # float32[n, d], inputs of the trees
-    words: IntArray  # int64[n, d], the inputs as words
-    scores: IntArray  # int64[n], words of the scores by the emulation
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-
 def _spread(x: Features, count: int) -> Features:
     """Return at most so many rows, evenly spread."""
     return x[np.linspace(0, len(x) - 1, min(count, len(x))).astype(np.int64)]
-
-
-def vectors_of(fixed: FixedEnsemble, x: Features) -> Vectors:
-    """Return test events, float32[n, d], with their words and scores."""
-    return Vectors(x, fixed.inputs(x), fixed.predict(x))
 
 
 def scaled(fixed: FixedEnsemble, x: Features) -> FloatArray:
@@ -133,7 +116,17 @@ class Project:
     folder: Path
     manifest: Manifest
     fixed: FixedEnsemble
-    vectors: Vectors
+    x: Features  # float32[n, d], inputs of test events
+
+    @cached_property
+    def words(self) -> IntArray:
+        """The inputs as words, int64[n, d]."""
+        return self.fixed.inputs(self.x)
+
+    @cached_property
+    def scores(self) -> IntArray:
+        """The words of the scores by the emulation, int64[n]."""
+        return self.fixed.predict(self.x)
 
     @cached_property
     def circuit(self) -> Circuit:
@@ -198,12 +191,11 @@ def export(
         except TrigemuError as error:
             raise TrigemuError(f"{menu.trigger(trigger).place}: trigger {trigger!r}: {error}") from None
         sample = _spread(evaluation.x, EVENTS)
-        everything = np.concatenate([sample, around(fixed, AROUND)])
-        vectors = vectors_of(fixed, np.random.default_rng(1).permutation(everything))
-        few = vectors_of(fixed, _spread(vectors.x, BENCHES))
-        for bench, x in (("verilog", few.words), ("hls/tb_data", scaled(fixed, few.x))):
-            (new / bench / "inputs.txt").write_text(_rows(x.tolist()))
-            (new / bench / "scores.txt").write_text(_rows(few.scores[:, None].tolist()))
+        x = np.random.default_rng(1).permutation(np.concatenate([sample, around(fixed, AROUND)]))
+        few = _spread(x, BENCHES)
+        for bench, numbers in (("verilog", fixed.inputs(few)), ("hls/tb_data", scaled(fixed, few))):
+            (new / bench / "inputs.txt").write_text(_rows(numbers.tolist()))
+            (new / bench / "scores.txt").write_text(_rows(fixed.predict(few)[:, None].tolist()))
         manifest = Manifest(
             format=FORMAT,
             trigemu=__version__,
@@ -218,14 +210,14 @@ def export(
             chosen=None if model.fixed else len(training.x),
             part=PART,
             clock_mhz=clock_mhz,
-            events=len(vectors),
+            events=len(x),
             sample=len(sample),
             benches=len(few),
             latency=latency,
             form="memory" if circuit.data else "logic",
             sha256={"menu": menu.sha256, "model": model.sha256},
         )
-        return write_project(Project(new, manifest, fixed, vectors))
+        return write_project(Project(new, manifest, fixed, x))
 
 
 def _rows(rows: list[list[float]]) -> str:
@@ -238,7 +230,7 @@ def write_project(project: Project) -> Manifest:
     folder, trees = project.folder, project.fixed.ensemble
     document = {name: getattr(trees, name) for name in _Trees.__struct_fields__}
     (folder / TREES).write_text(json.dumps(document, default=np.ndarray.tolist) + "\n")
-    np.savez_compressed(folder / VECTORS, **vars(project.vectors))
+    np.savez_compressed(folder / VECTORS, x=project.x, words=project.words, scores=project.scores)
     digests = {name: _sha256(folder / name) for name in (TREES, VECTORS)}
     manifest = msgspec.structs.replace(project.manifest, sha256=project.manifest.sha256 | digests)
     (folder / MANIFEST).write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
@@ -321,10 +313,11 @@ def open_project(folder: Path) -> Project:
     for _, mistake in manifest.precision.mistakes():
         raise TrigemuError(f"{path}: {mistake}: export the project again")
     fixed = manifest.precision.of(Ensemble(**arrays))
-    vectors = Vectors(**read_arrays(folder / VECTORS, ("x", "words", "scores")))
-    if (fixed.inputs(vectors.x) != vectors.words).any() or (fixed.predict(vectors.x) != vectors.scores).any():
+    stored = read_arrays(folder / VECTORS, ("x", "words", "scores"))
+    project = Project(folder, manifest, fixed, stored["x"])
+    if (project.words != stored["words"]).any() or (project.scores != stored["scores"]).any():
         raise TrigemuError(
             f"{folder / VECTORS}: this trigemu's emulation gives other scores than trigemu "
             f"{excerpt(manifest.trigemu)} did: export the project again"
         )
-    return Project(folder, manifest, fixed, vectors)
+    return project

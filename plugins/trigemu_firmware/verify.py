@@ -80,10 +80,10 @@ def verify(project: Project, begun: Callable[[str], None] = lambda step: None) -
 def compared(project: Project, backend: str, sources: Path) -> FirmwareCheck:
     """Compile and run the sources in a folder, or simulate the Verilog, and compare with the emulation."""
     if backend == "verilog":
-        scores = simulate(project.circuit, project.vectors.words)
+        scores = simulate(project.circuit, project.words)
         return replace(_check(project, backend, scores), cycles=project.circuit.latency)
     with scratch() as folder:
-        x = scaled(project.fixed, project.vectors.x)
+        x = scaled(project.fixed, project.x)
         program = compile_model(backend, sources, folder)
         return _check(project, backend, program.scores(x), lambda row: program.trees(x[row]))
 
@@ -93,20 +93,19 @@ def _check(
 ) -> FirmwareCheck:
     """Compare the scores of a back end, int64[n], with the emulation. trees: returns the words of the trees
     of a row in the back end, int64[trees]."""
-    vectors = project.vectors
-    if len(scores) != len(vectors):
-        raise TrigemuError(f"{BACKEND_NAMES[backend]}: gave {len(scores)} scores for {len(vectors)} events")
-    different = np.flatnonzero(scores != vectors.scores)
+    if len(scores) != len(project.x):
+        raise TrigemuError(f"{BACKEND_NAMES[backend]}: gave {len(scores)} scores for {len(project.x)} events")
+    different = np.flatnonzero(scores != project.scores)
     if not len(different):
-        return FirmwareCheck(backend, len(vectors), 0)
+        return FirmwareCheck(backend, len(scores), 0)
     row, where = int(different[0]), None
     if trees:
-        expected, found = leaves(project.fixed, vectors.words[[row]])[0], trees(row)
+        expected, found = leaves(project.fixed, project.words[[row]])[0], trees(row)
         for tree in np.flatnonzero(expected != found)[:1].tolist():
             where = TreeDifference(tree, int(expected[tree]), int(found[tree]))
-    x, words = vectors.x[row].tolist(), vectors.words[row].tolist()
-    first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(scores[row]), where)
-    return FirmwareCheck(backend, len(vectors), len(different), first)
+    x, words = project.x[row].tolist(), project.words[row].tolist()
+    first = Mismatch(row, tuple(x), tuple(words), int(project.scores[row]), int(scores[row]), where)
+    return FirmwareCheck(backend, len(scores), len(different), first)
 
 
 def verified_json(checks: Sequence[FirmwareCheck]) -> str:

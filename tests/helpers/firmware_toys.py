@@ -13,7 +13,7 @@ from tree_toys import precision, random_trees
 from trigemu_anomaly.precision import table_of
 from trigemu_anomaly.trees import FixedEnsemble
 from trigemu_firmware import Manifest, Project
-from trigemu_firmware.project import around, vectors_of
+from trigemu_firmware.project import around
 from trigemu_firmware.sources import PART, write_sources
 from trigemu_firmware.verilog_trees import trees_circuit
 
@@ -86,4 +86,4 @@ def write_project(
         chosen=None,
         sha256={},
     )
-    return Project(folder, manifest, fixed, vectors_of(fixed, around(fixed, events)))
+    return Project(folder, manifest, fixed, around(fixed, events))

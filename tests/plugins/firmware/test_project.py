@@ -95,21 +95,21 @@ def test_vectors_are_the_preselected_events_and_the_scores_of_loops(
 ) -> None:
     """Of the half that was not fitted."""
     manifest = exported(tmp_path, catalogue, menu(tmp_path, trained_on="toy" if fitted else None))
-    vectors = open_project(tmp_path / "made").vectors
+    project = open_project(tmp_path / "made")
     requested = entered(
         [*evaluation_half(EVENTS[:250]), *evaluation_half(EVENTS[250:])] if fitted else EVENTS
     )
     assert (manifest.sample, manifest.half) == (len(requested), "evaluation" if fitted else None)
-    assert len(vectors) == manifest.events == manifest.sample + 200
-    rows = vectors.x.tolist()
+    assert len(project.x) == manifest.events == manifest.sample + 200
+    rows = project.x.tolist()
     assert all(rows.count(row) >= requested.count(row) for row in requested)
-    assert vectors.scores.tolist() == fixed_walk(PRECISION.of(TREES), vectors.x)[0]
+    assert project.scores.tolist() == fixed_walk(PRECISION.of(TREES), project.x)[0]
     # The same as text, for simulators.
     verilog, hls = tmp_path / "made" / "verilog", tmp_path / "made" / "hls" / "tb_data"
-    assert np.loadtxt(verilog / "inputs.txt").tolist() == vectors.words.tolist()
-    assert np.loadtxt(hls / "inputs.txt").tolist() == (vectors.x * np.float64([1, 4])).tolist()
+    assert np.loadtxt(verilog / "inputs.txt").tolist() == project.words.tolist()
+    assert np.loadtxt(hls / "inputs.txt").tolist() == (project.x * np.float64([1, 4])).tolist()
     for folder in (verilog, hls):
-        assert np.loadtxt(folder / "scores.txt").tolist() == vectors.scores.tolist()
+        assert np.loadtxt(folder / "scores.txt").tolist() == project.scores.tolist()
 
 
 @CONIFER
@@ -201,7 +201,7 @@ def test_what_is_written_is_read_to_the_last_bit(folder: Path) -> None:
         assert np.array_equal(ours, theirs), name
         assert getattr(ours, "dtype", None) == getattr(theirs, "dtype", None)
     assert (result.fixed.precision, result.fixed.scales) == (fixed.precision, fixed.scales)
-    assert (result.vectors.words == fixed.inputs(result.vectors.x)).all()
+    assert (result.words == fixed.inputs(result.x)).all()
 
 
 @pytest.mark.parametrize("name", [layout.TREES, VECTORS])

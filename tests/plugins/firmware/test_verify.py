@@ -47,8 +47,8 @@ def test_every_score_is_the_same(tmp_path: Path, name: str) -> None:
     # A compilation takes much longer than a simulation; the tests of words compare all modes with C++.
     compiled = {"wide": ["cpp"], "apart": ["hls"]}.get(name, [])
     project = write_project(fixed, tmp_path, (*compiled, "verilog"))
-    walked = fixed_walk(fixed, project.vectors.x[:300])[0]
-    assert project.vectors.scores[:300].tolist() == walked
+    walked = fixed_walk(fixed, project.x[:300])[0]
+    assert project.scores[:300].tolist() == walked
     assert len(set(walked)) > 10
     for check in verify(project):
         assert (check.events, check.differences, check.first, check.missing) == (2000, 0, None, None)
@@ -75,11 +75,11 @@ def test_a_changed_leaf_is_found_and_named(tmp_path: Path) -> None:
         spoiled_parameters(project, spoiled)
     check = found(project, "hls")
     assert check.differences == check.events == 2000  # all leaves of two trees are changed
-    first, vectors = check.first, project.vectors
+    first = check.first
     assert first
     assert first.where
-    assert (first.event, first.where.tree, first.expected) == (0, 0, vectors.scores[0])
-    assert (first.x, first.words) == (tuple(vectors.x[0]), tuple(vectors.words[0]))
+    assert (first.event, first.where.tree, first.expected) == (0, 0, project.scores[0])
+    assert (first.x, first.words) == (tuple(project.x[0]), tuple(project.words[0]))
     assert first.where.found - first.where.expected == 32
     assert (first.found - first.expected - 2 * 32) % 2**11 == 0
 
@@ -88,7 +88,7 @@ def test_a_changed_leaf_is_found_and_named(tmp_path: Path) -> None:
 def test_only_events_that_reach_a_changed_leaf_differ(tmp_path: Path) -> None:
     fixed = toy(**TYPES["wide"])
     project = write_project(fixed, tmp_path, ("cpp",))
-    reached = leaves(fixed, project.vectors.words)
+    reached = leaves(fixed, project.words)
     tree = int(np.argmax([len(np.unique(column)) for column in reached.T]))
     word = reached[reached[:, tree] != reached[0, tree], tree][0]
     file = project.folder / "cpp" / f"{NAME}.json"
@@ -114,7 +114,7 @@ def test_an_inverted_bit_of_the_verilog_is_found(tmp_path: Path) -> None:
     check = found(project, "verilog")
     assert (check.differences, check.cycles) == (500, 2)
     assert check.first
-    assert (check.first.event, check.first.expected) == (0, project.vectors.scores[0])
+    assert (check.first.event, check.first.expected) == (0, project.scores[0])
     assert abs(check.first.found - check.first.expected) == 1
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,15 +107,6 @@ def test_other_files_are_refused(tmp_path: Path, shape: Any, message: str) -> No
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["x" if shape is None else "Particles"] = np.zeros(shape or 3)
     with pytest.raises(SampleError, match=message):
-        catalogue_of(tmp_path / "a.h5")
-
-
-def test_without_the_package_the_command_that_installs_it_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_challenge(tmp_path / "a.h5", challenge_events(1))
-    monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(SampleError, match=r'sample \'a\': .*a\.h5: .*pip install "trigemu\[formats\]"'):
         catalogue_of(tmp_path / "a.h5")
 
 

@@ -13,7 +13,6 @@ import pytest
 import uproot
 from project import ROOT
 from real_data import real_file
-from toys import menu_from
 from trigemu_formats.physlite import COLLECTIONS, Physlite
 
 import trigemu
@@ -149,18 +148,6 @@ def test_an_event_whose_menu_is_not_in_the_file_is_an_error(tmp_path: Path) -> N
     toys.write_rntuple(tmp_path / "a.root", toys.events(1, N), {"smk": keys} | WORDS)
     with pytest.raises(SampleError, match="event 17: the file lacks the trigger menu with the key 99"):
         Physlite(str(tmp_path / "a.root")).read_stored(10, 20, ["L1_A"])
-
-
-def test_a_menu_runs(written: Any, tmp_path: Path) -> None:
-    path, columns = written
-    menu = menu_from(
-        tmp_path,
-        '[menu]\nname = "m"\n'
-        '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 50.0\n',
-    )
-    fired = ak.sum(ak.any(columns["AnalysisJetsAuxDyn:pt"] > 50_000, axis=1))
-    result = trigemu.run(menu, catalogue_of(path))
-    assert result.triggers[0].total.hz == pytest.approx(40e6 * fired / N)
 
 
 REAL = ["PHYSLITE_example.root", "uproot-physlite-rntuple_v1-0-0-0.root"]
