@@ -24,8 +24,8 @@ from trigemu_anomaly.precision import PrecisionTable
 from trigemu_anomaly.xgboost_file import QUANTILE
 from trigemu_decade.training import train as training
 from trigemu_decade.training.config import Config, read_config, replica
+from trigemu_firmware.circuit import mapped
 from trigemu_firmware.network import network_circuit
-from trigemu_firmware.rtl import mapped
 
 from trigemu.api import say
 from trigemu.emulation.budgets import threshold_for

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -20,18 +20,20 @@ from trigemu_anomaly.integer_network import IntegerNetwork, input_words
 from trigemu_anomaly.precision import Difference, difference_of
 from trigemu_anomaly.trees import FixedEnsemble
 
+from trigemu import __version__
 from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation.engine import Chunk, Job, Task, over_background
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
+from trigemu.results.table import Column, Page, Table, in_json
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 
-from .circuit import Circuit
+from .circuit import DEVICE, SPEED, Circuit, Resources, Routed, mapped, routed, row, simulate
+from .estimate import LEVEL_NS
 from .network import network_circuit
-from .rtl import Resources, Routed, mapped, routed, simulate
 from .verilog_trees import trees_circuit
 
 #: Name of the module, and of its parts.
@@ -51,34 +53,48 @@ class Block:
     circuit: Circuit
     of_trees: Circuit
     models: Difference
-    trees: FixedEnsemble
-    words: Input
     shared: dict[int, int]
     gate: tuple[int, int] | None
 
+    @property
+    def trees(self) -> FixedEnsemble:
+        """The trees in fixed point."""
+        assert self.models.trees.fixed
+        return self.models.trees.fixed
+
+    def _words(self, features: Features) -> IntArray:
+        """Return the words of the network's inputs, int64[n, d]."""
+        return input_words(_input_of(self.models), features)
+
     def inputs(self, features: Features, x: Features) -> IntArray:
         """Return the words of the block, int64[n, D], for the inputs of the network and of the trees."""
-        words, of_trees = input_words(self.words, features), self.trees.inputs(x)
-        own = [i for i in range(words.shape[1]) if i not in self.shared]
-        return np.column_stack([of_trees, words[:, own]])
+        words = np.delete(self._words(features), [*self.shared], axis=1)
+        return np.column_stack([self.trees.inputs(x), words])
 
     def accepts(self, features: Features, x: Features) -> BoolArray:
         """Return the decisions of the integer model, bool[n]."""
         score = self.models.model.score(features) - self.trees.to_float(self.trees.predict(x))
         accepted: BoolArray = score > self.models.threshold
         if self.gate:
-            accepted &= input_words(self.words, features)[:, self.gate[0]] >= self.gate[1]
+            accepted &= self._words(features)[:, self.gate[0]] >= self.gate[1]
         return accepted
+
+
+def _input_of(models: Difference) -> Input:
+    """Return the first layer of the network; TrigemuError unless it has integers, and words for inputs."""
+    network = models.model
+    if not isinstance(network, IntegerNetwork) or not isinstance(network.file.layers[0], Input):
+        raise TrigemuError("its network has no integers: train it with trigemu decade train --quantise")
+    if any(network.scales):
+        raise TrigemuError("its card has [integer]: expected the words of inputs in the file of the network")
+    return network.file.layers[0]
 
 
 def block_of(models: Difference, requires: str | None, clocks: tuple[int, int]) -> Block:
     """Return a trigger as one circuit, with so many clocks of the network and of the trees. requires: its
     preselection. TrigemuError if it has no circuit."""
-    if not isinstance(models.model, IntegerNetwork) or not isinstance(models.model.file.layers[0], Input):
-        raise TrigemuError("its network has no integers: train it with trigemu decade train --quantise")
-    if any(models.model.scales):
-        raise TrigemuError("its card has [integer]: expected the words of inputs in the file of the network")
-    trees, words = models.trees.fixed, models.model.file.layers[0]
+    words, trees = _input_of(models), models.trees.fixed
+    assert isinstance(models.model, IntegerNetwork)
     if trees is None:
         raise TrigemuError(
             "its trees have no types: give it a precision, which trigemu firmware precision --auto prints"
@@ -93,30 +109,24 @@ def block_of(models: Difference, requires: str | None, clocks: tuple[int, int]) 
         gate = models.inputs.texts.index(match[1]), int(match[2])
     network = network_circuit(models.model.file, NETWORK, clocks[0])
     of_trees = trees_circuit(trees, clocks[1], name=TREES)
-    shared = dict(_shared(models, trees, words))
+    texts = models.trees.inputs.texts
+    shared = {
+        i: texts.index(text)
+        for i, (text, scale) in enumerate(zip(models.inputs.texts, words.scales, strict=False))
+        if text in texts and _is_upper(scale, trees.precision.input, trees.scales[texts.index(text)])
+    }
     circuit = _joined(network, of_trees, shared, gate, models.threshold)
-    return Block(circuit, of_trees, models, trees, words, shared, gate)
+    return Block(circuit, of_trees, models, shared, gate)
 
 
-def _shared(models: Difference, trees: FixedEnsemble, words: Input) -> Iterator[tuple[int, int]]:
-    """Yield the inputs of the network whose words are upper bits of an input of the trees."""
-    kind, texts = trees.precision.input, list(models.trees.inputs.texts)
-    if kind.signed or kind.rounding != "AP_TRN" or kind.overflow not in SATURATING:
-        return
-    for i, (text, scale) in enumerate(zip(models.inputs.texts, words.scales, strict=False)):
-        if text in texts and not scale.period and not scale.lowest:
-            j = texts.index(text)
-            end = 2.0 ** (kind.integer - trees.scales[j])
-            if (
-                scale.step * (scale.highest + 1) == end
-                and end / scale.step <= 2**kind.width
-                and _is_power(scale)
-            ):
-                yield i, j
-
-
-def _is_power(scale: Scale) -> bool:
-    return math.frexp(scale.step)[0] == 0.5
+def _is_upper(scale: Scale, kind: ApFixed, exponent: int) -> bool:
+    """Return whether the word of an input of the network is the upper bits of its word in the trees, where it
+    is multiplied by 2^exponent."""
+    end = 2.0 ** (kind.integer - exponent)
+    truncates = not kind.signed and kind.rounding == "AP_TRN" and kind.overflow in SATURATING
+    same_end = not scale.period and not scale.lowest and scale.step * (scale.highest + 1) == end
+    is_power = math.frexp(scale.step)[0] == 0.5
+    return truncates and same_end and is_power and end / scale.step <= 2**kind.width
 
 
 def _joined(
@@ -126,13 +136,9 @@ def _joined(
     own = [i for i in range(len(network.inputs)) if i not in shared]
     inputs = (*trees.inputs, *(network.inputs[i] for i in own))
     ends = np.cumsum([kind.width for kind in inputs]).tolist()
-    place = {i: len(trees.inputs) + number for number, i in enumerate(own)}
-
-    def bits(i: int) -> str:
-        """Return the word of an input of the network: the upper bits of its port."""
-        end = ends[shared.get(i, place.get(i, 0))]
-        return f"x[{end - 1}:{end - network.inputs[i].width}]"
-
+    port = shared | {i: len(trees.inputs) + number for number, i in enumerate(own)}
+    # The word of each input of the network: the upper bits of its port.
+    words = [f"x[{ends[port[i]] - 1}:{ends[port[i]] - kind.width}]" for i, kind in enumerate(network.inputs)]
     score, less = network.output, trees.output
     fraction = max(score.fraction, less.fraction)
     cut = math.floor(math.ldexp(threshold, fraction))
@@ -146,10 +152,10 @@ def _joined(
         return f"$signed({{{sign}{name}{end}}})"
 
     latency = max(network.latency, trees.latency + 1)
-    late_score = _late("score", latency - network.latency)
-    late_bound = _late("bound", latency - trees.latency)
-    of_gate = f"{bits(gate[0])} >= {gate[1]}" if gate else "1'b1"
-    sign = "-" if cut < 0 else ""
+    late_score, score_lines = _delayed("score", score.width, latency - network.latency)
+    late_bound, bound_lines = _delayed("bound", width, latency - trees.latency)
+    late_pass, pass_lines = _delayed("pass", 1, latency)
+    passes, sign = f"{words[gate[0]]} >= {gate[1]}" if gate else "1'b1", "-" if cut < 0 else ""
     lines = [
         f"// {NAME}: 1 if the word of the score > the word of the trees + {cut}, in steps of 2^{-fraction}",
         f"module {NAME}(",
@@ -160,32 +166,28 @@ def _joined(
         f"    wire [{score.width - 1}:0] score;",
         f"    wire [{less.width - 1}:0] less;",
         f"    {network.name} of_network(.clk(clk), .y(score),",
-        f"        .x({{{', '.join(bits(i) for i in reversed(range(len(network.inputs))))}}}));",
+        f"        .x({row(words)}));",
         f"    {trees.name} of_trees(.clk(clk), .y(less), .x(x[{ends[len(trees.inputs) - 1] - 1}:0]));",
         f"    wire signed [{width - 1}:0] bound = {number('less', less)} + {sign}{width}'sd{abs(cut)};",
-        *_delayed("score", score.width, latency - network.latency),
-        *_delayed("bound", width, latency - trees.latency),
-        f"    wire pass = {of_gate};",
-        *_delayed("pass", 1, latency),
+        *score_lines,
+        *bound_lines,
+        f"    wire pass = {passes};",
+        *pass_lines,
         f"    wire signed [{width - 1}:0] number = {number(late_score, score)};",
-        f"    always @(posedge clk) y <= {_late('pass', latency)} & (number > {late_bound});",
+        f"    always @(posedge clk) y <= {late_pass} & (number > {late_bound});",
         "endmodule\n",
     ]
     verilog = "\n".join([network.verilog, trees.verilog, *lines])
     return Circuit(NAME, verilog, inputs, ApFixed(1, 1, False), latency + 1, trees.data)
 
 
-def _late(name: str, clocks: int) -> str:
-    return f"{name}_{clocks}" if clocks else name
-
-
-def _delayed(name: str, width: int, clocks: int) -> list[str]:
-    """Return lines that delay a word."""
-    names = [_late(name, n) for n in range(clocks + 1)]
+def _delayed(name: str, width: int, clocks: int) -> tuple[str, list[str]]:
+    """Return the name of a word after so many clocks, and the lines that delay it."""
+    names = [name, *(f"{name}_{n}" for n in range(1, clocks + 1))]
     if not clocks:
-        return []
+        return name, []
     moves = " ".join(f"{b} <= {a};" for a, b in pairwise(names))
-    return [
+    return names[-1], [
         f"    reg signed [{width - 1}:0] {', '.join(names[1:])};",
         f"    always @(posedge clk) begin {moves} end",
     ]
@@ -228,12 +230,11 @@ def check_block(
     plan = make_plan([menu])
     plan.check_background(catalogue)
     task = _Read(name)
-    parts = [*over_background(Job((menu,), plan, catalogue), task, executor)]
-    features, x, accepted = task.merge(parts)
-    random = np.random.default_rng(1)
-    mixed = np.column_stack([random.choice(column, _MIXED) for column in features.T])
-    of_trees = np.column_stack([random.choice(column, _MIXED) for column in x.T])
-    texts = block.models.inputs.texts
+    features, x, accepted = task.merge([*over_background(Job((menu,), plan, catalogue), task, executor)])
+    random, texts = np.random.default_rng(1), block.models.inputs.texts
+    mixed, of_trees = (
+        np.column_stack([random.choice(column, _MIXED) for column in part.T]) for part in (features, x)
+    )
     for j, text in enumerate(block.models.trees.inputs.texts):
         if text in texts:  # one number, one word
             of_trees[:, j] = mixed[:, texts.index(text)]
@@ -251,13 +252,18 @@ def check_block(
 
 @dataclass(frozen=True)
 class BlockReport:
-    """What was found of a block. resources: of the whole, and of its trees."""
+    """What was found of a block."""
 
     block: Block
     check: BlockCheck
-    resources: tuple[Resources, ...]
+    resources: tuple[Resources, ...]  # Of the whole, and of its trees
     routes: tuple[Routed, ...]  # One for each seed
     seconds: dict[str, float]  # Time of each step
+
+    @property
+    def circuits(self) -> tuple[Circuit, Circuit]:
+        """The whole, and its trees."""
+        return self.block.circuit, self.block.of_trees
 
 
 #: The steps of a report.
@@ -296,7 +302,74 @@ def report(
     with timed(simulation):
         check = check_block(block, menu, name, catalogue, executor)
     with timed(mapping):
-        resources = tuple(mapped(part) for part in (block.circuit, block.of_trees))
+        resources = mapped(block.circuit), mapped(block.of_trees)
     with timed(routing):
-        routes = tuple(routed(block.circuit, range(1, seeds + 1))) if seeds else ()
+        routes = tuple(routed(block.circuit, seeds)) if seeds else ()
     return BlockReport(block, check, resources, routes, seconds)
+
+
+_COLUMNS = (
+    Column("circuit", "label", "circuit"),
+    Column("clocks", "count", "clocks"),
+    Column("levels", "count", "levels"),
+    Column("lut", "count", "LUT"),
+    Column("ff", "count", "registers"),
+    Column("carry", "count", "carry"),
+    Column("dsp", "count", "DSP"),
+    Column("bram", "count", "block RAM"),
+)
+
+
+def _parts(report: BlockReport) -> list[dict[str, Any]]:
+    """Return the numbers of the whole, and of its trees."""
+    return [
+        {"circuit": circuit.name, "clocks": circuit.latency, **asdict(used)}
+        for circuit, used in zip(report.circuits, report.resources, strict=True)
+    ]
+
+
+def block_page(report: BlockReport) -> Page:
+    """Return what `trigemu firmware block` prints."""
+    return Page([Table.of(_COLUMNS, _parts(report)), *_lines(report)])
+
+
+def _lines(report: BlockReport) -> Iterator[str]:
+    """Yield the lines below the table."""
+    check, routes, circuit = report.check, report.routes, report.block.circuit
+    yield (
+        f"Simulated by Verilator: {check.differences} differences from the integer model in {check.events} "
+        f"events and {check.mixed} with inputs of different events, of which {check.accepted} are accepted."
+    )
+    yield f"The integer model and the trigger of the menu differ in {check.of_menu} events."
+    yield (
+        "Resources: mapped by yosys for UltraScale+. levels: the most look-up tables and carry chains one "
+        "after the other between registers."
+    )
+    path = LEVEL_NS * report.resources[0].levels
+    yield (
+        f"By the vendor's rule of {LEVEL_NS} ns a level, with its net, a clock takes {path:.1f} ns, and the "
+        f"whole {path * circuit.latency:.0f} ns: an estimate, neither placed nor routed."
+    )
+    if routes:
+        clocks = sorted(route.mhz for route in routes)
+        median = float(np.median(clocks))
+        best, latency, worst = (1000.0 * circuit.latency / mhz for mhz in (clocks[-1], median, clocks[0]))
+        yield (
+            f"Routed by nextpnr on an ECP5 ({DEVICE}, grade {SPEED}), {len(routes)} seeds: "
+            f"{median:.1f} MHz ({clocks[0]:.1f} to {clocks[-1]:.1f}), {latency:.1f} ns ({best:.1f} to "
+            f"{worst:.1f}); {routes[0].lut} tables of four inputs, {routes[0].ff} registers."
+        )
+    times = ", ".join(f"{step} {seconds:.0f} s" for step, seconds in report.seconds.items())
+    yield f"Time: {times}."
+
+
+def block_json(report: BlockReport) -> str:
+    """Return the JSON document of `trigemu firmware block`."""
+    document = {
+        "parts": _parts(report),
+        "check": asdict(report.check),
+        "routes": [asdict(route) for route in report.routes],
+        "seconds": report.seconds,
+        "provenance": {"trigemu": __version__},
+    }
+    return in_json(document)

@@ -2,73 +2,77 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import click
+from click.decorators import FC
 from trigemu_anomaly.fixed_point import MAX_WIDTH, OVERFLOWS, ROUNDINGS
 
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs, new_folder
-from trigemu.base.mapping import Engine
 from trigemu.base.processes import cores
 from trigemu.cli import options
 from trigemu.cli.console import on_disk, present, say
 from trigemu.cli.progress import bar, steps_bar
 from trigemu.cli.session import Session, session
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.menus.menu import Menu
-from trigemu.samples.catalogue import Catalogue
 
 from . import (
     block as blocks,
     estimate as estimating,
-    export as exporting,
-    precision as output_bits,
-    rtl,
-    text as output_firmware,
+    precision as precisions,
+    project as projects,
+    scan as scanning,
     tools,
     verify as verifying,
 )
-from .block import BlockReport
-from .project import Manifest, open_project
-from .ranges import Survey, survey, with_modes, with_widths
-from .scan import BitScan, each_of, parse_bits, scan_bits, types_of, with_resources
 from .sources import CLOCK_MHZ
 
-
-class _Clock(click.FloatRange):
-    """A clock in MHz; refuses `nan`, which click accepts in any range."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not math.isfinite(clock := super().convert(value, param, ctx)):
-            self.fail(f"{value!r} is no frequency", param, ctx)
-        return clock
+_MHZ = click.FloatRange(0.001, 100_000)
+_WIDTH = click.IntRange(1, MAX_WIDTH)
 
 
-_MHZ = _Clock(min=0.001, max=100_000)
+def _number(*names: str, most: int, default: int, meaning: str, least: int = 0) -> Callable[[FC], FC]:
+    """Return an option for an integer."""
+    kind = click.IntRange(least, most)
+    return click.option(*names, type=kind, default=default, show_default=True, help=meaning)
+
+
+def _folder(meaning: str, required: bool) -> Callable[[FC], FC]:
+    return click.option(
+        "-o", "--output", "folder", type=click.Path(path_type=Path), required=required, help=meaning
+    )
+
+
 _project = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+_rounding = click.option(
+    "--rounding",
+    type=click.Choice(ROUNDINGS),
+    help="Rounding of thresholds and leaves, which are constants [default: of the trigger, else AP_TRN].",
+)
+_overflow = click.option(
+    "--overflow",
+    type=click.Choice(OVERFLOWS),
+    help="Overflow of inputs and thresholds [default: of the trigger, else AP_WRAP].",
+)
+_with_precision = click.option(
+    "--trigger", required=True, help="Trigger with trees: its kind has a key 'precision'."
+)
 
 
-@click.command()
+@click.group()
+def firmware() -> None:
+    """Study the trees of a trigger on an FPGA: rates, latency and resources."""
+
+
+@firmware.command()
 @options.menu
 @click.option("--trigger", required=True, help="Trigger with trees.")
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="A new folder.",
-)
-@click.option(
-    "--latency",
-    type=click.IntRange(0, 20),
-    default=2,
-    show_default=True,
-    help="Clocks of the Verilog from an event to its score.",
-)
+@_folder("A new folder.", required=True)
+@_number("--latency", most=20, default=2, meaning="Clocks of the Verilog from an event to its score.")
 @click.option(
     "--form",
     type=click.Choice(["logic", "memory"]),
@@ -87,31 +91,38 @@ def export(
 ) -> None:
     """Write the trees of a trigger of MENU as Verilog, and by conifer for Vitis HLS and in C++, with events
     and their expected scores."""
-    (read,) = session.menus(menu)
+    how: dict[str, Any] = {"latency": latency, "form": form, "clock_mhz": clock}
+    manifest = session.run(
+        session.menus(menu),
+        lambda menus, good, executor: projects.export(
+            menus[0], trigger, good, folder, executor=executor, **how
+        ),
+    )
+    types, around = manifest.precision, manifest.events - manifest.sample
+    scales = zip(manifest.inputs, types.scales or (0,) * len(manifest.inputs), strict=True)
+    inputs = ", ".join(f"{text} · 2^{scale}" if scale else text for text, scale in scales)
+    half = f" ({manifest.half} half)" if manifest.half else ""
+    say(f"{folder}: {', '.join(manifest.backends)}, with conifer {manifest.conifer}")
+    if manifest.chosen:
+        say(f"the menu gives no precision; chosen with the paper's widths on {manifest.chosen} events:")
+    say(f"inputs {inputs}: {types.input}")
+    say(f"thresholds: {types.threshold}; leaves, sums and score: {types.score}")
+    say(f"Verilog: {manifest.form}, {manifest.latency} clocks from an event to its score")
+    say(f"{manifest.sample} events of {manifest.catalogue!r}{half} and {around} rows around thresholds")
 
-    def exported(menus: list[Menu], good: Catalogue, *, executor: Engine) -> Manifest:
-        return exporting.export(
-            menus[0], trigger, good, folder, latency=latency, form=form, clock_mhz=clock, executor=executor
-        )
 
-    manifest = session.run([read], exported)
-    for line in output_firmware.exported(manifest, str(folder)):
-        say(line)
-
-
-@click.command()
+@firmware.command()
 @_project
 @options.json_file
 @click.pass_context
 def verify(context: click.Context, directory: Path, json_file: str | None) -> None:
     """Compare every score of the Verilog and C++ of a project with the emulation, to the bit."""
-    project = open_project(directory)
+    project = projects.open_project(directory)
     check_outputs(on_disk(json_file), directory.rglob("*"))
     with steps_bar(2 * len(project.manifest.backends)) as begun:
         checks = verifying.verify(project, begun)
     present(
-        [output_firmware.verified_table(checks, project)],
-        [(json_file, lambda: output_firmware.verified_json(checks))],
+        [verifying.verified_page(checks, project)], [(json_file, lambda: verifying.verified_json(checks))]
     )
     if any(check.differences for check in checks):
         context.exit(1)
@@ -119,62 +130,34 @@ def verify(context: click.Context, directory: Path, json_file: str | None) -> No
         raise TrigemuError(f"{directory}: not all of it could be verified")
 
 
-@click.command()
+@firmware.command()
 @_project
 @click.option("--clock", type=_MHZ, help="Clock in MHz [default: from the export].")
-@click.option(
+@_number(
     "--route",
     "seeds",
-    type=click.IntRange(0, 100),
+    most=100,
     default=0,
-    show_default=True,
-    help="Place and route on an ECP5 with so many seeds (nextpnr; a minute each).",
+    meaning="Place and route on an ECP5 with so many seeds (nextpnr; a minute each).",
 )
 @options.json_file
 def estimate(directory: Path, clock: float | None, seeds: int, json_file: str | None) -> None:
     """Estimate latency, LUTs and registers of a project, and compare with the DECADE paper and budgets."""
-    project = open_project(directory)
+    project = projects.open_project(directory)
     check_outputs(on_disk(json_file), directory.rglob("*"))
     with steps_bar(len(estimating.STEPS) - 1 + seeds) as begun:
         result = estimating.estimate(project, clock, seeds, begun)
-    present(
-        [output_firmware.estimate_table(result, project)],
-        [(json_file, lambda: output_firmware.estimate_json(result, project))],
-    )
-
-
-_WIDTH = click.IntRange(1, MAX_WIDTH)
-
-trigger = click.option("--trigger", required=True, help="Trigger with trees: its kind has a key 'precision'.")
-rounding = click.option(
-    "--rounding",
-    type=click.Choice(ROUNDINGS),
-    help="Rounding of thresholds and leaves, which are constants [default: of the trigger, else AP_TRN].",
-)
-overflow = click.option(
-    "--overflow",
-    type=click.Choice(OVERFLOWS),
-    help="Overflow of inputs and thresholds [default: of the trigger, else AP_WRAP].",
-)
-
-
-@click.group()
-def firmware() -> None:
-    """Study the trees of a trigger on an FPGA: rates, latency and resources."""
-
-
-for command in (export, verify, estimate):
-    firmware.add_command(command)
+    present([estimating.estimate_page(result)], [(json_file, lambda: estimating.estimate_json(result))])
 
 
 @firmware.command()
 @options.menu
-@trigger
+@_with_precision
 @click.option("--auto", is_flag=True, help="Choose the bits before the point from the data.")
 @click.option("--input-bits", type=_WIDTH, help="With --auto: width of inputs and thresholds [default: 12].")
 @click.option("--score-bits", type=_WIDTH, help="With --auto: width of leaves and score [default: 16].")
-@rounding
-@overflow
+@_rounding
+@_overflow
 @session
 @options.json_file
 def precision(
@@ -197,26 +180,26 @@ def precision(
     (read,) = session.menus(menu)
     types = None
     if auto:
-        types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
-
-    def surveyed(menus: list[Menu], good: Catalogue, *, executor: Engine) -> Survey:
-        return survey(menus[0], trigger, good, types, executor=executor)
-
-    result = session.run([read], surveyed)
+        types = precisions.with_widths(precisions.types_of(read, trigger), input_bits, score_bits)
+        types = precisions.with_modes(types, rounding, overflow)
+    result = session.run(
+        [read],
+        lambda menus, good, executor: precisions.survey(menus[0], trigger, good, types, executor=executor),
+    )
     present(
-        [output_bits.survey_table(result)],
-        [(session.json_file, lambda: output_bits.survey_json(result))],
-        [output_bits.as_toml(result.precision)],
+        [precisions.survey_page(result)],
+        [(session.json_file, lambda: precisions.survey_json(result))],
+        [precisions.as_toml(result.precision)],
     )
 
 
 @firmware.command()
 @options.menu
-@trigger
+@_with_precision
 @click.option("--bits", required=True, help="Widths of inputs and thresholds: 8:18, or 8,12,16.")
 @click.option("--score-bits", type=_WIDTH, help="Width of the score [default: the width of the inputs].")
-@rounding
-@overflow
+@_rounding
+@_overflow
 @click.option(
     "--resources",
     is_flag=True,
@@ -243,61 +226,47 @@ def scan(
     """
     if resources:  # look for the programs before the work starts, since they are needed at its end
         tools.find("yosys")
-    widths = [(width, score_bits or width) for width in parse_bits(bits)]
+    widths = [(width, score_bits or width) for width in scanning.parse_bits(bits)]
     (read,) = session.menus(menu)
-    types = with_modes(types_of(read, trigger), rounding, overflow)
-
-    def scanned(menus: list[Menu], good: Catalogue, **how: Any) -> BitScan:
-        return scan_bits(menus[0], trigger, widths, good, types=types, **how)
-
-    result = session.run([read], scanned)
+    types = precisions.with_modes(precisions.types_of(read, trigger), rounding, overflow)
+    result = session.run(
+        [read],
+        lambda menus, good, executor: scanning.scan_bits(
+            menus[0], trigger, widths, good, types=types, executor=executor
+        ),
+    )
     if resources:
-        with bar("syntheses", len(result.models)) as advance:
-            estimates = each_of(result.models, estimating.of_model, session.workers or cores(), advance)
-        result = with_resources(result, estimates)
+        workers, found = session.workers or cores(), []
+        with bar("syntheses", len(result.models)) as advance, ThreadPoolExecutor(workers) as pool:
+            for used in pool.map(estimating.of_model, result.models):  # other programs do the work
+                found.append(used)
+                advance(1)
+        result = result.with_resources(found)
     if session.figure:
         from trigemu.results.figures import style
 
-        from .precision_figure import figure_of
-
-        style.save(figure_of(result), session.figure)
-    present(
-        [output_bits.scan_table(result)],
-        [(session.json_file, lambda: output_bits.scan_json(result))],
-    )
+        style.save(scanning.figure_of(result), session.figure)
+    present([scanning.scan_page(result)], [(session.json_file, lambda: scanning.scan_json(result))])
 
 
 @firmware.command()
 @options.menu
 @click.option("--trigger", required=True, help="Trigger with an integer network and trees in fixed point.")
-@click.option(
+@_number(
     "--clocks",
-    type=click.IntRange(1, 100),
+    most=100,
     default=8,
-    show_default=True,
-    help="Clocks of the network; the subtraction and the cut take one more.",
+    meaning="Clocks of the network; the subtraction and the cut take one more.",
+    least=1,
 )
-@click.option(
-    "--tree-clocks",
-    type=click.IntRange(0, 10),
-    default=2,
-    show_default=True,
-    help="Clocks of the trees, beside the network.",
-)
-@click.option(
+@_number("--tree-clocks", most=10, default=2, meaning="Clocks of the trees, beside the network.")
+@_number(
     "--seeds",
-    type=click.IntRange(0, 100),
+    most=100,
     default=0,
-    show_default=True,
-    help="Place and route on an ECP5 with so many seeds; some minutes each.",
+    meaning="Place and route on an ECP5 with so many seeds; some minutes each.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(path_type=Path),
-    help="A new folder for the Verilog and its data.",
-)
+@_folder("A new folder for the Verilog and its data.", required=False)
 @session
 @options.json_file
 @click.pass_context
@@ -318,21 +287,16 @@ def block(
     """
     for program in ("verilator", "g++", "yosys"):
         tools.find(program)
-    (read,) = session.menus(menu)
 
-    def made(menus: list[Menu], good: Catalogue, *, executor: Engine) -> BlockReport:
+    def made(menus: Any, good: Any, *, executor: Any) -> blocks.BlockReport:
         (solved,) = solve_budgets(menus, good, executor=executor)
         with steps_bar(len(blocks.STEPS)) as begun:
             return blocks.report(solved, trigger, good, (clocks, tree_clocks), seeds, executor, begun)
 
-    result = session.run([read], made)
+    result = session.run(session.menus(menu), made)
     if folder:
         with new_folder(folder) as new:
-            rtl.write(result.block.circuit, new)
-    present(
-        [output_firmware.block_table(result)],
-        [(session.json_file, lambda: output_firmware.block_json(result))],
-        output_firmware.block_notes(result),
-    )
+            result.block.circuit.write(new)
+    present([blocks.block_page(result)], [(session.json_file, lambda: blocks.block_json(result))])
     if result.check.differences or result.check.of_menu:
         context.exit(1)

@@ -3,15 +3,17 @@ of running triggers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from statistics import median
 
 from trigemu_anomaly.trees import FixedEnsemble
 
+from trigemu import __version__
+from trigemu.results.table import Column, Page, Table, in_json
+
+from .circuit import DEVICE, PACKAGE, SPEED, Resources, Routed, mapped, nextpnr, routed
 from .project import Project
-from .rtl import Resources, Routed, mapped, nextpnr, routed
-from .sources import rebuilt
 from .tools import MissingToolError
 from .verilog_trees import trees_circuit
 
@@ -53,19 +55,16 @@ BUDGETS = (Published("AXOL1TL", _BUDGET, 50.0, 30_000), Published("GELATO", _BUD
 class Estimate:
     """Latency and resources of a project."""
 
-    trees: int
-    split_nodes: int
-    depth: int
+    project: Project
     clock_mhz: float
-    cycles: int  # From an event to its score
     resources: Resources | None  # For UltraScale+; None without yosys
     routes: tuple[Routed, ...]  # On an ECP5, one for each seed
     missing: dict[str, str]  # Program → how to install it
 
     @property
-    def latency_ns(self) -> float:
-        """The latency at the clock."""
-        return self.cycles * 1000.0 / self.clock_mhz
+    def cycles(self) -> int:
+        """The clocks from an event to its score."""
+        return self.project.circuit.latency
 
     @property
     def path_ns(self) -> float | None:
@@ -76,6 +75,25 @@ class Estimate:
     def routed_mhz(self) -> float | None:
         """The median clock of the seeds, None without."""
         return median(route.mhz for route in self.routes) if self.routes else None
+
+    @property
+    def numbers(self) -> dict[str, float | None]:
+        """The numbers of `_LABELS`, by their keys; resources are None without yosys."""
+        trees = self.project.fixed.ensemble
+        return {
+            "trees": trees.trees,
+            "split_nodes": trees.split_nodes,
+            "clock_mhz": self.clock_mhz,
+            "cycles": self.cycles,
+            "latency_ns": self.cycles * 1000.0 / self.clock_mhz,
+            **{key: getattr(self.resources, key, None) for key in _RESOURCES},
+        }
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The fractions of the resources of an XCVU9P; empty without yosys."""
+        used = self.numbers
+        return {key: (used[key] or 0.0) / total for key, total in VU9P.items() if self.resources}
 
 
 #: The steps of an estimate; the last one for each seed.
@@ -92,29 +110,123 @@ def estimate(
     many times to place and route. begun: called with the name of each of the `STEPS`."""
     written, mapping, routing = STEPS
     missing: dict[str, str] = {}
-    resources, routes = None, []
+    resources, routes = None, list[Routed]()
     if seeds:
         nextpnr()  # before the work starts, since it is needed at its end
     begun(written)
-    with rebuilt(project, "verilog"):
+    with project.rebuilt("verilog"):
         circuit = project.circuit
     begun(mapping)
     try:
         resources = mapped(circuit)
-        for route in routed(circuit, range(1, seeds + 1)) if seeds else ():
+        for route in routed(circuit, seeds) if seeds else ():
             begun(routing)
             routes.append(route)
     except MissingToolError as error:
         missing[error.program] = error.hint
-    trees = project.fixed.ensemble
-    clock = project.manifest.clock_mhz if clock_mhz is None else clock_mhz
-    return Estimate(
-        trees.trees,
-        trees.split_nodes,
-        trees.depth,
-        clock,
-        circuit.latency,
-        resources,
-        tuple(routes),
-        missing,
-    )
+    return Estimate(project, clock_mhz or project.manifest.clock_mhz, resources, tuple(routes), missing)
+
+
+_RESOURCES = {
+    "lut": "LUT",
+    "ff": "registers",
+    "carry": "carry cells",
+    "dsp": "DSP",
+    "bram": "block RAM (36 kbit)",
+    "levels": "levels of logic",
+}
+#: Number of an estimate, by its key in JSON → its label.
+_LABELS = {
+    "trees": "trees",
+    "split_nodes": "split nodes",
+    "clock_mhz": "clock in MHz",
+    "cycles": "clocks",
+    "latency_ns": "latency in ns",
+    **_RESOURCES,
+}
+_MAPPED = "mapped by yosys for UltraScale+, neither placed nor routed, without timing"
+_LEVELS = "look-up tables and carry chains on the longest path between registers"
+
+
+def estimate_json(result: Estimate) -> str:
+    """Return the JSON document of `trigemu firmware estimate`; null where a tool is missing."""
+    project, types = result.project, result.project.fixed.precision
+    document = {
+        **result.numbers,
+        "form": project.manifest.form,
+        "path_ns": result.path_ns,
+        "share_of_vu9p": result.shares or None,
+        "cells": result.resources and dict(result.resources.cells),
+        "routed": {
+            "device": f"{DEVICE}-{SPEED}{PACKAGE}",
+            "mhz": result.routed_mhz,
+            "seeds": [asdict(route) for route in result.routes],
+        },
+        "depth": project.fixed.ensemble.depth,
+        "precision": {key: str(kind) for key, kind in vars(types).items()},
+        "kind": {**dict.fromkeys(_RESOURCES, _MAPPED), "levels": _LEVELS},
+        "missing": result.missing,
+        "published": [asdict(other) for other in (PAPER, *BUDGETS)],
+        "provenance": {"trigemu": __version__},
+    }
+    return in_json(document)
+
+
+def _cell(value: float | None) -> str:
+    return "" if value is None else f"{value:,.10g}"
+
+
+_ROUTES = (
+    Column("seed", "number", "seed", of=lambda route: str(route.seed)),
+    Column("mhz", "number", "MHz", "", "{:.1f}".format),
+    Column("latency_ns", "number", "latency in ns", "", "{:.1f}".format),
+    Column("logic_ns", "number", "logic in ns", "", "{:.1f}".format),
+    Column("routing_ns", "number", "routing in ns", "", "{:.1f}".format),
+    Column("lut", "number", "LUT4", "", _cell),
+    Column("ff", "number", "registers", "", _cell),
+    Column("bram", "number", "block RAM", "", _cell),
+)
+
+
+def estimate_page(result: Estimate) -> Page:
+    """Return what `trigemu firmware estimate` prints."""
+    others = {other.name: other for other in (PAPER, *BUDGETS)}
+    columns = (Column(name, "number", name) for name in ("here", "of a VU9P", *others))
+    table = Table((Column("", "label", ""), *columns))
+    types, shares, numbers = result.project.fixed.precision, result.shares, result.numbers
+    for key, label in _LABELS.items():
+        share = f"{100 * shares[key]:.2f} %" if key in shares else ""
+        published = (_cell(getattr(other, key, None)) for other in others.values())
+        table.add(label, _cell(numbers[key]), share, *published)
+        if key == "split_nodes":
+            bits = f"{types.input.width} / {types.threshold.width} / {types.score.width}"
+            table.add("bits: inputs / thresholds / score", bits, "", "– / 12 / 16")
+    routes = Table(_ROUTES, title=f"{DEVICE}-{SPEED}{PACKAGE}")
+    for route in result.routes:
+        routes.add_record(vars(route) | {"latency_ns": 1000.0 * result.cycles / route.mhz})
+    return Page([table, routes] if routes.rows else [table], [*_notes(result)])
+
+
+def _notes(result: Estimate) -> Iterator[str]:
+    """Yield how each column of numbers was obtained."""
+    yield f"here, resources: {_MAPPED}; levels: {_LEVELS}."
+    if result.path_ns:
+        yield (
+            f"{_cell(result.numbers['levels'])} levels take {result.path_ns:.1f} of "
+            f"{1000.0 / result.clock_mhz:.1f} ns if each takes the {LEVEL_NS} ns that the vendor's "
+            f"report_failfast grants a table with its net (UltraScale+, speed grade −2): an estimate."
+        )
+    if result.routed_mhz:
+        clocks = sorted(route.mhz for route in result.routes)
+        yield (
+            f"nextpnr, {DEVICE} of speed grade {SPEED}: median {result.routed_mhz:.1f} MHz "
+            f"({clocks[0]:.1f} to {clocks[-1]:.1f}), {1000.0 * result.cycles / result.routed_mhz:.1f} ns "
+            f"for {result.cycles} clocks, placed and routed between registers, without pads."
+        )
+    for other in (PAPER, *BUDGETS):
+        yield f"{other.name}: {other.kind}."
+    if result.cycles:
+        needed = [f"{1000.0 * result.cycles / b.latency_ns:.0f} MHz for {b.name}" for b in BUDGETS]
+        yield f"{result.cycles} clocks are within a budget from {' and '.join(needed)}."
+    for program, hint in result.missing.items():
+        yield f"{program} is not installed: {hint}."

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from trigemu_anomaly.anomaly import preselected
 from trigemu_anomaly.input_kernels import Features
-from trigemu_anomaly.precision import TreeModel, trees_of
+from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
@@ -31,7 +32,7 @@ class TreeInputs(NamedTuple):
     sample: IntArray  # int64[n]
     half: IntArray  # int64[n]
 
-    def of(self, half: int) -> TreeInputs:
+    def in_half(self, half: int) -> TreeInputs:
         """Return the events of a half."""
         return TreeInputs(*(column[self.half == half] for column in self))
 
@@ -39,18 +40,28 @@ class TreeInputs(NamedTuple):
 def with_trees(menu: Menu, name: str) -> Trigger:
     """Return the trigger with a name; TrigemuError if its kind has no trees."""
     trigger = menu.trigger(name)
-    description = trigger.description
-    if not isinstance(description, ScoreKind) or "precision" not in description.__struct_fields__:
-        raise TrigemuError(
-            f"{trigger.place}: trigger {name!r}: the kind {trigger.kind!r} has no trees for firmware"
-        )
-    return trigger
+    kind = trigger.description
+    if isinstance(kind, ScoreKind) and "precision" in kind.__struct_fields__:
+        return trigger
+    raise TrigemuError(
+        f"{trigger.place}: trigger {name!r}: the kind {trigger.kind!r} has no trees for firmware"
+    )
+
+
+def _with(menu: Menu, trigger: Trigger) -> Menu:
+    return replace(menu, triggers=tuple(trigger if t.name == trigger.name else t for t in menu.triggers))
+
+
+def in_precision(menu: Menu, name: str, precision: PrecisionTable | None) -> Menu:
+    """Return the menu with one trigger in a precision, None for floating point."""
+    trigger = with_trees(menu, name)
+    description = msgspec.structs.replace(trigger.description, precision=precision)
+    return _with(menu, replace(trigger, description=description))
 
 
 def _enabled(menu: Menu, name: str) -> Menu:
     """Return the menu with a trigger enabled, since its trees are needed in any case."""
-    enabled = replace(with_trees(menu, name), enabled=True)
-    return replace(menu, triggers=tuple(enabled if t.name == name else t for t in menu.triggers))
+    return _with(menu, replace(with_trees(menu, name), enabled=True))
 
 
 def tree_model(menu: Menu, name: str) -> TreeModel:
@@ -69,9 +80,8 @@ def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
 def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = None) -> TreeInputs:
     """Read the inputs of the trees of a trigger, for all background events that pass its preselection."""
     menu = _enabled(menu, name)
-    plan = make_plan([menu])
+    plan, task = make_plan([menu]), _Read(name)
     plan.check_background(catalogue)
-    task = _Read(name)
     rows = task.merge([*over_background(Job((menu,), plan, catalogue), task, executor)])
     if not len(rows.x):
         raise TrigemuError(f"{menu.path}: no event of {catalogue.path} passes `requires` of trigger {name!r}")
@@ -84,7 +94,7 @@ def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInpu
     unseen = scaling.unseen_half([menu], make_plan([menu]), catalogue)
     if unseen is None:
         return rows, rows
-    return rows.of(split.other_half(unseen)), rows.of(unseen)
+    return rows.in_half(split.other_half(unseen)), rows.in_half(unseen)
 
 
 @dataclass(frozen=True)

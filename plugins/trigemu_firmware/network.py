@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,17 @@ _LINT = re.compile(r"/\* *verilator lint_\w+ \w+ *\*/|// *verilator lint_\w+ \w+
 _MORE_LEVELS = 0
 #: Most bits of a number whose square is a table.
 _TABLE = 11
+_MODULE = """
+module {name}(
+    input  wire clk,
+    input  wire [{inputs}:0] x,
+    output wire [{outputs}:0] y
+);
+    wire [{bits}:0] score;
+    {name}_logic of_layers(.clk(clk), .model_inp(x), .model_out(score));
+    assign y = {{{{{more}{{{fill}}}}}, score{zeros}}};
+endmodule
+"""
 
 
 def network_circuit(network: file.IntegerFile, name: str, clocks: int) -> Circuit:
@@ -41,12 +51,12 @@ def network_circuit(network: file.IntegerFile, name: str, clocks: int) -> Circui
     if not isinstance(first, file.Input):
         raise TrigemuError('expected one layer of the kind "input", the first')
     x, types = _inputs(first)
-    values = Values({first.name: x})
-    values.steps[first.name] = 1.0 if first.scales else types[0].step
+    # The steps of types, which may be finer than those of their numbers.
+    values, steps = {first.name: x}, {first.name: 1.0 if first.scales else types[0].step}
     for layer in layers:
         try:
-            values[layer.name] = score = _follow(layer, values)
-            values.steps[layer.name] = _type(layer.type).step
+            values[layer.name] = score = _follow(layer, values, steps)
+            steps[layer.name] = _type(layer.type).step
         except TrigemuError as error:
             raise TrigemuError(f"layer {layer.name[:50]!r} has no circuit: {error}") from None
     output = _type(network.layers[-1].type)
@@ -57,50 +67,32 @@ def network_circuit(network: file.IntegerFile, name: str, clocks: int) -> Circui
         RTLModel(parts, folder / "alkaid", f"{name}_logic", print_latency=False, ternary_fuse=False).write()
         sources = sorted((folder / "alkaid" / "src").rglob("*.v"))
         verilog = "\n".join(path.read_text() for path in sources if not path.stem.endswith("_wrapper"))
-    verilog = _LINT.sub("", verilog)
     # Bits that are always 0, or the sign, are not among those of alkaid.
     k, i, f = (int(n) for n in score.kif[:, 0])
-    bits, fill = k + i + f, f"score[{k + i + f - 1}]" if k else "1'b0"
-    width, low = sum(kind.width for kind in types), output.fraction - f
-    verilog += f"""
-module {name}(
-    input  wire clk,
-    input  wire [{width - 1}:0] x,
-    output wire [{output.width - 1}:0] y
-);
-    wire [{bits - 1}:0] score;
-    {name}_logic of_layers(.clk(clk), .model_inp(x), .model_out(score));
-    assign y = {{{{{output.width - bits - low + 1}{{{fill}}}}}, score{f", {low}'b0" if low else ""}}};
-endmodule
-"""
-    return Circuit(name, verilog, types, output, clocks)
-
-
-class Values(dict[str, Any]):
-    """The values of layers by name; steps: of their types, which may be finer than those of their numbers."""
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        super().__init__(values)
-        self.steps: dict[str, float] = {}
+    bits, low = k + i + f, output.fraction - f
+    top = _MODULE.format(
+        name=name,
+        inputs=sum(kind.width for kind in types) - 1,
+        outputs=output.width - 1,
+        bits=bits - 1,
+        more=output.width - bits - low + 1,
+        fill=f"score[{bits - 1}]" if k else "1'b0",
+        zeros=f", {low}'b0" if low else "",
+    )
+    return Circuit(name, _LINT.sub("", verilog) + top, types, output, clocks)
 
 
 def _inputs(layer: file.Input) -> tuple[Any, tuple[ApFixed, ...]]:
     """Return the inputs, and their types: for words of the hardware, the smallest ones."""
     from alkaid.trace import FVArray
 
+    types = (ApFixed.parse(layer.type, MAX_WORD),) * layer.size
     if layer.scales:
         ends = [(0, s.period - 1) if s.period else (s.lowest, s.highest) for s in layer.scales]
-        bits = [
-            max((-low - 1).bit_length() if low < 0 else 0, high.bit_length()) + (low < 0)
-            for low, high in ends
-        ]
+        bits = [max(max(-low - 1, 0).bit_length(), high.bit_length()) + (low < 0) for low, high in ends]
         types = tuple(ApFixed(n, n, low < 0) for n, (low, _) in zip(bits, ends, strict=True))
-    else:
-        types = (ApFixed.parse(layer.type, MAX_WORD),) * layer.size
     # The whole range of each type: so each word has all of its bits on the port.
-    ranges = (
-        np.array(column) for column in zip(*((t.lowest, t.highest, t.step) for t in types), strict=True)
-    )
+    ranges = np.array([(kind.lowest, kind.highest, kind.step) for kind in types]).T
     return FVArray.from_lhs(*ranges, solver_options={"hard_dc": _MORE_LEVELS}), types
 
 
@@ -119,49 +111,38 @@ def _converted(value: Any, text: str) -> Any:
     return value.quantize(int(kind.signed), kind.integer - kind.signed, kind.fraction, *modes)
 
 
-@singledispatch
-def _follow(layer: object, values: Values) -> Any:
-    """Return the values of a layer."""
-    raise TrigemuError(f"its kind is {type(layer).__name__.lower()!r}")
-
-
-@_follow.register
-def _(layer: file.Linear, values: Values) -> Any:
-    return _converted(values[layer.of], layer.type)
-
-
-@_follow.register
-def _(layer: file.ReLU, values: Values) -> Any:
-    return _converted(values[layer.of].relu(), layer.type)
-
-
-@_follow.register
-def _(layer: file.Table, values: Values) -> Any:
-    kind, step, words = _type(layer.type), values.steps[layer.of], np.array(layer.words)
-
-    def of(number: Any) -> Any:
-        return words[np.round(number / step).astype(int) - layer.first] * kind.step
-
-    return values[layer.of].apply(of).quantize(int(kind.signed), kind.integer - kind.signed, kind.fraction)
-
-
-@_follow.register
-def _(layer: file.Dense, values: Values) -> Any:
-    of_weight = _type(layer.weight.type)
-    if _type(layer.accumulator).step > values.steps[layer.of] * of_weight.step:
-        raise TrigemuError(f"its accumulator {layer.accumulator} rounds each product")
-    bias = np.array(layer.bias.words) * _type(layer.bias.type).step
-    weight = np.array(layer.weight.words).reshape(-1, len(bias)) * of_weight.step
-    return _converted(_converted(values[layer.of] @ weight + bias, layer.accumulator), layer.type)
-
-
 _MERGES = {file.Add: np.add, file.Subtract: np.subtract, file.Maximum: np.maximum, file.Minimum: np.minimum}
 
 
-@_follow.register
-def _(layer: file.Merge, values: Values) -> Any:
-    a, b = (values[name] for name in layer.of)
-    return _converted(_MERGES.get(type(layer), _products)(a, b), layer.type)
+def _follow(layer: Any, values: Mapping[str, Any], steps: Mapping[str, float]) -> Any:
+    """Return the values of a layer; TrigemuError if logic has none of its kind."""
+    from alkaid.trace import FVArray
+
+    match layer:
+        case file.Linear():
+            return _converted(values[layer.of], layer.type)
+        case file.ReLU():
+            return _converted(values[layer.of].relu(), layer.type)
+        case file.Table():
+            kind, step, words = _type(layer.type), steps[layer.of], np.array(layer.words)
+            value = values[layer.of].apply(
+                lambda number: words[np.round(number / step).astype(int) - layer.first] * kind.step
+            )
+            return value.quantize(int(kind.signed), kind.integer - kind.signed, kind.fraction)
+        case file.Dense():
+            step = _type(layer.weight.type).step
+            if _type(layer.accumulator).step > steps[layer.of] * step:
+                raise TrigemuError(f"its accumulator {layer.accumulator} rounds each product")
+            bias = np.array(layer.bias.words) * _type(layer.bias.type).step
+            weight = np.array(layer.weight.words).reshape(-1, len(bias)) * step
+            return _converted(_converted(values[layer.of] @ weight + bias, layer.accumulator), layer.type)
+        case file.Concatenate():
+            parts = [_converted(values[name], layer.type) for name in layer.of]
+            return FVArray(np.concatenate([np.asarray(part) for part in parts]), parts[0].solver_options)
+        case file.Merge():
+            a, b = (values[name] for name in layer.of)
+            return _converted(_MERGES.get(type(layer), _products)(a, b), layer.type)
+    raise TrigemuError(f"its kind is {type(layer).__name__.lower()!r}")
 
 
 def _products(a: Any, b: Any) -> Any:
@@ -175,18 +156,8 @@ def _products(a: Any, b: Any) -> Any:
         if x is y and sum(x.kif) <= _TABLE:
             return FVArray(np.array([abs(x)]), a.solver_options).apply(np.square).quantize()[0]
         k, i, f = y.kif
-        weights = [2.0 ** (i - 1 - n) for n in range(i + f)]
-        if k:
-            weights = [-(2.0**i), *weights]
+        weights = [-(2.0**i)] * bool(k) + [2.0 ** (i - 1 - n) for n in range(i + f)]
         terms = [y.bits[n : n + 1].msb_mux(x * w, 0.0) for n, w in enumerate(weights)]
         return np.sum(FVArray(np.array(terms), a.solver_options))
 
     return FVArray(np.array([product(x, y) for x, y in zip(a, b, strict=True)]), a.solver_options)
-
-
-@_follow.register
-def _(layer: file.Concatenate, values: Values) -> Any:
-    from alkaid.trace import FVArray
-
-    parts = [_converted(values[name], layer.type) for name in layer.of]
-    return FVArray(np.concatenate([np.asarray(part) for part in parts]), parts[0].solver_options)

@@ -1,22 +1,199 @@
-"""Rates and decisions against the number of bits, as tables, JSON and TOML."""
+"""Precisions from data: bits before the point, steps, the values that occur, and how often they overflow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import msgspec
-from trigemu_anomaly.fixed_point import SATURATING, ApFixed
-from trigemu_anomaly.precision import PrecisionTable
+import numpy as np
+from trigemu_anomaly.fixed_point import MAX_INTEGER, MAX_WIDTH, SATURATING, ApFixed
+from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.precision import PrecisionTable, table_of
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
 
 from trigemu import __version__
 from trigemu.base import toml_text
-from trigemu.results import notes, numbers
+from trigemu.base.arrays import FloatArray
+from trigemu.base.errors import TrigemuError
+from trigemu.menus.menu import Menu
 from trigemu.results.table import Column, Page, Table, in_json
+from trigemu.samples.catalogue import Catalogue
 
-from .ranges import Survey
-from .scan import BitScan, Point
+from .model import halves, read_rows, tree_model
+
+#: The widths of arXiv:2508.10224, with the default rounding and overflow of ap_fixed.
+PAPER_PRECISION = Precision(ApFixed(12, 12), ApFixed(12, 12), ApFixed(16, 4))
+#: How many numbers of bits are tried, starting at a lower bound.
+_TRIED = 8
+
+
+def with_widths(types: Precision, input_bits: int | None, score_bits: int | None) -> Precision:
+    """Return types with other widths of inputs and thresholds, and of the score, unless None."""
+    return Precision(
+        replace(types.input, width=input_bits or types.input.width),
+        replace(types.threshold, width=input_bits or types.threshold.width),
+        replace(types.score, width=score_bits or types.score.width),
+    )
+
+
+def with_modes(types: Precision, rounding: str | None, overflow: str | None) -> Precision:
+    """Return types with another rounding of thresholds and leaves, which are constants in firmware, and
+    another overflow of inputs and thresholds, unless None."""
+    threshold, score = types.threshold, types.score
+    return Precision(
+        replace(types.input, overflow=overflow or types.input.overflow),
+        replace(threshold, rounding=rounding or threshold.rounding, overflow=overflow or threshold.overflow),
+        replace(score, rounding=rounding or score.rounding),
+    )
+
+
+def types_of(menu: Menu, name: str) -> Precision:
+    """Return the types of a trigger's precision, or the paper's if it has none."""
+    fixed = tree_model(menu, name).fixed
+    return fixed.precision if fixed else PAPER_PRECISION
+
+
+def choose(ensemble: Ensemble, x: Features, names: Sequence[str], types: Precision) -> FixedEnsemble:
+    """Choose the bits before the point of types with which nothing overflows for events x, float32[n, d].
+
+    An input that needs fewer bits than another is scaled up; one that saturates only has to hold its
+    thresholds. The score also holds 1, by which conifer multiplies it. names: of the inputs, for messages.
+    """
+    needed = {
+        feature: _bits_of_input(x[:, feature], ensemble.threshold[ensemble.feature == feature], name, types)
+        for feature, name in enumerate(names)
+        if feature in ensemble.feature
+    }
+    integer = max(needed.values(), default=1)
+    scales = tuple(integer - needed.get(feature, integer) for feature in range(ensemble.features))
+    of_input, of_threshold = (replace(kind, integer=integer) for kind in (types.input, types.threshold))
+
+    def fixed(bits: int) -> FixedEnsemble:
+        score = replace(types.score, integer=bits)
+        return FixedEnsemble(ensemble, Precision(of_input, of_threshold, score), scales)
+
+    leaves = np.append(ensemble.value[ensemble.feature < 0], (ensemble.base, 1.0))
+    name = f"the score of {ensemble.trees} trees"
+    least = _bits_of(leaves, types.score, name)
+    return fixed(_fewest(least, lambda bits: not fixed(bits).overflows(x).scores, types.score, name))
+
+
+def _bits_of_input(x: Features, thresholds: FloatArray, name: str, types: Precision) -> int:
+    """Return the bits before the point that an input, float32[n], and its thresholds need."""
+    low, high, label = float(x.min()), float(x.max()), f"input {name!r}"
+    if low == high:
+        raise TrigemuError(
+            f"{label} is {low:g} in all {len(x)} events, which gives no range: use samples in which it "
+            f"varies, or set a precision for the trigger"
+        )
+    if types.input.overflow in SATURATING:
+        low, high = max(low, np.nextafter(thresholds.min(), -np.inf)), thresholds.max()
+    of_input = _bits_of(np.array([low, high, *thresholds]), types.input, label)
+    return max(of_input, _bits_of(thresholds, types.threshold, label))
+
+
+def _bits_of(values: FloatArray, kind: ApFixed, name: str) -> int:
+    """Return the fewest bits before the point with which a type holds all these values."""
+    size = float(np.abs(values).max())
+    start = math.frexp(size)[1] - 1 if size > 0 else 1
+    return _fewest(start, lambda bits: not replace(kind, integer=bits).overflows(values).any(), kind, name)
+
+
+def _fewest(start: int, holds: Callable[[int], bool], kind: ApFixed, name: str) -> int:
+    if bits := [*filter(holds, range(start, start + _TRIED))]:
+        return bits[0]
+    negative = "" if kind.signed else ", which has no negative numbers"
+    raise TrigemuError(f"{name}: no bits before the point make a type like {kind} hold it{negative}")
+
+
+@dataclass(frozen=True)
+class InputRange:
+    """An input of the trees; all values are in its own unit, before the scale."""
+
+    name: str
+    low: float  # low, high: Of all events
+    high: float
+    thresholds: tuple[float, float] | None  # The lowest and the highest, None if no tree splits on it
+    scale: int  # Exponent of the power of two by which it is multiplied
+    step: float  # step, holds: Of its type
+    holds: tuple[float, float]
+    overflows: int  # Number of events
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Inputs and scores of a number of events, and the ranges of their types."""
+
+    events: int
+    inputs: tuple[InputRange, ...]
+    low: float  # low, high: Of scores without overflow
+    high: float
+    step: float  # step, holds: Of the type of scores
+    holds: tuple[float, float]
+    overflows: int  # Number of events whose score overflows
+    thresholds: int  # thresholds, leaves: How many overflow, where the base counts as a leaf
+    leaves: int
+
+
+def ranges(fixed: FixedEnsemble, x: Features, names: Sequence[str]) -> Ranges:
+    """Return the ranges of inputs and scores of events, float32[n, d], n > 0; names: of the inputs."""
+    trees, kinds, overflows = fixed.ensemble, fixed.precision, fixed.overflows(x)
+    # Scores with the step of their type but without overflow.
+    integer = min(MAX_WIDTH - kinds.score.fraction, MAX_INTEGER)
+    roomy = replace(kinds.score, width=integer + kinds.score.fraction, integer=integer, signed=True)
+    wide = FixedEnsemble(trees, replace(kinds, score=roomy), fixed.scales)
+    scores = wide.to_float(wide.predict(x))
+    inputs = []
+    for i, (name, scale) in enumerate(zip(names, fixed.scales, strict=True)):
+        cuts, unit = trees.threshold[trees.feature == i], 2.0**-scale
+        ends = float(x[:, i].min()), float(x[:, i].max())
+        between = (float(cuts.min()), float(cuts.max())) if len(cuts) else None
+        held = kinds.input.lowest * unit, kinds.input.highest * unit
+        step = kinds.input.step * unit
+        inputs.append(InputRange(name, *ends, between, scale, step, held, overflows.inputs[i]))
+    held = kinds.score.lowest, kinds.score.highest
+    beyond = overflows.scores, *fixed.overflowing
+    ends = float(scores.min()), float(scores.max())
+    return Ranges(len(x), tuple(inputs), *ends, kinds.score.step, held, *beyond)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A precision, and the values in all events that pass the preselection of the trigger."""
+
+    trigger: str
+    trees: int
+    split_nodes: int
+    precision: PrecisionTable
+    ranges: Ranges
+    chosen: int | None  # Number of these that its bits were chosen on, None for a precision of the menu
+    spared: int  # Number of bits before the point that the inputs would save if they saturated
+
+
+def survey(
+    menu: Menu, name: str, catalogue: Catalogue, types: Precision | None = None, *, executor: Any = None
+) -> Survey:
+    """Survey the precision of a trigger. With types, their bits before the point are chosen on the half that
+    the trees were fitted on. TrigemuError if the trigger has no precision and types is None."""
+    model = tree_model(menu, name)
+    fixed, chosen, spared = model.fixed, None, 0
+    if types is None and fixed is None:
+        raise TrigemuError(
+            f"{menu.trigger(name).place}: trigger {name!r} has no precision: --auto chooses one from the data"
+        )
+    trees, names = model.ensemble, model.inputs.texts
+    rows = read_rows(menu, catalogue, name, executor=executor)
+    if types:
+        x = halves(menu, catalogue, rows)[0].x
+        fixed, chosen = choose(trees, x, names, types), len(x)
+        saturating = choose(trees, x, names, with_modes(types, None, SATURATING[0]))
+        spared = max(0, fixed.precision.input.integer - saturating.precision.input.integer)
+    assert fixed
+    found = ranges(fixed, rows.x, names)
+    return Survey(name, trees.trees, trees.split_nodes, table_of(fixed), found, chosen, spared)
 
 
 def as_toml(precision: PrecisionTable) -> str:
@@ -31,110 +208,46 @@ def survey_json(survey: Survey) -> str:
     return in_json(asdict(survey) | {"precision": precision, "version": __version__})
 
 
-def survey_table(survey: Survey) -> Page:
+def _span(ends: tuple[float, float] | None) -> str:
+    return "{:.6g} … {:.6g}".format(*ends) if ends else "none"
+
+
+_COLUMNS = (
+    Column("name", "key", ""),
+    Column("events", "number", "events", of=lambda r: _span((r.low, r.high))),
+    Column("thresholds", "number", "thresholds", of=lambda r: _span(r.thresholds)),
+    Column("scale", "number", "scale", of=lambda r: f"2^{r.scale}" if r.scale else "1"),
+    Column("step", "number", "step"),
+    Column("holds", "number", "holds", of=lambda r: _span(r.holds)),
+    Column("overflows", "number", "overflows", of=lambda r: str(r.overflows)),
+)
+
+
+def survey_page(survey: Survey) -> Page:
     """Return what `trigemu firmware precision` prints."""
-    names = ("events", "thresholds", "scale", "step", "holds", "overflows")
-    table = Table((Column("", "key", ""), *(Column(name, "number", name) for name in names)))
     ranges = survey.ranges
-    for input_range in ranges.inputs:
-        thresholds = _span(*input_range.thresholds) if input_range.thresholds else "none"
-        scale = f"2^{input_range.scale}" if input_range.scale else "1"
-        events, held = _span(input_range.low, input_range.high), _span(*input_range.holds)
-        overflows = str(input_range.overflows)
-        table.add(input_range.name, events, thresholds, scale, input_range.step, held, overflows)
-    span = _span(ranges.low, ranges.high)
-    table.add("score", span, "", "", ranges.step, _span(*ranges.holds), str(ranges.overflows))
+    table = Table.of(_COLUMNS, ranges.inputs)
+    span, held = _span((ranges.low, ranges.high)), _span(ranges.holds)
+    table.add("score", span, "", "", ranges.step, held, str(ranges.overflows))
     return Page([table], [*_remarks(survey)])
 
 
-def _span(low: float, high: float) -> str:
-    return f"{low:.6g} … {high:.6g}"
-
-
 def _remarks(survey: Survey) -> Iterator[str]:
-    ranges = survey.ranges
+    ranges, kind = survey.ranges, ApFixed.parse(survey.precision.input)
     trees = f"{survey.trees} trees with {survey.split_nodes} splits"
     yield f"{trees}; overflows: in the {ranges.events} events that pass the preselection of {survey.trigger}."
     if survey.chosen:
         yield f"Bits before the point were chosen on {survey.chosen} of them, which the trees may have seen."
-    saturates = ApFixed.parse(survey.precision.input).overflow in SATURATING
-    if saturates and any(input_range.overflows for input_range in ranges.inputs) and not ranges.thresholds:
+    overflow = any(input_range.overflows for input_range in ranges.inputs)
+    if kind.overflow in SATURATING and overflow and not ranges.thresholds:
         yield "Inputs that overflow saturate beyond the last threshold, where all values decide alike."
     if ranges.thresholds or ranges.leaves:
         yield f"Warning: {ranges.thresholds} thresholds and {ranges.leaves} leaf values overflow."
     lowest = (low for r in ranges.inputs for low in (r.low, *(r.thresholds or ())))
-    if ApFixed.parse(survey.precision.input).signed and all(low >= 0.0 for low in lowest):
+    if kind.signed and all(low >= 0.0 for low in lowest):
         yield "No input is negative: ap_ufixed in the menu would use the sign bit for resolution."
     if survey.spared > 0:
         yield (
             f"Inputs that saturate (--overflow AP_SAT) need {survey.spared} bits fewer before the point, "
             f"and have as many more behind it."
         )
-
-
-def scan_json(scan: BitScan) -> str:
-    """Return the JSON document of `trigemu firmware scan`; `floating` is as in `run`."""
-    document = {
-        "trigger": scan.trigger,
-        "asked_events": scan.preselected_events,
-        "asked_hz": scan.preselected_hz,
-        "points": [asdict(p) | {"precision": msgspec.structs.asdict(p.precision)} for p in scan.points],
-        "floating": scan.floating.to_dict(),
-    }
-    return in_json(document)
-
-
-def scan_table(scan: BitScan) -> Page:
-    """Return what `trigemu firmware scan` prints."""
-    with_resources = any(point.resources for point in scan.points)
-    table = Table(
-        (
-            *(Column(name, "number", name, leads=True) for name in ("input", "score")),
-            *(Column(name, "difference", name) for name in ("total", "unique")),
-            Column("differ", "count", "differ"),
-            *(Column(name, "number", name, text="{:.2e}".format) for name in ("of events", "of rate")),
-            Column("overflow", "number", "overflow"),
-            *(Column(name, "count", name) for name in (("LUT", "registers") if with_resources else ())),
-        )
-    )
-    for point in scan.points:
-        table.add(*_cells(scan, point))
-    return Page([table], [*_scan_notes(scan)])
-
-
-def _cells(scan: BitScan, point: Point) -> Iterator[Any]:
-    for text in (point.precision.input, point.precision.score):
-        kind = ApFixed.parse(text)
-        yield f"{kind.width},{kind.integer}"
-    yield from ((shift.hz, shift.error_hz) for shift in (point.total, point.unique))
-    yield point.differ_events
-    yield share(point.differ_events, scan.preselected_events)
-    yield share(point.differ_hz, scan.preselected_hz)
-    yield "/".join(str(n) for n in (*(r.overflows for r in point.ranges.inputs), point.ranges.overflows))
-    if point.resources:
-        yield from (point.resources.lut, point.resources.ff)
-
-
-def share(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
-
-
-def _scan_notes(scan: BitScan) -> Iterator[str]:
-    own_precision = scan.own
-    total, unique = (numbers.format_rate(rate) for rate in (own_precision.total, own_precision.unique))
-    yield (
-        f"{scan.trigger} in floating point: total {total}, unique {unique}, "
-        f"threshold {own_precision.threshold:.6g}, the same for all."
-    )
-    yield "Types are width,integer bits. Rates are differences from floating point, on the same events."
-    inputs = ", ".join(input_range.name for input_range in scan.points[0].ranges.inputs)
-    yield (
-        f"Differ: events whose decision changes, and their fraction of the {scan.preselected_events} events "
-        f"that pass the preselection and of their rate. Overflow: number of events, by {inputs} / score."
-    )
-    if any(point.ranges.thresholds or point.ranges.leaves for point in scan.points):
-        yield "Warning: thresholds or leaf values overflow (--json has the numbers)."
-    if any(point.resources for point in scan.points):
-        yield "LUT and registers: an estimate by yosys for UltraScale+, of the Verilog in two clocks."
-    left_out = ("events", "unseen", "few", "budget")
-    yield from (note for note in notes.notes(scan.floating) if note and note.about not in left_out)

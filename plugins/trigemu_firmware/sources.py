@@ -1,12 +1,11 @@
-"""conifer's sources of a model, with trees in its format and programs that run them."""
+"""conifer's sources of a model, with programs that run them, and these programs compiled."""
 
 from __future__ import annotations
 
-import filecmp
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import metadata, resources
+import warnings
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -14,14 +13,80 @@ from typing import Any
 import numpy as np
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble
 
-from trigemu import __version__
-from trigemu.base.arrays import FloatArray
-from trigemu.base.errors import TrigemuError
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import TrigemuError, module_of_extra
 
-from .project import NAME, Project
-from .rtl import write
-from .tools import package, python, scratch
+from .tools import ap_types, find, package, run
 from .verilog_trees import check
+
+#: Name of conifer's project, and of the entity that it synthesises.
+NAME = "boosted_trees"
+#: The device of the DECADE paper, and its clock.
+PART, CLOCK_MHZ = "xcvu9p-flgb2104-2L-e", 250.0
+#: conifer multiplies each input by 0 or 1.
+_WEIGHT = "ap_ufixed<1,1>"
+#: Back end → its name in conifer, and the files that this package adds to its project, by their templates:
+#: conifer's header of HLS has one argument too many and does not link, nor does its bench.
+_BACKENDS = {
+    "cpp": ("cpp", {"run_cpp.cpp": "run.cpp"}),
+    "hls": (
+        "xilinxhls",
+        {"top.h": f"firmware/{NAME}.h", "test.cpp": f"{NAME}_test.cpp", "run_hls.cpp": "run.cpp"},
+    ),
+}
+
+
+def check_conifer(fixed: FixedEnsemble, backend: str) -> None:
+    """Raise TrigemuError if a back end of conifer would differ from the emulation."""
+    types = fixed.precision
+    if backend == "cpp" and types.input != types.threshold:
+        raise TrigemuError(
+            f"input = {types.input}, threshold = {types.threshold}: conifer's C++ has one type for both"
+        )
+    if types.score.to_float(types.score.quantise(np.array(1.0))) != 1.0:
+        raise TrigemuError(
+            f"score = {types.score}: conifer multiplies scores by 1.0, which this type does not hold: "
+            f"expected at least {1 + types.score.signed} bits before the point, and none missing behind it"
+        )
+    check(fixed)
+
+
+def write_sources(
+    fixed: FixedEnsemble, backend: str, folder: Path, part: str = PART, clock_mhz: float = CLOCK_MHZ
+) -> None:
+    """Write conifer's project, `cpp` or `hls`, into a new folder. The same model gives the same bytes.
+    TrigemuError if it could not match the emulation."""
+    check_conifer(fixed, backend)
+    conifer, types = module_of_extra("conifer", "trigemu firmware", "firmware", "conifer"), fixed.precision
+    kind, templates = _BACKENDS[backend]
+    config: dict[str, Any] = {
+        "Backend": kind,
+        "ProjectName": NAME,
+        "OutputDir": str(folder.resolve()),
+        "XilinxPart": part,
+        "InputPrecision": str(types.input),
+        "ThresholdPrecision": str(types.threshold),
+        "ScorePrecision": str(types.score),
+        "WeightPrecision": _WEIGHT,
+    }
+    if backend == "hls":
+        config |= {"ClockPeriod": f"{1000.0 / clock_mhz:g}", "Unroll": True}
+    model = conifer.model.make_model(as_numbers(fixed), config)
+    model._stamp, model._metadata = 0, []  # the time, the machine and the user
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # it leaves files open
+        model.write()
+    file = folder / f"{NAME}.json"
+    document = json.loads(file.read_text())
+    document["config"]["output_dir"] = "."
+    file.write_text(json.dumps(document, indent=1) + "\n")
+    if backend == "cpp":
+        header = package("conifer") / "backends" / "cpp" / "include" / "conifer.h"
+        (folder / header.name).write_bytes(header.read_bytes())
+    values = {"project": NAME, "input": types.input, "weight": _WEIGHT, "score": types.score}
+    values |= {"fraction": types.score.fraction, "features": fixed.ensemble.features}
+    for template, name in templates.items():
+        (folder / name).write_text(fill(template, **values))
 
 
 def as_numbers(fixed: FixedEnsemble) -> dict[str, Any]:
@@ -45,21 +110,6 @@ def as_numbers(fixed: FixedEnsemble) -> dict[str, Any]:
     }
 
 
-def check_conifer(fixed: FixedEnsemble, backend: str) -> None:
-    """Raise TrigemuError if a back end of conifer would differ from the emulation."""
-    types = fixed.precision
-    if backend == "cpp" and types.input != types.threshold:
-        raise TrigemuError(
-            f"input = {types.input}, threshold = {types.threshold}: conifer's C++ has one type for both"
-        )
-    if types.score.to_float(types.score.quantise(np.array(1.0))) != 1.0:
-        raise TrigemuError(
-            f"score = {types.score}: conifer multiplies scores by 1.0, which this type does not hold: "
-            f"expected at least {1 + types.score.signed} bits before the point, and none missing behind it"
-        )
-    check(fixed)
-
-
 def _tree(trees: Ensemble, threshold: FloatArray, start: int, stop: int) -> dict[str, Any]:
     """Return a tree: −2 is the feature of a leaf, −1 its children, and each feature has a weight."""
     nodes = slice(start, stop)
@@ -74,98 +124,34 @@ def _tree(trees: Ensemble, threshold: FloatArray, start: int, stop: int) -> dict
     }
 
 
-#: The device of the DECADE paper, and its clock.
-PART, CLOCK_MHZ = "xcvu9p-flgb2104-2L-e", 250.0
-#: conifer multiplies each input by 0 or 1.
-_WEIGHT = "ap_ufixed<1,1>"
-#: Back end → its name in conifer.
-_CONIFER = {"cpp": "cpp", "hls": "xilinxhls"}
-
-
-def write_sources(
-    fixed: FixedEnsemble, backend: str, folder: Path, part: str = PART, clock_mhz: float = CLOCK_MHZ
-) -> None:
-    """Write conifer's project into a new folder. TrigemuError if it could not match the emulation."""
-    check_conifer(fixed, backend)
-    types = fixed.precision
-    config: dict[str, Any] = {
-        "Backend": _CONIFER[backend],
-        "ProjectName": NAME,
-        "XilinxPart": part,
-        "InputPrecision": str(types.input),
-        "ThresholdPrecision": str(types.threshold),
-        "ScorePrecision": str(types.score),
-        "WeightPrecision": _WEIGHT,
-    }
-    if backend == "hls":
-        config |= {"ClockPeriod": f"{1000.0 / clock_mhz:g}", "Unroll": True}
-    _convert(as_numbers(fixed), config, folder)
-    _finish[backend](fixed, folder)
-
-
-def _convert(ensemble: dict[str, Any], config: dict[str, Any], folder: Path) -> None:
-    package("conifer")
-    folder.mkdir()
-    with scratch() as temporary:
-        model = temporary / "model.json"
-        model.write_text(json.dumps({"ensemble": ensemble, "config": config}))
-        python(Path(__file__).with_name("convert.py"), model, folder.resolve(), folder=temporary)
-
-
-def _finish_cpp(fixed: FixedEnsemble, folder: Path) -> None:
-    header = package("conifer") / "backends" / "cpp" / "include" / "conifer.h"
-    (folder / header.name).write_bytes(header.read_bytes())
-    _write("run_cpp.cpp", folder / "run.cpp", fixed)
-
-
-def _finish_hls(fixed: FixedEnsemble, folder: Path) -> None:
-    """Replace conifer's header, which has one argument too many and does not link, and its bench."""
-    _write("top.h", folder / "firmware" / f"{NAME}.h", fixed)
-    _write("test.cpp", folder / f"{NAME}_test.cpp", fixed)
-    _write("run_hls.cpp", folder / "run.cpp", fixed)
-
-
-_finish = {"cpp": _finish_cpp, "hls": _finish_hls}
-
-
-def _write(template: str, path: Path, fixed: FixedEnsemble) -> None:
-    types = fixed.precision
-    path.write_text(
-        fill(
-            template,
-            project=NAME,
-            input=types.input,
-            weight=_WEIGHT,
-            score=types.score,
-            fraction=types.score.fraction,
-            features=fixed.ensemble.features,
-        )
-    )
-
-
 def fill(template: str, **values: object) -> str:
     """Return the text of a template of this package, with values filled in."""
     source = resources.files(__package__).joinpath("templates", template).read_text(encoding="utf-8")
     return Template(source).substitute(values)
 
 
-@contextmanager
-def rebuilt(project: Project, backend: str) -> Iterator[Path]:
-    """Provide a temporary folder with the sources of a back end; TrigemuError if the project's differ."""
-    manifest = project.manifest
-    with scratch() as folder:
-        written = folder / backend
-        if backend == "verilog":
-            write(project.circuit, written)
-        else:
-            write_sources(project.fixed, backend, written, manifest.part, manifest.clock_mhz)
-        for source in sorted(path for path in written.rglob("*") if path.is_file()):
-            exported = project.of(backend) / source.relative_to(written)
-            if not exported.is_file() or not filecmp.cmp(source, exported, shallow=False):
-                writers = f"trigemu {__version__} and conifer {metadata.version('conifer')}"
-                raise TrigemuError(
-                    f"{exported}: is not what {writers} write for these trees (project: trigemu "
-                    f"{manifest.trigemu[:20]}, conifer {manifest.conifer[:20]}): it was not run; export the "
-                    f"project again"
-                )
-        yield written
+@dataclass(frozen=True)
+class CppProgram:
+    """A compiled model."""
+
+    command: tuple[Path, ...]  # Reads rows of float64 and writes words as int64
+    folder: Path
+
+    def scores(self, x: FloatArray) -> IntArray:
+        """Return the words of the scores, int64[n], of scaled inputs, float64[n, d]."""
+        return np.frombuffer(run(self.command, self.folder, x.tobytes()), np.int64)
+
+    def trees(self, row: FloatArray) -> IntArray:
+        """Return the word of each tree, int64[trees], for one event, float64[d]."""
+        return np.frombuffer(run([*self.command, "trees"], self.folder, row.tobytes()), np.int64)
+
+
+def compile_model(backend: str, project: Path, folder: Path) -> CppProgram:
+    """Compile conifer's project of a back end, `cpp` or `hls`, in a folder."""
+    compiler, project, program = find("g++"), project.resolve(), folder / backend
+    sources = [project / "run.cpp"]
+    if backend == "hls":
+        sources += [project / "firmware" / f"{name}.cpp" for name in ("BDT", NAME)]
+    options = ("-O1", "-std=c++14", "-w", f"-I{ap_types()}", f"-I{project}")
+    run([compiler, *options, *sources, "-o", program], folder)
+    return CppProgram((program,) if backend == "hls" else (program, project / f"{NAME}.json"), folder)

@@ -3,63 +3,22 @@ sources, compiled."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from trigemu_anomaly.input_kernels import Features
-from trigemu_anomaly.trees import FixedEnsemble
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu import __version__
+from trigemu.base.arrays import IntArray
 from trigemu.base.errors import MissingExtraError, TrigemuError
+from trigemu.results.table import Column, Page, Table, in_json
 
-from .project import Project, Vectors
-from .rtl import simulate
-from .sources import rebuilt
-from .tools import MissingToolError, compile_model, scratch
+from .circuit import simulate
+from .project import Project, scaled
+from .sources import compile_model
+from .tools import MissingToolError, scratch
 from .verilog_trees import leaves
-
-#: Largest number of events from the sample; they are evenly spread.
-EVENTS = 200_000
-#: Number of rows generated around thresholds.
-AROUND = 200_000
-#: Number of rows for the test benches of vendors, whose simulators take about 1 ms each.
-BENCHES = 5_000
-
-
-def make_vectors(fixed: FixedEnsemble, sample: Features) -> tuple[Vectors, int]:
-    """Return shuffled rows with their words and scores, and the number of rows from the sample, float32[n,
-    d]."""
-    chosen = sample[np.linspace(0, len(sample) - 1, min(EVENTS, len(sample))).astype(np.int64)]
-    generated = around(fixed, AROUND)
-    x = np.random.default_rng(1).permutation(np.concatenate([chosen, generated]))
-    return Vectors(x, fixed.inputs(x), fixed.predict(x)), len(chosen)
-
-
-def scaled(fixed: FixedEnsemble, x: Features) -> FloatArray:
-    """Return the scaled inputs, float64[n, d], exact; conifer's C++ converts them to the type of inputs."""
-    values: FloatArray = np.ldexp(x.astype(np.float64), np.array(fixed.scales))
-    return values
-
-
-def around(fixed: FixedEnsemble, count: int) -> Features:
-    """Return random combinations, float32[count, d], of thresholds, values within a step of them, and values
-    at the ends of the type and beyond."""
-    trees, type_ = fixed.ensemble, fixed.precision.input
-    span = type_.highest - type_.lowest
-    ends = np.array([type_.lowest, type_.lowest - 0.3 * span, type_.highest, type_.highest + 0.3 * span])
-    random = np.random.default_rng(0)
-    columns = []
-    for feature, scale in enumerate(fixed.scales):
-        thresholds = np.unique(trees.threshold[trees.feature == feature])
-        offsets = np.ldexp(np.array([-1.0, -0.5, 0.0, 0.5, 1.0]) * type_.step, -scale)
-        values = [np.add.outer(thresholds, offsets).ravel(), ends * 2.0**-scale, np.zeros(1)]
-        some = random.choice(np.concatenate(values).astype(np.float32), count)
-        towards = random.choice(np.array([-np.inf, np.inf], np.float32), count)
-        columns.append(np.where(random.random(count) < 0.5, some, np.nextafter(some, towards)))
-    return np.column_stack(columns).astype(np.float32)
-
 
 #: Back end → what is run.
 BACKEND_NAMES = {
@@ -110,7 +69,7 @@ def verify(project: Project, begun: Callable[[str], None] = lambda step: None) -
     for backend in project.manifest.backends:
         try:
             begun(f"{BACKEND_NAMES[backend]}: sources")
-            with rebuilt(project, backend) as sources:
+            with project.rebuilt(backend) as sources:
                 begun(f"{BACKEND_NAMES[backend]}: scores")
                 checks.append(compared(project, backend, sources))
         except (MissingToolError, MissingExtraError) as error:
@@ -119,36 +78,77 @@ def verify(project: Project, begun: Callable[[str], None] = lambda step: None) -
 
 
 def compared(project: Project, backend: str, sources: Path) -> FirmwareCheck:
-    """Compile and run sources in a folder, or simulate the Verilog, and compare them with the emulation."""
-    vectors, circuit = project.vectors, project.circuit
+    """Compile and run the sources in a folder, or simulate the Verilog, and compare with the emulation."""
     if backend == "verilog":
-        # The text in the folder; the data of a memory beside it.
-        data = {name: (sources / name).read_text() for name in circuit.data}
-        read = replace(circuit, verilog=(sources / f"{circuit.name}.v").read_text(), data=data)
-        return replace(_compared(project, backend, simulate(read, vectors.words)), cycles=circuit.latency)
+        scores = simulate(project.circuit, project.words)
+        return replace(_check(project, backend, scores), cycles=project.circuit.latency)
     with scratch() as folder:
-        x = scaled(project.fixed, vectors.x)
+        x = scaled(project.fixed, project.x)
         program = compile_model(backend, sources, folder)
-        return _compared(project, backend, program.scores(x), lambda row: program.trees(x[row]))
+        return _check(project, backend, program.scores(x), lambda row: program.trees(x[row]))
 
 
-def _compared(
+def _check(
     project: Project, backend: str, scores: IntArray, trees: Callable[[int], IntArray] | None = None
 ) -> FirmwareCheck:
     """Compare the scores of a back end, int64[n], with the emulation. trees: returns the words of the trees
     of a row in the back end, int64[trees]."""
-    vectors = project.vectors
-    if len(scores) != len(vectors):
-        raise TrigemuError(f"{BACKEND_NAMES[backend]}: gave {len(scores)} scores for {len(vectors)} events")
-    different = np.flatnonzero(scores != vectors.scores)
+    if len(scores) != len(project.x):
+        raise TrigemuError(f"{BACKEND_NAMES[backend]}: gave {len(scores)} scores for {len(project.x)} events")
+    different = np.flatnonzero(scores != project.scores)
     if not len(different):
-        return FirmwareCheck(backend, len(vectors), 0)
-    row = int(different[0])
-    where = None
+        return FirmwareCheck(backend, len(scores), 0)
+    row, where = int(different[0]), None
     if trees:
-        pairs = zip(leaves(project.fixed, vectors.words[[row]])[0].tolist(), trees(row).tolist(), strict=True)
-        differences = (TreeDifference(k, *pair) for k, pair in enumerate(pairs) if pair[0] != pair[1])
-        where = next(differences, None)
-    x, words = vectors.x[row].tolist(), vectors.words[row].tolist()
-    first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(scores[row]), where)
-    return FirmwareCheck(backend, len(vectors), len(different), first)
+        expected, found = leaves(project.fixed, project.words[[row]])[0], trees(row)
+        for tree in np.flatnonzero(expected != found)[:1].tolist():
+            where = TreeDifference(tree, int(expected[tree]), int(found[tree]))
+    x, words = project.x[row].tolist(), project.words[row].tolist()
+    first = Mismatch(row, tuple(x), tuple(words), int(project.scores[row]), int(scores[row]), where)
+    return FirmwareCheck(backend, len(scores), len(different), first)
+
+
+def verified_json(checks: Sequence[FirmwareCheck]) -> str:
+    """Return the JSON document of `trigemu firmware verify`: events and differences of each back end, null
+    where it could not be compared, and each check."""
+    document = {
+        "events": {check.backend: check.events for check in checks},
+        "differences": {check.backend: None if check.missing else check.differences for check in checks},
+        "cycles": next((check.cycles for check in checks if check.backend == "verilog"), None),
+        "checks": [asdict(check) for check in checks],
+        "provenance": {"trigemu": __version__},
+    }
+    return in_json(document)
+
+
+_COLUMNS = (
+    Column("backend", "label", "firmware", of=lambda check: BACKEND_NAMES[check.backend]),
+    Column("events", "count", "events", of=lambda check: "–" if check.missing else check.events),
+    Column("differences", "count", "differences", of=lambda c: "–" if c.missing else c.differences),
+    Column("cycles", "count", "cycles"),
+)
+
+
+def verified_page(checks: Sequence[FirmwareCheck], project: Project) -> Page:
+    """Return what `trigemu firmware verify` prints."""
+    return Page([Table.of(_COLUMNS, checks), *(line for check in checks for line in _lines(check, project))])
+
+
+def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
+    """Yield where the first difference is, as words and, in brackets, as numbers."""
+    name, first, score = BACKEND_NAMES[check.backend], check.first, project.fixed.precision.score
+    if check.missing:
+        yield f"{name}: not compared: {check.missing}"
+    if first is None:
+        return
+
+    def both(difference: Mismatch | TreeDifference) -> str:
+        words = difference.expected, difference.found
+        return "expected {}, found {}".format(*(f"{word} ({word * score.step:.10g})" for word in words))
+
+    inputs = ", ".join(f"{x} = {v:.9g}" for x, v in zip(project.manifest.inputs, first.x, strict=True))
+    yield f"{name}: first difference in event {first.event} of vectors.npz ({inputs}): {both(first)}"
+    if first.where:
+        yield f"  the first tree that differs is {first.where.tree}: {both(first.where)}"
+    elif check.backend != "verilog":
+        yield "  all trees agree: the difference is in their sum or in the base"

@@ -14,6 +14,8 @@ are the address of a memory that holds the score of every combination.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ from trigemu_anomaly.trees import FixedEnsemble
 from trigemu.base.arrays import IntArray
 from trigemu.base.errors import TrigemuError
 
-from .circuit import Circuit, Layer, connect, row, stages, top
+from .circuit import Circuit, row
 
 #: Inputs of a look-up table of UltraScale+, whose functions cost one table whatever they are.
 LUT = 6
@@ -34,6 +36,45 @@ MAX_LEAVES = 1 << 16
 MAX_ADDRESS = 18
 #: Look-up tables, and blocks of memory of so many bits, of an XCVU9P: shares of it decide which is smaller.
 _TABLES, _BLOCKS, _BLOCK_BITS = 1_182_240, 4_320, 18_432
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Logic between two places for registers."""
+
+    name: str
+    comment: str
+    wires: Sequence[str]  # Expressions of the inputs `i[…]` and of wires before it, `o0`, `o1`, …
+    depth: int  # Look-up tables on its longest path, about
+    output: tuple[int, str] | None = None  # Number of bits and expression of its output; None: all wires
+
+    @property
+    def bits(self) -> int:
+        """The number of bits of the output."""
+        return self.output[0] if self.output else len(self.wires)
+
+    def verilog(self, name: str, width: int) -> str:
+        """Return the module of the layer, with an input of so many bits."""
+        wires = "".join(f"    wire o{k} = {text};\n" for k, text in enumerate(self.wires))
+        output = self.output[1] if self.output else row(f"o{k}" for k in range(self.bits))
+        ports = f"input wire [{width - 1}:0] i, output wire [{self.bits - 1}:0] o"
+        return f"// {self.comment}\nmodule {name}({ports});\n{wires}    assign o = {output};\nendmodule\n"
+
+
+def stages(depths: Sequence[int], clocks: int) -> set[int]:
+    """Return after which layers of some depths registers are, so that the longest of `clocks` stages is as
+    short as can be; the last layer has its registers."""
+    last = len(depths) - 1
+    if not 0 <= clocks <= len(depths):
+        raise TrigemuError(
+            f"{clocks} clocks: these trees can have 1 to {len(depths)}, one for each layer of logic"
+        )
+
+    def longest_first(cuts: tuple[int, ...]) -> list[int]:
+        parts = np.split(np.array(depths), [cut + 1 for cut in cuts])
+        return sorted((int(part.sum()) for part in parts), reverse=True)
+
+    return {*min(combinations(range(last), clocks - 1), key=longest_first), last} if clocks else set()
 
 
 class _Leaves(NamedTuple):
@@ -60,29 +101,35 @@ def trees_circuit(
         tables = sum(layer.bits for layer in logic) / _TABLES
         blocks = -(-(score.width << address) // _BLOCK_BITS) / _BLOCKS
         form = "logic" if tables <= blocks or not clocks else "memory"
-    data, memory = {}, ""
-    if form == "logic":
-        layers = [comparators, *logic]
-        after = stages(layers, clocks)
-    else:
+    layers = [comparators, *logic] if form == "logic" else [comparators, _codes(cuts)]
+    depths, data = [layer.depth for layer in layers], {}
+    if form == "memory":
         if address > MAX_ADDRESS or not clocks:
-            combinations = " · ".join(str(len(some) + 1) for some in cuts)
+            thresholds = " · ".join(str(len(some) + 1) for some in cuts)
             raise TrigemuError(
-                f"a table of {combinations} combinations of thresholds in {clocks} clocks: a memory has at "
+                f"a table of {thresholds} combinations of thresholds in {clocks} clocks: a memory has at "
                 f"most {MAX_ADDRESS} bits of address, and takes one clock or more"
             )
-        layers = [comparators, _codes(cuts)]
-        after = stages([*layers, Layer("memory", "", [], 3)], clocks) - {len(layers)}
-        data = {f"{name}.hex": _table(fixed, cuts)}
-        memory = (
-            f"    reg [{score.width - 1}:0] words [0:{(1 << address) - 1}], word;\n"
-            f'    initial $readmemh("{name}.hex", words);\n'
-            f"    always @(posedge clk) word <= words[%s];\n"
-        )
-    modules, lines, bus = connect(name, features * kind.width, layers, after)
-    if memory:
-        lines, bus = lines + memory % bus, "word"
-    text = modules + top(name, features * kind.width, score.width, lines, bus)
+        depths.append(3)  # the memory, whose register is its own
+        data[f"{name}.hex"] = _table(fixed, cuts)
+    after = stages(depths, clocks)
+    modules, lines, bus, width = "", "", "x", features * kind.width
+    for number, layer in enumerate(layers):
+        modules += layer.verilog(f"{name}_{layer.name}", width) + "\n"
+        lines += f"    wire [{layer.bits - 1}:0] {layer.name};\n"
+        lines += f"    {name}_{layer.name} u_{layer.name}(.i({bus}), .o({layer.name}));\n"
+        bus, width = layer.name, layer.bits
+        if number in after:
+            bus += "_q"
+            lines += f"    reg [{width - 1}:0] {bus};\n    always @(posedge clk) {bus} <= {layer.name};\n"
+    if data:
+        lines += f"    reg [{score.width - 1}:0] words [0:{(1 << address) - 1}], word;\n"
+        lines += f'    initial $readmemh("{name}.hex", words);\n'
+        lines += f"    always @(posedge clk) word <= words[{bus}];\n"
+        bus = "word"
+    ports = f"    input  wire clk,\n    input  wire [{features * kind.width - 1}:0] x,\n"
+    ports += f"    output wire [{score.width - 1}:0] y\n"
+    text = f"{modules}module {name}(\n{ports});\n{lines}    assign y = {bus};\nendmodule\n"
     return Circuit(name, text, (kind,) * features, score, clocks, data)
 
 

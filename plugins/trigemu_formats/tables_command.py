@@ -101,7 +101,7 @@ def events(menu: Path, output: Path, fired: str | None, names: tuple[str, ...], 
 
     table, number = session.run([read], written)
     condition = f" that pass {table.fired.text}" if table.fired else ""
-    named = ", ".join(sample.name for sample in table.samples)
+    named = ", ".join(sample.name for sample in table.samples[:FEW])
     from_ = named if len(table.samples) <= FEW else f"{len(table.samples)} samples"
     say(f"{output}: {number} events of {from_}{condition}, {len(table.columns)} columns")
     for line in points([table.menu], table.catalogue):

@@ -9,7 +9,7 @@ import lazy_loader
 from trigemu.base.plugins import Plugin
 
 PLUGIN = Plugin(
-    commands={"rates-vs section": ".along_cli:section", "turnon": ".turnon_command:turnon"},
+    commands={"rates-vs section": ".along_view:section", "turnon": ".turnon_view:turnon"},
     tables={"stream": ".streams:Streams"},
     weightings={"recorded": ".recorded:recorded"},
 )

@@ -6,7 +6,7 @@ live time T_s is Σ w f · T / T_s over its events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,9 +22,9 @@ from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.sums import RateSums
 from trigemu.emulation.engine import Chunk, Job, Progress, Task, joined, over_background
 from trigemu.emulation.event_table import Columns
-from trigemu.emulation.loop import emulate
+from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import Plan
-from trigemu.menus.menu import Menu, Trigger
+from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import ZERO_EVENTS_LIMIT
@@ -45,6 +45,12 @@ from .trends import LEAST, MAX_ORDER, Part, Series, Trend, trend_of
 QUANTILES = (0.5, 0.9, 0.99)
 
 
+def rate_of(hz: float, error_hz: float, events: int = 0, limit_hz: float | None = None) -> Rate:
+    """Return a rate whose statistics are those of its uncertainty; the limit is for one without events."""
+    effective = (hz / error_hz) ** 2 if error_hz else 0.0
+    return Rate(hz, error_hz, events, effective, None if events else limit_hz)
+
+
 @dataclass(frozen=True)
 class RatesAlong:
     """The rate of a trigger, or of the menu, in each section; arrays are in the order of the sections."""
@@ -62,23 +68,14 @@ class RatesAlong:
 
     def __getitem__(self, section: int) -> Rate:
         """Return the rate in the section at a position."""
-        hz, error_hz, limit_hz = (float(x[section]) for x in (self.hz, self.error_hz, self.limit_hz))
-        events = int(self.events[section])
-        return Rate(
-            hz, error_hz, events, (hz / error_hz) ** 2 if error_hz else 0.0, None if events else limit_hz
-        )
+        columns = self.hz, self.error_hz, self.events, self.limit_hz
+        return rate_of(*(column[section].item() for column in columns))
 
     def mean(self, live_s: FloatArray) -> Rate:
         """Return the mean rate."""
-        hz, error = (self.hz @ live_s / live_s.sum(), np.linalg.norm(self.error_hz * live_s) / live_s.sum())
-        events, limit = int(self.events.sum()), float(1 / (1 / self.limit_hz).sum())
-        return Rate(
-            float(hz),
-            float(error),
-            events,
-            float(hz / error) ** 2 if error else 0.0,
-            None if events else limit,
-        )
+        share = live_s / live_s.sum()
+        error_hz, limit_hz = np.linalg.norm(self.error_hz * share), 1 / (1 / self.limit_hz).sum()
+        return rate_of(float(self.hz @ share), float(error_hz), int(self.events.sum()), float(limit_hz))
 
     def departures(self) -> Iterator[tuple[str, Part]]:
         """Yield the changes and outliers."""
@@ -147,48 +144,31 @@ def rates_along(
         )
     axis = _InSections(sections, *(_column(catalogue, names) for names in (RUN, SECTION)))
     emulation = emulate([menu_of(menu)], catalogue, axis=axis, executor=engine)
-    counted, (solved,), (bits,) = emulation.counted(0, by_bin=True), emulation.menus, emulation.plan.bits
-    labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in solved.enabled)]
-
-    def accepted(words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
-        return fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
-
-    shape = axis.bins, len(labels)
-    sums = RateSums(counted, axis.bins * len(labels))
-    for rows in counted.blocks():
-        part = counted.fractions(rows, accepted)
-        place = np.repeat(counted.table.bin[rows], np.diff(part.indptr)) * len(labels) + part.indices
-        sums.add(rows, sparse.csr_array((part.data, place, part.indptr), (part.shape[0], np.prod(shape))))
-    hz, variance = (column.reshape(shape)[:-1] for column in sums.result())
-    events, largest = sums.events.sum(axis=0).reshape(shape)[:-1], sums.largest.reshape(shape).max(axis=0)
-    seconds, table = _seconds(catalogue, sections), emulation.table
-    scored = [t for t in solved.enabled if _has_score(t)]
-    scores = _scores(solved, scored, emulation.plan, catalogue, axis, engine) if scored else {}
-
-    def along(column: int, label: Label) -> RatesAlong:
-        rate, factor = hz[:, column] * seconds / sections.live_s, seconds / sections.live_s
-        trend, some = None, float(hz[:, column].sum())
+    (solved,), table = emulation.menus, emulation.table
+    hz, variance, events, largest = _sums(emulation, axis)
+    scores = _scores(emulation, catalogue, axis, engine)
+    seconds, rates = _seconds(catalogue, sections), []
+    factor = seconds / sections.live_s
+    for column, name in enumerate(["", *(trigger.name for trigger in solved.enabled)]):
+        trend, some, most = None, float(hz[:, column].sum()), float(largest[column])
         if has_pileup and some > 0:
             size = float(variance[:, column].sum()) / some * seconds
-            series = Series(sections.pileup, sections.live_s, rate, size, float(largest[column]) * seconds)
+            in_hz = hz[:, column] * factor
+            series = Series(sections.pileup, sections.live_s, in_hz, size, most * seconds)
             trend = trend_of(series, false_alarms, order)
-        limit = ZERO_EVENTS_LIMIT * float(largest[column] or table.largest.max(initial=0.0)) * factor
-        error, kind = np.sqrt(variance[:, column]) * factor, "trigger" if label.name else "menu"
-        name = label.name or solved.name
-        return RatesAlong(
-            name,
-            kind,
-            rate,
-            error,
+        along = RatesAlong(
+            name or solved.name,
+            "trigger" if name else "menu",
+            hz[:, column] * factor,
+            np.sqrt(variance[:, column]) * factor,
             events[:, column],
-            limit,
+            ZERO_EVENTS_LIMIT * float(most or table.largest.max(initial=0.0)) * factor,
             trend,
-            scores.get(label.name, np.empty((0, axis.bins - 1))),
+            scores.get(name, np.empty((0, len(sections)))),
         )
-
-    rates = tuple(along(column, label) for column, label in enumerate(labels))
+        rates.append(along)
     outside = int(table.n[table.bin == len(sections)].sum())
-    return RunRates(solved, catalogue, sections, rates, outside, false_alarms, pileup)
+    return RunRates(solved, catalogue, sections, tuple(rates), outside, false_alarms, pileup)
 
 
 def sections_of(catalogue: Catalogue) -> Sections:
@@ -240,14 +220,11 @@ class _InSections:
     sections: Sections
     run: str
     section: str
+    count_rejected: ClassVar[bool] = False
 
     @property
     def bins(self) -> int:
         return len(self.sections) + 1
-
-    @property
-    def count_rejected(self) -> bool:
-        return False
 
     def needs(self) -> Iterable[Need]:
         return ("", self.run), ("", self.section)
@@ -258,27 +235,45 @@ class _InSections:
         return np.where(found < 0, len(self.sections), found)
 
 
-def _has_score(trigger: Trigger) -> bool:
-    """Whether a trigger has a score, other than an observable of its events."""
-    kind = trigger.description
-    return isinstance(kind, ScoreKind) and not isinstance(kind, Threshold | LegThreshold)
+def _sums(emulation: Emulation, axis: _InSections) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
+    """Return Σ w f in Hz, its variance and the number of events, of the menu and its triggers in each
+    section, float64[s, columns]; and the largest w f of each, float64[columns]."""
+    counted, (menu,), (bits,) = emulation.counted(0, by_bin=True), emulation.menus, emulation.plan.bits
+    labels = [MENU, *(Label("trigger", trigger.name, "total") for trigger in menu.enabled)]
+
+    def accepted(words: Words, menus: tuple[Menu, ...]) -> sparse.csr_array:
+        return fractions(menus[0], acceptances(words, menus[0], bits), ("total",)).of(labels)
+
+    shape = axis.bins, len(labels)
+    sums = RateSums(counted, axis.bins * len(labels))
+    for rows in counted.blocks():
+        part = counted.fractions(rows, accepted)
+        place = np.repeat(counted.table.bin[rows], np.diff(part.indptr)) * len(labels) + part.indices
+        sums.add(rows, sparse.csr_array((part.data, place, part.indptr), (part.shape[0], np.prod(shape))))
+    hz, variance = (column.reshape(shape)[:-1] for column in sums.result())
+    events, largest = sums.events.sum(axis=0).reshape(shape)[:-1], sums.largest.reshape(shape)
+    return hz, variance, events, largest.max(axis=0)
 
 
 def _scores(
-    menu: Menu,
-    triggers: Sequence[Trigger],
-    plan: Plan,
-    catalogue: Catalogue,
-    axis: _InSections,
-    executor: Any,
+    emulation: Emulation, catalogue: Catalogue, axis: _InSections, executor: Any
 ) -> dict[str, FloatArray]:
-    """Return `RatesAlong.scores` of some triggers by name, from another pass."""
-    task = _Score(tuple((trigger.name, plan.bits[0][trigger.name]) for trigger in triggers), axis)
-    job = Job((menu,), plan, catalogue, frozenset(axis.needs()))
-    columns = joined([*over_background(job, task, executor)])
+    """Return `RatesAlong.scores` by trigger, from another pass, of those that have a score other than an
+    observable of their events."""
+    (menu,), (bits,) = emulation.menus, emulation.plan.bits
+    kinds = {trigger.name: trigger.description for trigger in menu.enabled}
+    with_score = tuple(
+        (name, bits[name])
+        for name, kind in kinds.items()
+        if isinstance(kind, ScoreKind) and not isinstance(kind, Threshold | LegThreshold)
+    )
+    if not with_score:
+        return {}
+    job = Job((menu,), emulation.plan, catalogue, frozenset(axis.needs()))
+    columns = joined([*over_background(job, _Score(with_score, axis), executor)])
     scores = {}
-    for trigger in triggers:
-        score = columns[trigger.name]
+    for name, _ in with_score:
+        score = columns[name]
         order = np.lexsort((score, columns[" section"]))
         order = order[np.isfinite(score[order])]
         starts = np.searchsorted(columns[" section"][order], np.arange(axis.bins))
@@ -291,7 +286,7 @@ def _scores(
                 error = np.sqrt(weight**2 @ (value - mean) ** 2) / total
                 where = np.searchsorted(np.cumsum(weight) / total, QUANTILES)
                 numbers[1:, section] = mean, error, *value[np.minimum(where, len(rows) - 1)]
-        scores[trigger.name] = numbers
+        scores[name] = numbers
     return scores
 
 
@@ -304,8 +299,5 @@ class _Score(Task[Columns]):
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
         work, core = Workspace(events), events.core
-        scores = {
-            name: np.asarray(plan.slots[bit].compiled.evaluate(work), np.float64)[core]
-            for name, bit in self.bits
-        }
+        scores = {name: plan.slots[bit].compiled.evaluate(work)[core] for name, bit in self.bits}
         return {" section": self.axis(work)[core], " weight": events.weight[core], **scores}

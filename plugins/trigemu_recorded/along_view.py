@@ -1,21 +1,24 @@
-"""What `trigemu rates-vs section` shows: the trend of each trigger, its departures, and its scores."""
+"""`trigemu rates-vs section`: the trend of each trigger, its departures, and its scores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
-from matplotlib.ticker import FuncFormatter
 
-from trigemu.base.arrays import FloatArray
-from trigemu.rates.results import Rate
+from trigemu.cli import options
+from trigemu.cli.session import Session, session
+from trigemu.menus.menu import Menu
 from trigemu.results.numbers import count, short
 from trigemu.results.table import Column, Page, Table, records
 from trigemu.results.view import Figures, View, name
+from trigemu.samples.catalogue import Catalogue
 
-from .along import QUANTILES, RatesAlong, RunRates
+from .along import QUANTILES, RatesAlong, RunRates, rate_of, rates_along
 from .trends import LEVEL
 
 if TYPE_CHECKING:
@@ -121,10 +124,6 @@ class RunRatesView(View[RunRates]):
         yield figure_of(result, self.triggers)
 
 
-def _rate(hz: FloatArray, error_hz: FloatArray) -> Rate:
-    return Rate(float(hz), float(error_hz), 0, 0.0, None)
-
-
 def _plain(value: Any) -> Any:
     return value.item() if np.isfinite(value) else None
 
@@ -136,11 +135,10 @@ def _trends(result: RunRates, drawn: Sequence[RatesAlong]) -> Table:
         values = {"name": rates.name, "kind": rates.kind, "rate": rates.mean(result.sections.live_s)}
         if fit := rates.trend:
             values |= {key: getattr(fit, key) for key in ("order", "chi2", "dof", "p_more")}
-            values |= dict(
-                zip(("coefficients", "covariance"), (x.tolist() for x in fit.coefficients), strict=True)
-            )
+            values["coefficients"], values["covariance"] = (x.tolist() for x in fit.coefficients)
             if result.pileup is not None:
-                values["predicted"] = _rate(*fit.at(result.pileup))
+                hz, error_hz = fit.at(result.pileup)
+                values["predicted"] = rate_of(float(hz), float(error_hz))
         table.add_record(values, "summary" if rates.kind == "menu" else "plain")
     return table
 
@@ -190,6 +188,8 @@ def _notes(result: RunRates) -> Iterator[str]:
 def figure_of(result: RunRates, triggers: Sequence[str]) -> Figure:
     """Draw the rates of the menu and the first triggers with events, or of `triggers`: against pile-up, and
     over the fit along the run."""
+    from matplotlib.ticker import FuncFormatter
+
     from trigemu.results.figures import style
 
     with_events = [rates.name for rates in result.rates if rates.events.any()]
@@ -228,3 +228,42 @@ def figure_of(result: RunRates, triggers: Sequence[str]) -> Figure:
         panels[-1, 1].set_xlabel("section, in their order", fontsize=13)
         made.align_ylabels(panels[:, 0])
     return made
+
+
+@click.command()
+@options.menu
+@click.option("--trigger", "triggers", multiple=True, help="Print and draw only these; repeatable.")
+@click.option("--at-pileup", type=options.POSITIVE, help="Also predict the rates at this pile-up.")
+@click.option(
+    "--order", type=int, help="Order of the polynomials in the pile-up [default: by an F test at 5 %]."
+)
+@click.option(
+    "--false-alarms",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Probability, for each trigger, to find a change in a run without any; also of an outlier.",
+)
+@session
+@options.json_file
+@options.csv_file
+@options.figure
+def section(
+    menu: Path,
+    triggers: tuple[str, ...],
+    at_pileup: float | None,
+    order: int | None,
+    false_alarms: float,
+    session: Session,
+) -> None:
+    """Print the rates of a MENU along a run of recorded data, by section of luminosity: their fit against
+    pile-up, outliers and changes."""
+    (read,) = session.menus(menu)
+    for trigger in triggers:
+        read.trigger(trigger)  # raises an error for other names
+
+    def task(menus: list[Menu], good: Catalogue, **how: Any) -> RunRates:
+        return rates_along(menus[0], good, pileup=at_pileup, order=order, false_alarms=false_alarms, **how)
+
+    result = session.run([read], task)
+    session.present(result, view=RunRatesView(triggers))

@@ -1,4 +1,4 @@
-"""The menu that collected recorded events, with its prescales in each section.
+"""The menu that collected recorded events, with its prescales in each section, and the probability of that.
 
     [sample.recorded.collected]
     menu = "collected.toml"
@@ -7,13 +7,23 @@
 
 The decision of a trigger of the kind `stored` is its `decision`; that of another kind its `stored`, or its
 name. `random` triggers accept whatever the event, `coherent` sets share a counter.
+
+An event is collected if any trigger accepts it: trigger t, with raw decision d_t and prescale PS_t, accepts
+with probability a_t = d_t / PS_t, independently of the others unless they share a counter:
+
+    P = 1 − Π over counters C (1 − max of a_t, t in C)
+
+Each event that was collected stands for 1/P that the experiment saw. With the weight 1/P the sum over
+collected events of f is an unbiased estimate of the sum of f over all, and, since crossings are collected
+independently, Σ (f/P)² is its variance: errors of rates, which are Σw², need nothing else.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Literal
@@ -29,13 +39,27 @@ from trigemu.menus.prescales import read_prescales
 from trigemu.menus.read import read_menu
 from trigemu.samples.events import Need, stored_need
 from trigemu.triggers.logic import Random, Stored
-from trigemu_recorded.enhanced_bias import collected
 from trigemu_recorded.sections import keys_of, text_of
 
 #: The heading of the file of sections.
 _HEADING = ["run", "section", "column"]
 #: Names that a message lists.
 _NAMED = 5
+
+
+def collected(triggers: Iterable[tuple[int, BoolArray, FloatArray]], n: int) -> FloatArray:
+    """Return the probability that each event is collected, float64[n]; 0 if no trigger explains it.
+
+    triggers: of each the number of its counter, its raw decisions bool[n], and one over its prescale when the
+    event was taken, float64[n], 0 if it was off. Triggers that share a counter follow one another.
+    """
+    lost = np.ones(n)
+    for _, sharing in groupby(triggers, itemgetter(0)):
+        best = np.zeros(n)
+        for _, fired, accept in sharing:
+            np.maximum(best, accept, out=best, where=fired)
+        lost *= 1.0 - best
+    return 1.0 - lost
 
 
 class CollectedTable(TomlTable, frozen=True):

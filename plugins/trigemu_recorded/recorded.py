@@ -17,8 +17,9 @@ accepts the event: [sample.recorded.collected].
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -40,7 +41,7 @@ _STEP = 2**20
 _MAY_LACK = 0.01
 
 Ranges = tuple[tuple[int, int], ...]
-T = TypeVar("T", LumiMask, Sections)
+T = TypeVar("T")
 
 
 class RecordedTable(TomlTable, frozen=True):
@@ -126,8 +127,7 @@ class Recorded(Weighting):
                     left_out += keys_of(*_run_and_section(read.scalars))[unexplained].tolist()
         where, prescale = f"sample {sample.name!r}", 1.0 if self.collecting else self.table.prescale
         if not counted:
-            files = [file for file in sample.sources if file.entries]
-            for first in files[:1]:
+            for first in [file for file in sample.sources if file.entries][:1]:
                 run, section = _run_and_section(sample.read_file(first, 0, 1, ()).scalars)
                 where += f", whose first event is of section {section[0]} of run {run[0]}"
             raise SampleError(
@@ -161,37 +161,35 @@ class Recorded(Weighting):
     def _amount(self, head: CatalogueTable, where: str, seen: Set[int]) -> tuple[float, tuple[str, ...]]:
         """Return the live time in s, or in the convention `luminosity` the luminosity in pb⁻¹, of all
         sections that count. seen: the keys of those with events."""
-        own = self.table
         key, name, unit, formula = "live_time_s", "live_s", "s", "prescale / live time"
         if head.convention == "luminosity":
             key, name, unit, formula = "luminosity_pb", "luminosity", "pb⁻¹", "prescale × L / ∫L"
-        given: float | None = getattr(own, key)
-        if given:
+        if given := getattr(self.table, key):
             return given, ()
-        if not self.sections:
+        if not (table := self.sections):
             raise SampleError(f"{where} has a prescale: weights are {formula}: give {key} or section_table")
-        of_all: FloatArray = getattr(self.sections, name)
-        amounts = of_all[counts := self.certified(self.sections.run, self.sections.section)]
-        keys = self.sections.keys[counts]
+        amounts, counts = getattr(table, name), self.certified(table.run, table.section)
+        live = counts & (amounts > 0)
         if self.collecting:
-            live = counts & (of_all > 0)
-            self.collecting.check_live(self.sections.run[live], self.sections.section[live])
-        if lacking := sorted(seen - {*keys[amounts > 0].tolist()}):
-            run, section = lacking[0] >> 32, lacking[0] & 0xFFFFFFFF
+            self.collecting.check_live(table.run[live], table.section[live])
+        if lacking := sorted(seen - {*table.keys[live].tolist()}):
             raise SampleError(
                 f"{where}: {len(lacking)} of {len(seen)} sections with events have no {name} in "
-                f"{own.section_table}, the first is section {section} of run {run}: add them, or leave them "
+                f"{self.table.section_table}, the first is {_in_words(lacking[0])}: add them, or leave them "
                 f"out of lumi_mask"
             )
-        empty = (amounts > 0) & ~np.isin(keys, [*seen])
-        if empty.sum() <= _MAY_LACK * len(keys):
-            return float(amounts.sum()), ()
-        first = int(np.argmax(empty))
-        return float(amounts.sum()), (
-            f"{where}: {empty.sum()} of {len(keys)} sections that count have no event, the first is section "
-            f"{keys[first] & 0xFFFFFFFF} of run {keys[first] >> 32}; their {amounts[empty].sum():.4g} {unit} "
-            f"count as well: leave them out of lumi_mask if files are missing",
+        empty, amount = live & ~np.isin(table.keys, [*seen]), float(amounts[counts].sum())
+        if empty.sum() <= _MAY_LACK * counts.sum():
+            return amount, ()
+        return amount, (
+            f"{where}: {empty.sum()} of {counts.sum()} sections that count have no event, the first is "
+            f"{_in_words(int(table.keys[empty][0]))}; their {amounts[empty].sum():.4g} {unit} count as well: "
+            f"leave them out of lumi_mask if files are missing",
         )
+
+
+def _in_words(key: int) -> str:
+    return f"section {key & 0xFFFFFFFF} of run {key >> 32}"
 
 
 def _run_and_section(columns: Mapping[str, Array]) -> tuple[Array, Array]:
@@ -211,15 +209,13 @@ def recorded(document: Document, table: object, key: Key, where: str) -> Recorde
     if not (own := read_table(document, table, RecordedTable, key, where)):
         return None
 
-    def read(kind: type[T], name: str) -> T | None:
-        file = getattr(own, name)
-        return (
-            document.attempt(lambda: kind.read(document.path.parent / file), (*key, name)) if file else None
-        )
+    folder = document.path.parent
 
-    collecting = None
-    if collected := own.collected:
-        collecting = document.attempt(
-            lambda: read_collecting(collected, document.path.parent), (*key, "collected")
-        )
-    return Recorded(own, read(LumiMask, "lumi_mask"), read(Sections, "section_table"), collecting)
+    def read(name: str, reader: Callable[[Path], T]) -> T | None:
+        file = getattr(own, name)
+        return document.attempt(lambda: reader(folder / file), (*key, name)) if file else None
+
+    collecting, collected = None, own.collected
+    if collected:
+        collecting = document.attempt(lambda: read_collecting(collected, folder), (*key, "collected"))
+    return Recorded(own, read("lumi_mask", LumiMask.read), read("section_table", Sections.read), collecting)

@@ -63,16 +63,10 @@ def _of_each(run: Array, section: Array, lookup: Callable[[IntArray], Any]) -> A
 
 @dataclass(frozen=True)
 class LumiMask:
-    """Certified sections.
+    """Certified sections, as ranges that ascend and do not overlap."""
 
-    Attributes
-    ----------
-    first, last : int64[m]
-        The keys of the first and the last section of each range, ascending, without overlaps.
-    """
-
-    first: IntArray
-    last: IntArray
+    first: IntArray  #: int64[m]: The key of the first section of each range
+    last: IntArray  #: int64[m]: That of the last one
 
     def __call__(self, run: Array, section: Array) -> BoolArray:
         """Return which pairs of run and section, array[n] each, are certified, bool[n]."""
@@ -117,25 +111,13 @@ _EXPECTED = 'expected {"RUN": [[first section, last section], …], …}'
 
 @dataclass(frozen=True)
 class Sections:
-    """A table of sections, in the order of run, then section.
+    """A table of k sections, in the order of run, then section; NaN for what the table does not say."""
 
-    Attributes
-    ----------
-    run, section : int64[k]
-        The run and number of each section.
-    live_s : float64[k]
-        Its live time in s; NaN if the table does not say it.
-    luminosity : float64[k]
-        Its recorded luminosity in pb⁻¹; NaN if the table does not say it.
-    pileup : float64[k]
-        Its mean number of interactions per crossing; NaN if the table does not say it.
-    """
-
-    run: IntArray
-    section: IntArray
-    live_s: FloatArray
-    luminosity: FloatArray
-    pileup: FloatArray
+    run: IntArray  #: int64[k]: The run of each section
+    section: IntArray  #: int64[k]: Its number
+    live_s: FloatArray  #: float64[k]: Its live time in s
+    luminosity: FloatArray  #: float64[k]: Its recorded luminosity in pb⁻¹
+    pileup: FloatArray  #: float64[k]: Its mean number of interactions per crossing
 
     def __len__(self) -> int:
         return len(self.run)

@@ -20,7 +20,6 @@ from fuzzing.formats import (
     menus,
     models,
     profiles,
-    projects,
     samples,
 )
 from fuzzing.formats.base import Files, sha256
@@ -242,14 +241,6 @@ def _trees() -> Corpus:
     }
     for name, change in changes.items():
         yield name, "quantile models", lambda change=change: case(change)
-
-    def leaf() -> Files:
-        plain = projects.project()
-        table = json.loads(plain["trees.json"])
-        table["feature"] = [-11 if feature < 0 else feature for feature in table["feature"]]
-        return projects.sealed(plain, "trees.json", as_json(table))
-
-    yield "a leaf with feature −11", "firmware projects", leaf
 
 
 def _networks() -> Corpus:

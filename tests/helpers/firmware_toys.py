@@ -13,10 +13,8 @@ from tree_toys import precision, random_trees
 from trigemu_anomaly.precision import table_of
 from trigemu_anomaly.trees import FixedEnsemble
 from trigemu_firmware import Manifest, Project
-from trigemu_firmware.project import Vectors
-from trigemu_firmware.rtl import write
+from trigemu_firmware.project import around
 from trigemu_firmware.sources import PART, write_sources
-from trigemu_firmware.verify import around
 from trigemu_firmware.verilog_trees import trees_circuit
 
 _JSON = ("/usr/include", "/usr/local/include")
@@ -64,10 +62,9 @@ def write_project(
     """The sources of a project, and what a manifest says of it; opened without its files."""
     for backend in backends:
         if backend == "verilog":
-            write(trees_circuit(fixed, 2, form="logic"), folder / backend)
+            trees_circuit(fixed, 2, form="logic").write(folder / backend)
         else:
             write_sources(fixed, backend, folder / backend)
-    x = around(fixed, events)
     manifest = Manifest(
         format=2,
         trigemu="0",
@@ -89,4 +86,4 @@ def write_project(
         chosen=None,
         sha256={},
     )
-    return Project(folder, manifest, fixed, Vectors(x, fixed.inputs(x), fixed.predict(x)))
+    return Project(folder, manifest, fixed, around(fixed, events))

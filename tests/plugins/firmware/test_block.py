@@ -13,8 +13,8 @@ from trigemu_anomaly.inputs import Inputs
 from trigemu_anomaly.integer_file import FORMAT
 from trigemu_anomaly.models import open_model
 from trigemu_anomaly.precision import Difference, PrecisionTable, TreeModel
-from trigemu_firmware import rtl
 from trigemu_firmware.block import block_of
+from trigemu_firmware.circuit import simulate
 
 from trigemu import TrigemuError
 
@@ -51,7 +51,7 @@ def models(**changes: Any) -> Difference:
     )
 
 
-@pytest.mark.parametrize(("clocks", "threshold"), [((1, 1), 6.21), ((1, 2), -3.0), ((4, 1), 6.25)])
+@pytest.mark.parametrize(("clocks", "threshold"), [((1, 2), -3.0), ((4, 1), 6.25)])
 def test_every_decision_is_that_of_the_integer_model(clocks: tuple[int, int], threshold: float) -> None:
     block = block_of(models(threshold=threshold), "n_photon >= 1", clocks)
     assert block.shared == {1: 0}
@@ -67,7 +67,7 @@ def test_every_decision_is_that_of_the_integer_model(clocks: tuple[int, int], th
     expected = (difference > threshold) & (words[:, 2] >= 1)
     np.testing.assert_array_equal(block.accepts(features, x), expected)
     assert 0.1 < expected.mean() < 0.9
-    np.testing.assert_array_equal(rtl.simulate(block.circuit, words), expected)
+    np.testing.assert_array_equal(simulate(block.circuit, words), expected)
 
 
 def test_words_of_other_steps_have_ports_of_their_own() -> None:

@@ -6,29 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import numpy as np
 import pytest
-from firmware_toys import toy
 from toys import evaluation_half, is_evaluation
 from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk, menu
 from trigemu_anomaly.precision import PrecisionTable, table_of
 from trigemu_anomaly.trees import FixedEnsemble
-from trigemu_firmware import (
-    PAPER_PRECISION,
-    Resources,
-    choose,
-    each_of,
-    parse_bits,
-    scan,
-    scan_bits,
-    with_modes,
-    with_resources,
-    with_widths,
-)
-from trigemu_firmware.scan import in_precision
+from trigemu_firmware import PAPER_PRECISION, choose, scan_bits, with_modes, with_widths
+from trigemu_firmware.model import in_precision
+from trigemu_firmware.scan import figure_of, parse_bits
 
 from trigemu import TrigemuError, compare, emulate, solve_budgets
 
@@ -120,30 +108,24 @@ def test_a_scan_agrees_with_compare_of_two_menus(tmp_path: Path) -> None:
     assert (what, point.precision.input in how, point.precision.score in how) == ("AD", True, True)
 
 
-def test_resources_are_estimated_for_each_precision(tmp_path: Path) -> None:
-    """Side by side, and in order."""
-    together, done = Barrier(2, timeout=30), list[int]()
-
-    def resources(fixed: FixedEnsemble) -> Resources:
-        together.wait()  # neither ends before both have begun
-        return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, 5, {})
-
-    result = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES)
-    result = with_resources(result, each_of(result.models, resources, 2, done.append))
-    assert [point.resources.lut for point in result.points if point.resources] == [8, 9]
-    assert done == [1, 1]
-
-
-def test_after_a_failure_no_estimate_is_begun() -> None:
-    begun = []
-
-    def fails(fixed: FixedEnsemble) -> Resources:
-        begun.append(fixed)
-        raise TrigemuError("yosys failed")
-
-    with pytest.raises(TrigemuError, match="yosys failed"):
-        each_of([toy()] * 20, fails, 1)
-    assert len(begun) < 20
+def test_the_figure_has_shifts_in_percent_and_differing_decisions(tmp_path: Path) -> None:
+    """Of one width too, and where nothing differs."""
+    result = scan_bits(menu(tmp_path), "AD", [(3, 5), (6, 8), (12, 16)], SAMPLES, types=SATURATING)
+    upper, lower = figure_of(result).axes
+    for container, name in zip(upper.containers, ("total", "unique"), strict=True):
+        percent = 100 / getattr(result.own, name).hz
+        shifts = [getattr(point, name) for point in result.points]
+        assert container[0].get_ydata() == pytest.approx([shift.hz * percent for shift in shifts])
+        bars = [np.ptp(bar[:, 1]) for bar in container[2][0].get_segments()]
+        assert bars == pytest.approx([2 * shift.error_hz * percent for shift in shifts])
+    (line,) = lower.lines
+    assert line.get_xdata().tolist() == [3, 6, 12]
+    share = [point.differ_events / result.preselected_events or np.nan for point in result.points]
+    assert line.get_ydata() == pytest.approx(share, nan_ok=True)
+    assert lower.get_xlabel() == "bits of inputs, thresholds and score"
+    same = replace(result.points[0], differ_events=0)
+    _, lower = figure_of(replace(result, points=(same,))).axes
+    assert (lower.get_yscale(), np.isnan(lower.lines[0].get_ydata()).all()) == ("linear", True)
 
 
 def test_signs_and_modes_are_those_of_the_menu(tmp_path: Path) -> None:
@@ -173,15 +155,12 @@ def test_what_are_no_bits(text: str) -> None:
     assert len(str(error.value)) < 300
 
 
-def test_what_cannot_be_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_scanned(tmp_path: Path) -> None:
     result = menu(tmp_path)
     with pytest.raises(TrigemuError, match=r"menu.toml:2: trigger 'J60': the kind 'threshold' has no trees"):
         scan_bits(result, "J60", [(8, 8)], SAMPLES)
     with pytest.raises(TrigemuError, match=r"unknown trigger 'AC' \(known: AD, J60\)"):
         scan_bits(result, "AC", [(8, 8)], SAMPLES)
-    monkeypatch.setattr(scan, "MAX_POINTS", 1)
-    with pytest.raises(TrigemuError, match="2 precisions: expected 1 to 1"):
-        scan_bits(result, "AD", [(8, 8), (9, 9)], SAMPLES)
     disabled = replace(result, triggers=(result.triggers[0], replace(result.triggers[1], enabled=False)))
     with pytest.raises(TrigemuError, match="is disabled"):
         scan_bits(disabled, "AD", [(8, 8)], SAMPLES)

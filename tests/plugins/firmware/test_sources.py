@@ -1,23 +1,26 @@
-"""What is written for conifer's projects, and that their own benches agree."""
+"""What is written for conifer's projects, against its converter and bench; bounds of sums by brute force."""
 
 from __future__ import annotations
 
 import getpass
+import itertools
+import logging
 import platform
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from firmware_toys import CPP, needs, toy
 from tree_toys import fixed_walk
-from trigemu_firmware import sources, tools
-from trigemu_firmware.sources import write_sources
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble
+from trigemu_firmware.project import around, scaled
+from trigemu_firmware.sources import as_numbers, check_conifer, write_sources
 from trigemu_firmware.tools import ap_types
-from trigemu_firmware.verify import around, scaled
+from trigemu_firmware.verilog_trees import sums
 
 from trigemu import TrigemuError
-from trigemu.api import MissingExtraError
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -25,7 +28,6 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 @needs("conifer")
-@pytest.mark.usefixtures("by_conifer")
 @pytest.mark.parametrize("backend", ["cpp", "hls"])
 def test_the_same_model_gives_the_same_bytes_without_traces_of_the_machine(
     tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
@@ -73,31 +75,83 @@ def test_the_bench_of_vitis_compares_scores(tmp_path: Path) -> None:
 
 
 @needs("conifer")
-def test_what_cannot_be_the_emulation_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(TrigemuError, match="one type for both"):
-        write_sources(toy(threshold="ap_fixed<12,5>"), "cpp", tmp_path / "cpp")
-    assert not (tmp_path / "cpp").exists()
+def test_a_model_of_xgboost_is_what_conifer_makes_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    pytest.importorskip("pandas")
+    from conifer.converters import xgboost as converter
+
+    rng = np.random.default_rng(5)
+    x = np.float32(rng.exponential(30, (2000, 3)))
+    options = {"objective": "reg:quantileerror", "quantile_alpha": 0.9, "max_depth": 3, "nthread": 1}
+    booster = xgboost.train(options, xgboost.DMatrix(x, np.log1p(x).sum(axis=1)), 6)
+    with caplog.at_level(logging.ERROR):
+        expected = converter.convert(booster)
+    frame = booster.trees_to_dataframe()
+    nodes, starts = [], [0]
+    for _, tree in frame.groupby("Tree"):
+        first = starts[-1]
+        for row in tree.itertuples():
+            leaf = row.Feature == "Leaf"
+            children = [-1, -1] if leaf else [first + int(i.split("-")[1]) for i in (row.Yes, row.No)]
+            split = (-1, 0.0) if leaf else (int(row.Feature[1:]), row.Split)
+            nodes.append([*split, *children, row.Gain if leaf else 0.0])
+        starts.append(len(nodes))
+    feature, threshold, left, right, value = np.array(nodes).T
+    full = [column.astype(np.int32) for column in (feature, left, right)]
+    base = expected["init_predict"][0]
+    trees = Ensemble(full[0], threshold, *full[1:], value, np.array(starts, np.int32), base, 3)
+    result = as_numbers(FixedEnsemble(trees, toy().precision, (0, 0, 0)))
+    for key in ("n_trees", "n_classes", "n_features", "init_predict", "norm", "splitting_convention"):
+        assert result[key] == expected[key], key
+    assert result["max_depth"] == trees.depth <= expected["max_depth"]
+    for (ours,), (theirs,) in zip(result["trees"], expected["trees"], strict=True):
+        for key in ("feature", "children_left", "children_right", "weight", "threshold"):
+            assert ours[key] == theirs[key], key
+        leaves = [i for i, f in enumerate(ours["feature"]) if f == -2]
+        assert [ours["value"][i] for i in leaves] == [theirs["value"][i] for i in leaves]
 
 
-@needs("conifer")
-@pytest.mark.usefixtures("by_conifer")
-def test_a_failed_conifer_reports_its_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "conifer.py").write_text("raise ValueError('not today')\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with pytest.raises(TrigemuError, match=r"(?s)failed; its last lines:.*ValueError: not today"):
-        write_sources(toy(), "hls", tmp_path / "hls")
+def test_thresholds_have_the_scale_of_their_input() -> None:
+    plain, scaled = as_numbers(toy(scales=(0, 0, 0))), as_numbers(toy(scales=(3, 0, -1)))
+    for (a,), (b,) in zip(plain["trees"], scaled["trees"], strict=True):
+        factors = [{0: 8, 1: 1, 2: 0.5, -2: 1}[feature] for feature in a["feature"]]
+        assert b["threshold"] == [t * f for t, f in zip(a["threshold"], factors, strict=True)]
 
 
-@pytest.mark.usefixtures("by_conifer")
-def test_without_conifer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"'conifer'.*trigemu\[firmware\]"):
-        write_sources(toy(), "hls", tmp_path / "hls")
+def test_sums_bound_what_any_order_of_additions_may_reach() -> None:
+    fixed = toy(trees=4, depth=2, seed=3)
+    trees = fixed.ensemble
+    each = [
+        fixed.values[start:stop][trees.feature[start:stop] < 0].tolist()
+        for start, stop in itertools.pairwise(trees.starts)
+    ]
+    low, high = sums(fixed)
+    reached = set()
+    for leaves in itertools.product(*each):
+        terms = [fixed.base, *leaves]
+        for size in range(1, 6):
+            reached |= {sum(some) for some in itertools.combinations(terms, size)}
+    assert low <= min(reached)
+    assert max(reached) <= high
+    assert (low == min(reached)) or min(reached) > 0
+    assert high == max(reached)
 
 
-def test_a_failed_conversion_has_a_reason_without_a_traceback(tmp_path: Path) -> None:
-    (tmp_path / "model.json").write_text('{"ensemble": {}, "config": {"Backend": "cpp"}}')
-    script = Path(sources.__file__).with_name("convert.py")
-    with pytest.raises(TrigemuError, match=r"last lines:\n  conifer: \w+: ") as error:
-        tools.python(script, tmp_path / "model.json", tmp_path / "made", folder=tmp_path)
-    assert "Traceback" not in str(error.value)
+@pytest.mark.parametrize(
+    ("given_", "backend", "message"),
+    [
+        ({"score": "ap_fixed<11,1>"}, "hls", "at least 2 bits"),
+        ({"score": "ap_ufixed<11,0>"}, "hls", "at least 1 bits"),
+        ({"score": "ap_fixed<4,6>"}, "hls", "multiplies scores by 1.0"),
+        ({"score": "ap_fixed<11,2,AP_TRN,AP_SAT>", "trees": 15}, "hls", "sums of leaves may reach.*AP_WRAP"),
+        ({"threshold": "ap_fixed<9,4>"}, "cpp", "one type for both"),
+        ({"trees": 2, "depth": 0}, "cpp", "expected 1 to 10"),
+    ],
+)
+def test_what_conifer_would_make_otherwise_is_refused(
+    given_: dict[str, Any], backend: str, message: str
+) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        check_conifer(toy(**given_), backend)
+    for score in ("ap_fixed<11,2>", "ap_fixed<12,5,AP_TRN,AP_SAT>", "ap_ufixed<11,1>"):
+        check_conifer(toy(score=score), "cpp")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pickle
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from trigemu_formats import challenge
 from trigemu_formats.challenge import Challenge
 
 import trigemu
@@ -112,15 +110,6 @@ def test_other_files_are_refused(tmp_path: Path, shape: Any, message: str) -> No
         catalogue_of(tmp_path / "a.h5")
 
 
-def test_without_the_package_the_command_that_installs_it_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_challenge(tmp_path / "a.h5", challenge_events(1))
-    monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(SampleError, match=r'sample \'a\': .*a\.h5: .*pip install "trigemu\[formats\]"'):
-        catalogue_of(tmp_path / "a.h5")
-
-
 def _elsewhere(file: h5py.File, other: Path) -> None:
     file.create_dataset("Particles", SHAPE, "f4", external=[(str(other), 0, h5py.h5f.UNLIMITED)])
 
@@ -184,14 +173,3 @@ def test_only_numbers_in_the_file_itself_are_read(tmp_path: Path, name: str) -> 
         write(file, other)
     with pytest.raises(TrigemuError, match=message):
         Challenge(str(tmp_path / "a.h5")).read(0, 20, [("jet", "pt")])
-
-
-def test_chunks_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_dataset("Particles", data=np.ones(SHAPE, "f4"), chunks=SHAPE, compression="gzip")
-    size = 20 * 19 * 4 * 4
-    monkeypatch.setattr(challenge, "LARGEST_CHUNK", size)
-    assert Challenge(str(tmp_path / "a.h5")).entries == 20
-    monkeypatch.setattr(challenge, "LARGEST_CHUNK", size - 1)
-    with pytest.raises(TrigemuError, match=f"in chunks of {size} bytes, at most {size - 1} are read"):
-        assert Challenge(str(tmp_path / "a.h5")).entries

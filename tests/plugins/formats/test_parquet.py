@@ -68,7 +68,7 @@ def check(read: Any, columns: dict[str, Any], start: int, stop: int) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(("start", "stop"), [(0, N), (0, 1), (29, 31), (35, 95), (N, N)])
+@pytest.mark.parametrize(("start", "stop"), [(0, N), (29, 31)])
 def test_columns_are_those_that_were_written(tmp_path: Path, layout: str, start: int, stop: int) -> None:
     columns = toy(1)
     ak.to_parquet(LAYOUTS[layout](columns), tmp_path / "a.parquet", row_group_size=30)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ import pytest
 import uproot
 from project import ROOT
 from real_data import real_file
-from toys import menu_from
 from trigemu_formats.physlite import COLLECTIONS, Physlite
 
 import trigemu
@@ -151,29 +151,22 @@ def test_an_event_whose_menu_is_not_in_the_file_is_an_error(tmp_path: Path) -> N
         Physlite(str(tmp_path / "a.root")).read_stored(10, 20, ["L1_A"])
 
 
-def test_a_menu_runs(written: Any, tmp_path: Path) -> None:
-    path, columns = written
-    menu = menu_from(
-        tmp_path,
-        '[menu]\nname = "m"\n'
-        '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 50.0\n',
-    )
-    fired = ak.sum(ak.any(columns["AnalysisJetsAuxDyn:pt"] > 50_000, axis=1))
-    result = trigemu.run(menu, catalogue_of(path))
-    assert result.triggers[0].total.hz == pytest.approx(40e6 * fired / N)
-
-
 REAL = ["PHYSLITE_example.root", "uproot-physlite-rntuple_v1-0-0-0.root"]
+
+
+@cache
+def opened(name: str) -> Physlite:
+    """A real file, whose menus take seconds to read."""
+    return Physlite(str(real_file("root", name)))
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_files_are_read_as_uproot_reads_them(name: str) -> None:
-    path = str(real_file("root", name))
-    file = Physlite(path)
+    file = opened(name)
     needs = [(c, k) for c in COLLECTIONS for k in ("pt", "eta", "phi") if k in file.schema.collections[c]]
     read = file.read(0, file.entries, needs)
-    opened = uproot.open(path)
-    tree, mark = (opened["EventData"], ":") if "EventData" in opened else (opened["CollectionTree"], ".")
+    root = uproot.open(file.path)
+    tree, mark = (root["EventData"], ":") if "EventData" in root else (root["CollectionTree"], ".")
     for collection, prefix in COLLECTIONS.items():
         pt = tree[f"{prefix}{mark}pt"].array()
         order = ak.argsort(pt, ascending=False, stable=True)
@@ -198,7 +191,7 @@ def test_the_smallest_menu_runs_on_a_real_file() -> None:
 
 def test_chains_of_a_real_file_fire_where_their_level_1_items_do() -> None:
     """The bits of both are taken from the menu in the file: were any shifted, this would not hold."""
-    file = Physlite(str(real_file("root", REAL[1])))
+    file = opened(REAL[1])
     chains, items = toys.chains(file.path)
     seeded = {name: of for name, of in [*chains.items()][::10] if of and set(of) <= items}
     decisions = file.read_stored(0, file.entries, [*seeded, *{item for of in seeded.values() for item in of}])
@@ -214,10 +207,10 @@ def test_chains_of_a_real_file_fire_where_their_level_1_items_do() -> None:
 def test_decisions_of_real_files_are_the_bits_of_their_words() -> None:
     """All of them, named by the menu in the file, or by their bits in a file without."""
     for name in REAL:
-        file = Physlite(str(real_file("root", name)))
-        opened = uproot.open(file.path)
-        tree = opened["EventData"] if "EventData" in opened else opened["CollectionTree"]
-        prefix = "xTrigDecisionAux:." if "EventData" in opened else "xTrigDecisionAux./xTrigDecisionAux."
+        file = opened(name)
+        root = uproot.open(file.path)
+        tree = root["EventData"] if "EventData" in root else root["CollectionTree"]
+        prefix = "xTrigDecisionAux:." if "EventData" in root else "xTrigDecisionAux./xTrigDecisionAux."
         bits = {
             word: np.unpackbits(
                 tree[f"{prefix}{word}"].array().to_numpy().astype("<u4").view(np.uint8),
@@ -227,13 +220,13 @@ def test_decisions_of_real_files_are_the_bits_of_their_words() -> None:
             for word in ("tbp", "tap", "tav", "efPassedRaw")
         }
         places = {f"{word}_{bit}": (word, bit) for word in bits for bit in range(bits[word].shape[1])}
-        if "MetaData" in opened:
+        if "MetaData" in root:
             places = {}
             for part, entries, word, number in (
                 ("L1", "items", "tbp", "ctpid"),
                 ("HLT", "chains", "efPassedRaw", "counter"),
             ):
-                (payload,) = opened["MetaData"][f"TriggerMenuJson_{part}Aux.payload"].array()[0]
+                (payload,) = root["MetaData"][f"TriggerMenuJson_{part}Aux.payload"].array()[0]
                 menu = json.loads(payload)[entries]
                 places |= {name: (word, int(entry[number])) for name, entry in menu.items()}
         read = file.read_stored(0, file.entries, file.stored)

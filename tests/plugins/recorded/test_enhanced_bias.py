@@ -18,8 +18,7 @@ import uproot
 from hypothesis import given, strategies as st
 from real_data import real_file
 from toys import menu_from
-from trigemu_recorded.collecting import CollectedTable, read_collecting
-from trigemu_recorded.enhanced_bias import collected
+from trigemu_recorded.collecting import CollectedTable, collected, read_collecting
 
 import trigemu
 from trigemu.api import TrigemuError
@@ -104,20 +103,6 @@ def test_rates_have_pulls_of_unit_width_and_a_wrong_prescale_is_noticed(tmp_path
     assert right.shape == (25, 30)
     assert is_closed(right)
     assert not is_closed(pulls(tmp_path, 25, true | {"DJ30": 2 * true["DJ30"]}, true))
-
-
-@pytest.mark.slow
-def test_rates_from_200_files_have_pulls_of_unit_width(tmp_path: Path) -> None:
-    kinds, true = toys.crossings(), toys.prescales(TRUE)
-    hz = np.array([kinds.hz[kinds.fired[name]].sum() for name in toys.OTHERS])
-    toys.write_catalogue(tmp_path, true)
-    result = []
-    for seed in range(200):
-        toys.write_events(tmp_path / "events.root", *toys.collect(seed, toys.probabilities(true)))
-        rates = toys.rates(tmp_path)
-        result.append((rates[:, 0] - hz) / rates[:, 1])
-    assert is_closed(np.array(result))
-    assert abs(np.std(result) - 1) < 0.05
 
 
 @pytest.fixture(scope="module")

@@ -126,19 +126,6 @@ def test_events_that_count_are_those_of_a_loop(folder: Path, table: str, counts:
         assert rate.hz == pytest.approx(r0 * float(ak.mean(leading > 40)), rel=1e-12)
 
 
-@pytest.mark.slow
-def test_workers_read_the_same(folder: Path) -> None:
-    samples = catalogue(folder, 'lumi_mask = "mask.json"\nbunches = [[0, 99]]')
-    (folder / "menu.toml").write_text(MENU.format(rate=40e6))
-    from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
-
-    here = run("menu.toml", samples, executor=Engine(chunk_events=100))
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        there = run("menu.toml", samples, executor=Engine(pool, chunk_events=100))
-    assert [t.total for t in here.triggers] == [t.total for t in there.triggers]
-
-
 def table_of_sections(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """A table of all sections, whose live time and luminosity differ, and their sums over certified ones."""
     rng = np.random.default_rng(2)
@@ -194,8 +181,6 @@ def test_a_random_trigger_has_an_error_where_the_crossings_are_counted(folder: P
 
 COMMANDS = [
     ("run", "menu.toml"),
-    ("compare", "menu.toml", "menu.toml"),
-    ("scan", "menu.toml", "--trigger", "J40", "--values", "30,40,70"),
     ("rates-vs", "jet[0].pt", "menu.toml", "--bins", "0,30,60,100"),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -99,16 +100,6 @@ MASKS = [
     ('{"run": [[1, 5]]}', "run run: expected {"),
     ('{"99999999999": [[1, 5]]}', "run 99999999999: expected {"),
 ]
-
-
-@pytest.mark.parametrize(("text", "message"), MASKS)
-def test_mistakes_in_masks(tmp_path: Path, text: str, message: str) -> None:
-    (file := tmp_path / "mask.json").write_text(text)
-    with pytest.raises(TrigemuError, match=message) as error:
-        LumiMask.read(file)
-    assert str(file) in str(error.value)
-
-
 TABLES = [
     ("", "it has no heading"),
     ("a,b\n1,2\n", "it has no heading"),
@@ -126,16 +117,19 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), TABLES)
-def test_mistakes_in_tables(tmp_path: Path, text: str, message: str) -> None:
-    (file := tmp_path / "sections.csv").write_text(text)
+@pytest.mark.parametrize(
+    ("read", "text", "message"),
+    [*((LumiMask.read, *case) for case in MASKS), *((Sections.read, *case) for case in TABLES)],
+)
+def test_mistakes_in_files(tmp_path: Path, read: Callable[[Path], object], text: str, message: str) -> None:
+    (file := tmp_path / "file").write_text(text)
     with pytest.raises(TrigemuError, match=message) as error:
-        Sections.read(file)
+        read(file)
     assert str(file) in str(error.value)
 
 
 @pytest.mark.parametrize("read", [LumiMask.read, Sections.read])
-def test_files_that_cannot_be_read(tmp_path: Path, read) -> None:  # type: ignore[no-untyped-def]
+def test_files_that_cannot_be_read(tmp_path: Path, read: Callable[[Path], object]) -> None:
     with pytest.raises(TrigemuError, match=r"cannot read .*none: No such file"):
         read(tmp_path / "none")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
