@@ -1,4 +1,4 @@
-"""`trigemu anomaly card`: what it writes is read, and gives the rates that ONNX Runtime gives by itself."""
+"""The commands `trigemu anomaly`: cards that menus read, digests, and scores beside those of an author."""
 
 from __future__ import annotations
 
@@ -7,24 +7,20 @@ import math
 import os
 import tomllib
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pyarrow
 import pyarrow.parquet as parquet
 import pytest
-import uproot
 import xgboost
 from commands import place as place, root_file as root_file, trigemu as trigemu
-from onnx_toys import autoencoder, linear
+from onnx_toys import linear
 from toys import menu_from
 
-from trigemu import event_table, open_catalogue, run
+from trigemu import event_table
 
 Run = Callable[..., tuple[int, str]]
-INPUTS = ("n_jet, met", "jet[0].pt, jet[0].eta")
 TRIGGER = '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "card.toml"\n'
 
 
@@ -34,44 +30,6 @@ def written(place: Any, trigemu: Run, content: bytes, *inputs: str, name: str = 
     status, text = trigemu("anomaly", "card", name, *options, "-o", "card.toml")
     assert status == 0, text
     return tomllib.loads((place.folder / "card.toml").read_text()) | {"printed": text}
-
-
-def test_a_menu_with_the_card_has_the_rate_of_onnxruntime(place: Any, trigemu: Run) -> None:
-    """On three of the embedded samples, whose files uproot reads."""
-    content = autoencoder(4, [3], "Relu")
-    written(place, trigemu, content, *INPUTS)
-    catalogue = open_catalogue()
-    names = ("photon", "w", "z")
-    samples = tuple(replace(catalogue.sample(name), number=i) for i, name in enumerate(names))
-    scores, weights = _by_hand(content, samples)
-    above = float(np.sort(scores)[-500])
-    menu = menu_from(place.folder, f"{TRIGGER}above = {above!r}\n")
-    rate = run(menu, replace(catalogue, samples=samples))["AD"].total.hz
-    expected = math.fsum(weights[scores > above])
-    near = np.abs(scores - above) <= 1e-5 * abs(above)  # the last bits differ with the size of a batch
-    unsure = math.fsum(weights[near])
-    assert 0 <= unsure < 0.01 * expected < 0.01 * math.fsum(weights)
-    assert abs(rate - expected) <= unsure + 1e-6 * expected
-
-
-def _by_hand(content: bytes, samples: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The score and the weight in Hz of each event with a jet."""
-    session = onnxruntime.InferenceSession(content)
-    scores, weights = [], []
-    for sample in samples:
-        (source,) = sample.sources
-        file = uproot.open(source.path)
-        n, met, weight, pt, eta = (
-            file["Events"][name].array(library="ak")
-            for name in ("nJet", "MET_pt", "genWeight", "Jet_pt", "Jet_eta")
-        )
-        some = n > 0
-        columns = (n[some], met[some], pt[some][:, 0], eta[some][:, 0])
-        rows = np.stack([np.asarray(column, np.float32) for column in columns], axis=1)
-        scores.append(session.run(None, {"x": rows})[0].astype(float))
-        summed = float(file["Runs/genEventSumw"].array(library="np").sum())
-        weights.append(np.asarray(weight[some], float) * sample.rate_hz / summed)
-    return np.concatenate(scores), np.concatenate(weights)
 
 
 def test_what_a_card_says(place: Any, trigemu: Run) -> None:
@@ -153,12 +111,6 @@ def test_nothing_is_written_after_a_mistake(
     assert told in text
     assert len(text.splitlines()) == 1
     assert (place.folder / "card.toml").read_text() == "kept"
-
-
-def test_a_model_is_not_replaced(place: Any, trigemu: Run) -> None:
-    (place.folder / "m.onnx").write_bytes(linear([1.0]))
-    status, text = trigemu("anomaly", "card", "m.onnx", "--inputs", "met", "-o", "m.onnx")
-    assert (status, "m.onnx, which is read, is the same file" in text) == (2, True)
 
 
 def test_a_name_that_toml_cannot_have(place: Any, trigemu: Run) -> None:
