@@ -235,7 +235,7 @@ class Layers:
 
     def _windows(self, layer: file.Convolution, value: Value) -> list[Value]:
         """Return what a convolution reads at each of its places."""
-        if min(*layer.window, *layer.stride) < 1 or min(layer.padding) < 0:
+        if min(*layer.shape, *layer.window, *layer.stride) < 1 or min(layer.padding) < 0:
             raise TrigemuError("expected sizes of at least 1, and a padding of at least 0")
         if math.prod(layer.shape) != len(value.slots):
             raise TrigemuError(f"reads {layer.shape}, and its input has {len(value.slots)} numbers")
@@ -250,6 +250,7 @@ class Layers:
             raise TrigemuError(f"a window of {layer.window} in an image of {image.shape[:2]}")
         windows = np.lib.stride_tricks.sliding_window_view(image, layer.window, (0, 1))
         windows = windows[:: layer.stride[0], :: layer.stride[1]]  # [y][x][channel][height][width]
+        self.steps.add(windows.size)
         slots = windows.transpose(0, 1, 3, 4, 2).reshape(math.prod(windows.shape[:2]), -1)
         return [Value(one, value.fraction, min(value.low, 0), max(value.high, 0)) for one in slots]
 

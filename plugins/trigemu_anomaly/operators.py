@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import Array
-
 from . import evaluator as do
 from .onnx_graph import BOOL, DOUBLE, FLOAT, TYPES, Message
-from .steps import Operand, Trace, UnknownError, Value
+from .steps import MAX_WORK, Array, Operand, Trace, UnknownError, Value
 
 #: Versions of ONNX whose operators are known.
 _OPSETS = range(13, 24)
@@ -46,7 +44,7 @@ def _row(x: Any, *axes: int) -> Value:
 def _weight(x: Any) -> Array:
     if isinstance(x, Value):
         raise UnknownError("a product or a sum of two values of an event")
-    return x  # type: ignore[no-any-return]
+    return np.asarray(x)
 
 
 def _integers(x: Any) -> list[int]:
@@ -204,7 +202,7 @@ def _flat(steps: Trace, attributes: Message, x: Operand) -> Value:
 def _constant(steps: Trace, attributes: Message) -> Array:
     ((name, value),) = attributes.items()
     if name == "value":
-        return value  # type: ignore[no-any-return]
+        return np.asarray(value)
     return np.array(value, np.float32 if "float" in name else np.int64)
 
 
@@ -253,7 +251,7 @@ def trace(graph: Message, features: int) -> tuple[Trace, int, int]:
     inputs = [value for value in graph["inputs"] if value["name"] not in values]
     if graph["opset"] not in _OPSETS or len(inputs) != 1 or len(graph["outputs"]) != 1:
         raise UnknownError("several inputs or outputs, or another version of ONNX")
-    (x, y), steps = (*inputs, *graph["outputs"]), Trace()
+    (x,), (y,), steps = inputs, graph["outputs"], Trace()
     tensor = x["type"]["tensor"]
     sizes = [dim["size"] for dim in tensor["shape"]["dims"]]  # 0 if it is variable
     if tensor["type"] != FLOAT or sizes not in ([0, 0], [0, features]):
@@ -269,6 +267,8 @@ def trace(graph: Message, features: int) -> tuple[Trace, int, int]:
             values[output] = rule(steps, node["attributes"], *operands)
         except (ValueError, LookupError, TypeError, OverflowError, AttributeError) as error:
             raise UnknownError(f"{kind} that does not fit its inputs") from error
+        if isinstance(values[output], Value) and len(values[output].slots) > MAX_WORK:
+            raise UnknownError(f"{kind} of too many numbers")
     score = values[y["name"]]
     if not isinstance(score, Value) or len(score.slots) != 1 or score.kind != y["type"]["tensor"]["type"]:
         raise UnknownError("an output that is not one number an event")

@@ -63,7 +63,7 @@ class TreeKernels:
             factors = np.append(np.ldexp(1.0, np.array(scales, np.int64) + inputs.fraction), score.step)
             modes = [*inputs.modes, *inputs.words, score.modes[1], *score.words]
         else:  # as XGBoost, which adds the base at the end
-            base = [0.0, np.float32(trees.base)]
+            base = [0.0, float(np.float32(trees.base))]
             leaf = leaf.astype(np.float32).astype(np.float64)
         whole = (trees.starts, trees.feature, trees.left, trees.right, np.zeros(1) if nan is None else nan)
         roots, feature, left, right, nan_left = (column.astype(np.int64) for column in whole)
@@ -113,7 +113,7 @@ class TreeKernels:
         """Return memory for one event at a time."""
         x, score, outside = np.zeros(self.features, np.float32), np.zeros(1), np.zeros(1)
         memory = (x, score, outside, np.zeros(self.features))
-        table = np.array([*map(_address, memory), *self._numbers], np.int64)
+        table = np.array([*(array.ctypes.data for array in memory), *self._numbers], np.int64)
         function = address_of(self._function, types.intp(types.intp))
         return Row(x, score, function, _address(table), memory=(self, memory, table))
 

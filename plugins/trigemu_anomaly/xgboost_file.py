@@ -165,7 +165,7 @@ def _ensemble(
         place[reached] = starts[-1] + np.arange(len(reached))
         left, right = (place[np.array(side)[reached]] for side in sides)
         split = left >= 0
-        index = np.array(tree["split_indices"])[reached] * split
+        index = np.array(tree["split_indices"], np.int64)[reached] * split
         if (wrong := index[(index < 0) | (index >= len(order))]).size:
             raise TrigemuError(
                 f"has {len(order)} features, and tree {number} splits on number {wrong[0]}, from 0"
@@ -183,8 +183,10 @@ def _ensemble(
         starts.append(starts[-1] + len(reached))
     kinds = (np.int32, np.float64, np.int32, np.int32, np.float64, np.bool_)
     parts = zip(zip(*columns, strict=True), kinds, strict=True)
-    *arrays, left_of_nan = (np.concatenate(part).astype(kind) for part, kind in parts)
-    return Ensemble(*arrays, np.array(starts, np.int32), base, len(order), left_of_nan if nan else None)
+    arrays: list[Any] = [np.concatenate(part).astype(kind) for part, kind in parts]
+    feature, threshold, left, right, value, left_of_nan = arrays
+    whole = np.array(starts, np.int32), base, len(order), left_of_nan if nan else None
+    return Ensemble(feature, threshold, left, right, value, *whole)
 
 
 def _reached(left: list[int], right: list[int], where: str) -> list[int]:

@@ -7,6 +7,7 @@ type of the sums, and so is each sum. Whether layers fit each other is checked w
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from .source import Array, Call, Scope, Source
 
 #: A number of C++ that is no octal one.
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|0|[1-9]\d*)", re.ASCII)
-_MERGES = {
+_MERGES: dict[str, Callable[..., file.Layer]] = {
     "add": file.Add,
     "subtract": file.Subtract,
     "multiply": file.Multiply,
@@ -66,8 +67,8 @@ class _Project:
             raise TrigemuError(f"{where}: the array {name!r} is not declared in {self.source.name}")
         return self.source.number(self.source.arrays[name][1], where)
 
-    def _type(self, name: str, where: str) -> str:
-        return str(self.source.type(name, where))
+    def _type(self, name: object, where: str) -> str:
+        return str(self.source.type(str(name), where))
 
     def inputs(self, name: str, where: str) -> list[file.Layer]:
         """Return the input, with the scales of a wrapper if there are any. AXOL1TL: (x − offset) >> shift;

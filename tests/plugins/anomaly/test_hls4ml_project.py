@@ -212,6 +212,14 @@ STREAM = top("input_t input_1[N_INPUT_1_1],", "hls::stream<input_t> &input_1,")
 ONES = ", 1" * 10
 
 
+W2 = FILES["weights/w2.h"]
+OTHER = W2.replace("0.25", "3.75")
+RELU = "    nnet::relu<layer2_t, layer3_t, relu_config3>(layer2_out, layer3_out);\n"
+
+
+TWICE = top("    layer3_t layer3_out", "    weight2_t w2[12];\n    layer3_t layer3_out")
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -236,24 +244,7 @@ ONES = ", 1" * 10
         (parameters("nnet::latency", "nnet::unrolled"), "the strategy 'unrolled'"),
         (parameters("n_in = N_INPUT_1_1;", "n_in = N_9;"), "cannot read the number 'N_9'"),
         (parameters("typedef sums4_t accum_t;", ""), "lacks the type accum_t"),
-    ],
-)
-def test_what_does_not_fit(tmp_path: Path, changed: dict[str, str], message: str) -> None:
-    with pytest.raises(TrigemuError, match=message):
-        scores(write_project(tmp_path, **changed), EVENTS[:1])
-
-
-W2 = FILES["weights/w2.h"]
-OTHER = W2.replace("0.25", "3.75")
-RELU = "    nnet::relu<layer2_t, layer3_t, relu_config3>(layer2_out, layer3_out);\n"
-
-
-TWICE = top("    layer3_t layer3_out", "    weight2_t w2[12];\n    layer3_t layer3_out")
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
+        # What only a preprocessor could decide.
         ({"w2": f"{W2}#if 0\n{OTHER}#endif\n"}, r"w2.h:3: the directive '#if 0'"),
         ({"w2": W2 + OTHER}, r"w2.h:4: w2 is defined twice, before at .*w2.h:2"),
         ({"w2": f"#define w2 b2\n{W2}"}, r"w2.h:1: #define w2 b2"),
@@ -270,7 +261,7 @@ TWICE = top("    layer3_t layer3_out", "    weight2_t w2[12];\n    layer3_t laye
         (top('"parameters.h"', '"/etc/parameters.h"'), "toy.cpp:2: includes '/etc/parameters.h'"),
     ],
 )
-def test_what_only_a_preprocessor_could_decide(tmp_path: Path, changed: dict[str, str], message: str) -> None:
+def test_what_does_not_fit(tmp_path: Path, changed: dict[str, str], message: str) -> None:
     with pytest.raises(TrigemuError, match=message):
         scores(write_project(tmp_path, **changed), EVENTS[:1])
 
