@@ -16,7 +16,7 @@ import pytest
 import xgboost
 from commands import place as place, root_file as root_file, trigemu as trigemu
 from onnx_toys import linear
-from toys import menu_from
+from toys import CATALOGUE, menu_from
 
 from trigemu import event_table
 
@@ -177,16 +177,17 @@ def test_digests_are_renewed_up_to_the_menu(place: Any, trigemu: Run) -> None:
 
 def test_inputs_and_scores_beside_those_of_the_author(place: Any, trigemu: Run) -> None:
     written(place, trigemu, linear([1.0, -2.0]), "met", "jet[0].pt")
-    assert trigemu("anomaly", "inputs", "card.toml", "-o", "inputs.parquet", "--sample", "photon")[0] == 0
+    samples = "--samples", "catalogue.toml", "--sample", "all"
+    assert trigemu("anomaly", "inputs", "card.toml", "-o", "inputs.parquet", *samples)[0] == 0
     file = place.folder / "inputs.parquet"
     events = parquet.read_table(file).to_pydict()
-    rows = [i for i, value in enumerate(events["score"]) if value > -math.inf][:300]
+    rows = [i for i, value in enumerate(events["score"]) if value > -math.inf][:200]
     mine = {name: [column[i] for i in rows] for name, column in events.items()}
     scores = [a - 2.0 * b for a, b in zip(mine["met"], mine["jet[0].pt"], strict=True)]
     parquet.write_table(pyarrow.table(mine | {"score": scores}), file)
-    command = "anomaly", "verify", "card.toml", "inputs.parquet", "--sample", "photon"
+    command = "anomaly", "verify", "card.toml", "inputs.parquet", *samples
     status, text = trigemu(*command)
-    assert (status, "300 events, their scores and 2 of the inputs" in text) == (0, True), text
+    assert (status, "200 events, their scores and 2 of the inputs" in text) == (0, True), text
     scores[7] += 1.0
     mine["met"][9] *= 2.0
     parquet.write_table(pyarrow.table(mine | {"score": scores}), file)
@@ -198,7 +199,7 @@ def test_inputs_and_scores_beside_those_of_the_author(place: Any, trigemu: Run) 
     ]
     parquet.write_table(pyarrow.table({"id": [1, 10**9], "score": [0.0, 0.0]}), file)
     status, text = trigemu(*command)
-    assert (status, "event 1000000000 is not among those of photon" in text) == (2, True), text
+    assert (status, "event 1000000000 is not among those of all" in text) == (2, True), text
     parquet.write_table(pyarrow.table({"id": [1], "score": ["high"]}), file)
     status, text = trigemu(*command)
     assert (status, "the column 'score' is not one of numbers" in text) == (2, True), text
@@ -207,24 +208,20 @@ def test_inputs_and_scores_beside_those_of_the_author(place: Any, trigemu: Run) 
 def test_scores_are_compared_at_one_rate(place: Any, trigemu: Run) -> None:
     written(place, trigemu, linear([1.0]), "ht")
     place.write("second.toml", (place.folder / "card.toml").read_text().replace('"ht"', '"met"'))
-    place.write(
-        "primary.toml", '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "ht"\nabove = 300.0\n'
-    )
-    menus = []
-    for name in ("card", "second"):
-        place.write(
-            f"of_{name}.toml", f"{TRIGGER.replace('card.toml', f'{name}.toml')}total_rate_hz = 5000.0\n"
-        )
-        menus.append(f"of_{name}.toml")
-    status, text = trigemu("anomaly", "compare", "card.toml", "second.toml", "--rate", "5000")
+    place.write("J.toml", '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "ht"\nabove = 300.0\n')
+    signal = '[[sample]]\nname = "tt"\nrole = "signal"\nfiles = ["all.root"]\n'
+    place.write("two.toml", CATALOGUE + signal)
+    command = "anomaly", "compare", "--samples", "two.toml", "--rate"
+    status, text = trigemu(*command, "4e6", "card.toml", "second.toml")
     assert status == 0, text
     (line,) = (line.split() for line in text.splitlines() if line.startswith("tt "))
-    for menu, share, error in zip(menus, line[1::4], line[3::4], strict=True):
-        arrays = event_table(place.folder / menu, samples=["tt"]).arrays()
-        accepted = arrays["fired_AD"].sum() / len(arrays["id"])
-        assert float(share) == pytest.approx(100 * accepted, abs=0.01)
-        binomial = 100 * math.sqrt(accepted * (1 - accepted) / len(arrays["id"]))
-        assert float(error) == pytest.approx(binomial, abs=0.01)
-    beside = "--menu", "primary.toml", "--requires", "n_photon >= 1"
-    status, text = trigemu("anomaly", "compare", "second.toml", "--rate", "500", *beside)
+    for name, share, error in zip(("card", "second"), line[1::4], line[3::4], strict=True):
+        place.write("menu.toml", f"{TRIGGER.replace('card.toml', f'{name}.toml')}total_rate_hz = 4e6\n")
+        arrays = event_table(place.folder / "menu.toml", "two.toml", samples=["tt"]).arrays()
+        weight, fired = arrays["weight"] / arrays["weight"].sum(), arrays["fired_AD"]
+        assert float(share) == pytest.approx(100 * weight[fired].sum(), abs=0.01)
+        spread = np.sqrt(((weight * (fired - weight[fired].sum())) ** 2).sum())
+        assert float(error) == pytest.approx(100 * spread, abs=0.01)
+    beside = "--menu", "J.toml", "--requires", "n_photon >= 1"
+    status, text = trigemu(*command, "1e5", "second.toml", *beside)
     assert (status, "threshold" in text) == (0, True), text
