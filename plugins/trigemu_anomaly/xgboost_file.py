@@ -67,12 +67,12 @@ def read_model(
         raise TrigemuError(f"is not a complete XGBoost model in JSON ({reason})") from None
 
 
-def _one_number(text: str) -> float:
-    """Return the number in text such as "0.5" or "[5E-1]"; NaN if it is something else."""
+def _numbers(text: str) -> list[float]:
+    """Return the numbers in text such as "0.5" or "[5E-1]"; none if it is something else."""
     try:
-        return float(np.array(json.loads(text), np.float64).reshape(()))
+        return list(np.array(json.loads(text), np.float64).ravel().tolist())
     except (ValueError, TypeError, OverflowError, RecursionError):
-        return math.nan
+        return []
 
 
 def _tau(objective: Mapping[str, Any], expected: Objective) -> float:
@@ -83,20 +83,20 @@ def _tau(objective: Mapping[str, Any], expected: Objective) -> float:
                 f"was trained for {name!r}: expected {LOGISTIC!r}, a classifier of two classes"
             )
         return math.nan
-    text = objective["quantile_loss_param"]["quantile_alpha"] if name == QUANTILE else ""
-    tau = _one_number(text)
-    if not 0.0 < tau < 1.0:
+    quantiles = _numbers(objective["quantile_loss_param"]["quantile_alpha"]) if name == QUANTILE else []
+    if len(quantiles) != 1 or not 0.0 < quantiles[0] < 1.0:
         raise TrigemuError(
-            f"was trained for {name!r} at the quantiles {text[:100]}: expected {QUANTILE!r} at one between "
-            f"0 and 1"
+            f"was trained for {name!r} at the quantiles {excerpt(str(quantiles))}: expected {QUANTILE!r} at "
+            f"one between 0 and 1"
         )
-    return tau
+    return quantiles[0]
 
 
 def _base(text: str, objective: Objective) -> float:
     """Return the number to which leaves are added. Of a classifier, the file gives it as a probability."""
+    numbers = _numbers(text)
     with np.errstate(over="ignore"):
-        value = np.float32(_one_number(text))
+        value = np.float32(numbers[0] if len(numbers) == 1 else math.nan)
     if not np.isfinite(value) or (objective == LOGISTIC and not 0 < value < 1):
         expected = "a probability between 0 and 1" if objective == LOGISTIC else "one finite number"
         raise TrigemuError(f"has base_score = {text[:50]!r}: expected {expected}")
