@@ -40,9 +40,10 @@ def objects_of(menu: Path) -> tuple[Context, str]:
     scope = read_scope(document)
     read_integers(document, lambda name: scope.object(name).base)
     document.finish()
-    parts = ((part, document.data.get(part, {})) for part in ("objects", "sums", "integer"))
     tables = (
-        toml_text.table(f"[{part}.{name}]", keys) for part, named in parts for name, keys in named.items()
+        toml_text.table(f"[{part}.{name}]", keys)
+        for part in ("objects", "sums", "integer")
+        for name, keys in document.data.get(part, {}).items()
     )
     return Context(scope, menu.parent), "\n".join(tables)
 
@@ -182,30 +183,30 @@ def open_card(
     """Read the card of a name, relative to the folder of the context; TableError with all its mistakes."""
     path = context.folder / name
 
+    def mistake(message: str) -> TableError:
+        return TableError([Problem(str(path), 0, "", message)])
+
     def read(file: Path) -> bytes:
         try:
             return context.read(file)
         except FileNotFoundError as error:
-            message = (
+            raise mistake(
                 f"cannot read: {error.strerror}; {name!r} is relative to the folder of the {named_in}, "
                 f"{context.folder.resolve()}: copy the card there with its models, or give its absolute path"
-            )
-            raise TableError([Problem(str(file), 0, "", message)]) from None
+            ) from None
 
     document = load_toml(path, read)
     if sha256 is not None and document.sha256 != sha256.lower():
-        message = (
+        raise mistake(
             f"has sha256 {document.sha256}, not {sha256}: it is a different card; if it was retrained, "
             f"update the sha256"
         )
-        raise TableError([Problem(str(path), 0, "", message)])
     scope = read_scope(document)
     integers = read_integers(document, lambda name: scope.object(name).base)
     keys = {key: value for key, value in document.data.items() if key not in ("objects", "sums", "integer")}
     table = read_table(document, keys, struct, (), "")
     if table is None:
-        document.finish()
-        raise AssertionError("a table that cannot be read has mistakes")
+        raise TableError(document.problems)
     context.models[str(path)] = document.sha256
     if table.trained_on:
         context.trained.append(table.trained_on)

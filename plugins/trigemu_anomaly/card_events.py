@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.base import toml_text
+from trigemu.base.arrays import IntArray
 from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import temporary_folder
 from trigemu.base.toml import load_toml
@@ -97,34 +98,6 @@ class _Read(Task[Selection]):
         return Selection(columns, empty_table(1))
 
 
-def compare_scores(table: EventTable, file: Path) -> tuple[Table, str, int]:
-    """Compare the columns of a Parquet file with those of a table of inputs, by event. Returns a table with a
-    row for the score, and for each input that differs; a sentence; the number of scores that differ."""
-    theirs, ours = _read_parquet(file), table.arrays()
-    rows = _rows_of(theirs, ours, table, file)
-    result, wrong, inputs = Table(_DIFFERENCES), 0, 0
-    for name in (SCORE, *(column.name for column in table.columns[len(EVENT_COLUMNS) : -1])):
-        if name not in theirs:
-            continue
-        try:
-            a, b = theirs[name].astype(np.float64), ours[name][rows].astype(np.float64)
-        except (TypeError, ValueError):
-            raise TrigemuError(f"{file}: the column {name!r} is not one of numbers") from None
-        with np.errstate(invalid="ignore"):
-            difference = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
-        difference[np.isnan(difference)] = np.inf  # only one of them is a number
-        differ = int((difference > TOLERANCE * np.maximum(1.0, np.nan_to_num(np.abs(b), posinf=1.0))).sum())
-        worst = int(difference.argmax())
-        if name == SCORE:
-            wrong = differ
-        else:
-            inputs += 1
-        if differ or name == SCORE:
-            at = difference[worst], int(theirs["id"][worst]), float(a[worst]), float(b[worst])
-            result.add(name, differ, *at)
-    return result, f"{len(rows)} events, their scores and {inputs} of the inputs.", wrong
-
-
 _DIFFERENCES = (
     Column("column", "label", ""),
     Column("differ", "count", "events that differ"),
@@ -135,7 +108,36 @@ _DIFFERENCES = (
 )
 
 
-def _rows_of(theirs: Columns, ours: Columns, table: EventTable, file: Path) -> Any:
+def compare_scores(table: EventTable, file: Path) -> tuple[Table, str, int]:
+    """Compare the columns of a Parquet file with those of a table of inputs, by event. Returns a table with a
+    row for the score, and for each input that differs; a sentence; the number of scores that differ."""
+    parquet = module_of_extra("pyarrow.parquet", "reading Parquet", "formats", "pyarrow")
+    try:
+        read = parquet.read_table(file)
+    except (OSError, ValueError) as error:
+        raise TrigemuError(f"{file}: cannot be read as Parquet: {error}") from None
+    theirs: Columns = {name: read.column(name).to_numpy() for name in read.column_names}
+    ours = table.arrays()
+    rows = _rows_of(theirs, ours, table, file)
+    inputs = [c.name for c in table.columns[len(EVENT_COLUMNS) : -1] if c.name in theirs]
+    result, wrong = Table(_DIFFERENCES), {SCORE: 0}
+    for name in (SCORE, *inputs):
+        try:
+            a, b = theirs[name].astype(np.float64), ours[name][rows].astype(np.float64)
+        except (TypeError, ValueError):
+            raise TrigemuError(f"{file}: the column {name!r} is not one of numbers") from None
+        with np.errstate(invalid="ignore"):
+            difference = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+        difference[np.isnan(difference)] = np.inf  # only one of them is a number
+        allowed = TOLERANCE * np.maximum(1.0, np.nan_to_num(np.abs(b), posinf=1.0))
+        wrong[name] = int((difference > allowed).sum())
+        if wrong[name] or name == SCORE:
+            i = int(difference.argmax())
+            result.add(name, wrong[name], difference[i], int(theirs["id"][i]), float(a[i]), float(b[i]))
+    return result, f"{len(rows)} events, their scores and {len(inputs)} of the inputs.", wrong[SCORE]
+
+
+def _rows_of(theirs: Columns, ours: Columns, table: EventTable, file: Path) -> IntArray:
     """Return the row of each event of a file, int64[n]; or TrigemuError."""
     if missing := [name for name in ("id", SCORE) if name not in theirs]:
         raise TrigemuError(
@@ -143,33 +145,19 @@ def _rows_of(theirs: Columns, ours: Columns, table: EventTable, file: Path) -> A
         )
     if not len(theirs["id"]):
         raise TrigemuError(f"{file}: has no events")
-    number_of = {sample.name: sample.number for sample in table.samples}
+    events, keys = theirs["id"].tolist(), ours["id"].tolist()
     if "sample" in theirs:
-        events = [
-            (number_of.get(str(name)), event)
-            for name, event in zip(theirs["sample"], theirs["id"], strict=True)
-        ]
-        keys = [*zip(ours["sample"].tolist(), ours["id"].tolist(), strict=True)]
-    else:
-        events, keys = theirs["id"].tolist(), ours["id"].tolist()
+        numbers = {sample.name: sample.number for sample in table.samples}
+        names = (numbers.get(str(name)) for name in theirs["sample"])
+        events, keys = [*zip(names, events, strict=True)], [*zip(ours["sample"].tolist(), keys, strict=True)]
     row_of = {key: row for row, key in enumerate(keys)}
     if len(row_of) < len(keys):
         raise TrigemuError(f"{file}: several events of the samples have one id: expected a column 'sample'")
     rows = np.array([row_of.get(event, -1) for event in events], np.int64)
     if (rows < 0).any():
-        first, named = int((rows < 0).argmax()), ", ".join(number_of)
-        raise TrigemuError(f"{file}: event {theirs['id'][first]} is not among those of {named}")
+        first, named = theirs["id"][(rows < 0).argmax()], ", ".join(sample.name for sample in table.samples)
+        raise TrigemuError(f"{file}: event {first} is not among those of {named}")
     return rows
-
-
-def _read_parquet(file: Path) -> Columns:
-    """Return the columns of a Parquet file."""
-    parquet = module_of_extra("pyarrow.parquet", "reading Parquet", "formats", "pyarrow")
-    try:
-        table = parquet.read_table(file)
-    except (OSError, ValueError) as error:
-        raise TrigemuError(f"{file}: cannot be read as Parquet: {error}") from None
-    return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
 @dataclass(frozen=True)
@@ -185,7 +173,8 @@ class Setting:
 def efficiencies(
     cards: Sequence[Path], setting: Setting, catalogue: Catalogue, executor: Any = None
 ) -> Table:
-    """Return the efficiency of each card's score on each signal of a catalogue, at one rate."""
+    """Return the efficiency of each card's score on each signal of a catalogue, at one rate, with its
+    statistical error; events of one parent fluctuate together."""
     signals = [sample.name for sample in catalogue.samples if sample.table.role == "signal"]
     if not signals:
         raise TrigemuError(f"{catalogue.path}: has no sample with role = 'signal'")
@@ -201,12 +190,14 @@ def efficiencies(
         table = event_table(menu, catalogue, samples=signals, executor=executor)
         solution = table.menu.trigger(SCORE).solution
         cells["threshold"].append(f"{solution.threshold:.4f} ± {solution.error:.4f}" if solution else "")
-        columns = table.arrays()
         for sample in table.samples:
-            rows = columns["sample"] == sample.number
-            cells[sample.name].append(
-                _efficiency(*(columns[k][rows] for k in ("weight", "parent", FIRED + SCORE)))
-            )
+            columns = table.rows_of(sample)
+            weight, fired = columns["weight"], columns[FIRED + SCORE]
+            total = weight.sum()
+            share = float(weight[fired].sum() / total) if total else 0.0
+            _, group = np.unique(columns["parent"], return_inverse=True)
+            error = np.sqrt((np.bincount(group, weight * (fired - share)) ** 2).sum()) / (total or 1.0)
+            cells[sample.name].append(f"{100 * share:.2f} ± {100 * error:.2f} %" if total else "")
     result = Table((Column("", "label", ""), *(Column(name, "number", name) for name in names)))
     for name, texts in cells.items():
         result.add(name, *texts)
@@ -222,15 +213,3 @@ def _beside(menu: Menu, other: Menu) -> Menu:
     plugins = {plugin.name: plugin for plugin in (*menu.plugins, *other.plugins)}
     triggers, order = (*menu.triggers, *other.triggers), (*menu.order, *other.order)
     return replace(menu, triggers=triggers, order=order, plugins=tuple(plugins.values()))
-
-
-def _efficiency(weight: Any, parent: Any, fired: Any) -> str:
-    """Return the accepted share of events, with its statistical error; events of one parent fluctuate
-    together."""
-    total = weight.sum()
-    if not total:
-        return ""
-    share = float(weight[fired].sum() / total)
-    _, group = np.unique(parent, return_inverse=True)
-    error = float(np.sqrt((np.bincount(group, weight * (fired - share)) ** 2).sum()) / total)
-    return f"{100 * share:.2f} ± {100 * error:.2f} %"

@@ -21,7 +21,6 @@ from trigemu.samples.catalogue import Catalogue
 
 from .card import (
     MAX_BYTES,
-    Blocks,
     empty_context,
     input_blocks,
     input_tables,
@@ -57,9 +56,17 @@ _OBJECTS = """\
 """
 #: The number of objects that the summary names, and of inputs.
 _NAMED, _PAIRS = 4, 100
-_ADD_OBJECTS = "  [objects]     the selections of the training, and [sums]; now all objects of a sample"
+#: The last lines of the summary.
+_TAIL = """\
+  [trained_on]  the training events, from which no rates are computed
+Normalisation and masks are part of the model, which reads GeV and radians.
 
-
+A trigger with it, in a menu in the same folder:
+  [[trigger]]
+  name = "AD"
+  kind = "network"
+  card = {card}
+  total_rate_hz = 1000.0"""
 _samples = click.option(
     "--sample", "names", multiple=True, help="Events of this sample; repeatable. [default: the background]"
 )
@@ -101,21 +108,26 @@ def card(model: Path, texts: tuple[str, ...], file: Path, menu: Path | None) -> 
     context, objects = objects_of(menu) if menu else (empty_context(file), "")
     blocks = input_blocks(texts, context)
     inputs = [text for _, block in blocks for text in block]
-    number = len(inputs)
     content = read_bounded(model, MAX_BYTES)
     try:
-        opened = open_model(content, number, inputs=inputs)
+        opened = open_model(content, len(inputs), inputs=inputs)
     except TrigemuError as error:
         raise TrigemuError(f"{model} {error}".replace("the card names", "--inputs names")) from None
-    what, score = f"{number} inputs", f"The score of {model.name}."
+    what, score = f"{len(inputs)} inputs", f"The score of {model.name}."
     if isinstance(opened, Network):
         read, output = opened.ends
         what, score = f"{what} in {read!r}, score {output!r}", f"The output {output!r} of {model.name}."
     tables = [network_table(model, content, file), *input_tables(blocks)]
     head = _HEAD.format(description=toml_text.entry("description", score), objects=objects or _OBJECTS)
     write_text(file, head + "\n".join(tables))
-    for line in _summary(file, f"{what} of {model}", blocks, bool(objects)):
-        say(line)
+    needed = few_of([*dict.fromkeys(objects for objects, _ in blocks if objects)], _NAMED)
+    say(f"{file}: {what} of {model}. Add by hand, as its comments say:")
+    say("  description   what the score measures, and how the model was trained")
+    if not objects:
+        say("  [objects]     the selections of the training, and [sums]; now all objects of a sample")
+    if needed:
+        say(f"  padding       if the model takes events without {needed}")
+    say(_TAIL.format(card=toml_text.value(file.name)))
     for note in opened.notes:
         say(f"Warning: {model} {note}.")
     pairs = zip(opened.names, inputs, strict=False)
@@ -204,23 +216,3 @@ def compare(
 
     table = session.run(session.menus(menu) if menu else [], compared)
     present([table])
-
-
-def _summary(file: Path, what: str, blocks: Blocks, has_objects: bool) -> list[str]:
-    objects = [*dict.fromkeys(objects for objects, _ in blocks if objects)]
-    named = few_of(objects, _NAMED)
-    return [
-        f"{file}: {what}. Add by hand, as its comments say:",
-        "  description   what the score measures, and how the model was trained",
-        *([] if has_objects else [_ADD_OBJECTS]),
-        *([f"  padding       if the model takes events without {named}"] if objects else []),
-        "  [trained_on]  the training events, from which no rates are computed",
-        "Normalisation and masks are part of the model, which reads GeV and radians.",
-        "",
-        "A trigger with it, in a menu in the same folder:",
-        "  [[trigger]]",
-        '  name = "AD"',
-        '  kind = "network"',
-        f"  card = {toml_text.value(file.name)}",
-        "  total_rate_hz = 1000.0",
-    ]

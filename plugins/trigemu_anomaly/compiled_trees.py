@@ -18,13 +18,13 @@ from threading import Lock
 import numpy as np
 import tl2cgen
 import treelite
+from platformdirs import user_cache_path
 from treelite.model_builder import Metadata, ModelBuilder, PostProcessorFunc, TreeAnnotation
 
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, own_cause
 from trigemu.base.files import temporary_folder
 
-from . import cache
 from .input_kernels import Features
 from .single_row import Row
 from .trees import Ensemble
@@ -41,23 +41,21 @@ class CompiledTrees:
         self._has_nan = trees.left_of_nan is not None
         self._library: ctypes.CDLL | None = None
         self.engine, self.notes = "compiled by treelite", tuple[str, ...]()
-        nodes, compiler, name = len(trees.feature), _compiler(), _name(self._model)
-        if nodes > MAX_NODES:
-            reason = f"has {nodes} nodes, of which at most {MAX_NODES} are compiled"
-        elif kept := [path for folder in cache.cache_folders() if (path := folder / name).is_file()]:
-            return self._load(kept[0])
-        elif compiler:
-            with _compiled(self._model, compiler) as path:
-                return self._load(path)
-        else:
+        nodes, compiler, file = len(trees.feature), _compiler(), _cache_file(self._model)
+        if nodes > MAX_NODES or not (compiler or file.is_file()):
             reason = "cannot be compiled: there is no C compiler (gcc, clang or the variable CC)"
-        self.engine = "by treelite's interpreter"
-        self.notes = (f"{reason}: treelite's interpreter evaluates its trees, which takes longer",)
-
-    def _load(self, path: Path) -> None:
+            if nodes > MAX_NODES:
+                reason = f"has {nodes} nodes, of which at most {MAX_NODES} are compiled"
+            self.engine = "by treelite's interpreter"
+            self.notes = (f"{reason}: treelite's interpreter evaluates its trees, which takes longer",)
+            return
+        if compiler and not file.is_file():
+            _compile(self._model, compiler, file)
         with _silent():
-            self._predictor, self._library = tl2cgen.Predictor(path, nthread=1), ctypes.CDLL(str(path))
+            self._predictor, self._library = tl2cgen.Predictor(file, nthread=1), ctypes.CDLL(str(file))
         self._lock = Lock()
+        if file.name.startswith("trigemu-"):
+            file.unlink()  # it is loaded
 
     def predict(self, x: Features) -> FloatArray:
         """Return the scores float64[n] of float32[n, d], in one call without the GIL."""
@@ -124,24 +122,25 @@ def _compiler() -> str | None:
     return next((name for name in names if shutil.which(name)), None)
 
 
-def _name(model: treelite.Model) -> str:
-    """Return the name of the library of a model in the cache."""
+def _cache_file(model: treelite.Model) -> Path:
+    """Return the file of a compiled model; without a cache folder, one for this process alone."""
     versions = f"{treelite.__version__} {tl2cgen.__version__} {platform.machine()}"
-    return f"{hashlib.sha256(model.serialize_bytes() + versions.encode()).hexdigest()}.so"
-
-
-@contextmanager
-def _compiled(model: treelite.Model, compiler: str) -> Iterator[Path]:
-    """Compile a model into the cache; without a folder for that, for this process alone."""
+    name = f"{hashlib.sha256(model.serialize_bytes() + versions.encode()).hexdigest()}.so"
     try:
-        kept: Path | None = cache.folder_of_cache()
-    except cache.NoCacheError:
-        kept = None
-    with temporary_folder((kept or Path(tempfile.gettempdir())) / "trigemu-models") as scratch:
-        path = scratch / _name(model)
+        folder = Path(os.environ.get("TRIGEMU_CACHE_DIR") or user_cache_path("trigemu"))
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.access(folder, os.W_OK) or (folder / name).is_file():
+            return folder / name
+    except (OSError, RuntimeError):  # it is read-only, or there is no home folder
+        pass
+    return Path(tempfile.gettempdir()) / f"trigemu-{os.getpid()}-{name}"
+
+
+def _compile(model: treelite.Model, compiler: str, file: Path) -> None:
+    with temporary_folder(file) as scratch:
         try:
             with _silent():
-                tl2cgen.export_lib(model, compiler, path, params={}, options=["-O3"])
+                tl2cgen.export_lib(model, compiler, scratch / file.name, params={}, options=["-O3"])
         except Exception as error:
             if cause := own_cause(error):
                 raise cause from error
@@ -149,7 +148,7 @@ def _compiled(model: treelite.Model, compiler: str) -> Iterator[Path]:
             raise TrigemuError(
                 f"cannot be compiled by {compiler}: {reason}; try another compiler (variable CC)"
             ) from None
-        yield path.replace(kept / path.name) if kept else path
+        (scratch / file.name).replace(file)
 
 
 @contextmanager

@@ -32,9 +32,10 @@ from .vectors import (
 #: where the list of places begins. Places are in numbers of the type.
 WIDTH = 8
 ADD, SUBTRACT, MULTIPLY, MAXIMUM, MINIMUM, SHIFT = range(6)
-DIVIDE, EQUAL, CHOOSE, IF_NEGATIVE, NEGATIVE, ABSOLUTE, NOT = range(6, 13)
-RELU, SQUARE_ROOT, EXPONENTIAL, LOGARITHM, TANGENT = range(13, 18)
-LAYER, COPY, CONVERT, INPUT, SCORE, SUM, TABLE = range(18, 25)
+DIVIDE, EQUAL, CHOOSE, ABSOLUTE, RELU, SQUARE_ROOT, EXPONENTIAL, LOGARITHM, TANGENT = range(6, 15)
+LAYER, COPY, CONVERT, INPUT, SCORE, SUM, TABLE = range(15, 22)
+#: Steps whose list belongs to all of y, which cannot be computed in part.
+WHOLE = (INPUT, SCORE, TABLE)
 #: The numbers of an input of words, in order: whether it is scaled; the beginning and the width of a bin; the
 #: lowest and the highest bin; the bins of a circle, or 0; whether the bin is halved.
 SCALED, FIRST, STEP, LOWEST, HIGHEST, PERIOD, HALVED = range(7)
@@ -51,10 +52,7 @@ _FLOATS: vectors.Operations = {
     DIVIDE: lambda a, b: a / b,
     EQUAL: lambda a, b: a.equals(b).choose(a.constant(1.0), a.constant(0.0)),
     CHOOSE: lambda a, b, c: a.equals(0.0).choose(c, b),
-    IF_NEGATIVE: lambda a, b: (a < 0.0).choose(b, a),
-    NEGATIVE: lambda a: a * -1.0,
     ABSOLUTE: lambda a: a.call("fabs"),
-    NOT: lambda a: a.equals(0.0).choose(a.constant(1.0), a.constant(0.0)),
     RELU: vectors.relu,
     SQUARE_ROOT: lambda a: a.call("sqrt"),
     EXPONENTIAL: vectors.exponential,

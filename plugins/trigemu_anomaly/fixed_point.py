@@ -150,27 +150,24 @@ class ApFixed:
         """Return whether each value is outside of the range after rounding, bool[…]."""
         return self._each(values)[1]
 
-    def to_float(self, words: IntArray) -> FloatArray:
-        """Convert words to float64[…], exactly."""
-        return np.asarray(words, np.float64) * self.step
-
-    def _each(self, values: FloatArray) -> tuple[IntArray, BoolArray]:
-        array = np.asarray(values, np.float64)
-        with np.errstate(over="ignore"):
-            finite = np.isfinite(np.ldexp(array, self.fraction)).all()
-        if not finite:
-            raise TrigemuError(f"{self}: only finite numbers have a fixed-point form")
-        words, outside = self.quantise_columns(array.reshape(-1, 1), (0,))
-        return words.reshape(array.shape), outside.reshape(array.shape)
-
     def quantise_columns(
         self, values: npt.NDArray[np.floating], scales: Sequence[int]
     ) -> tuple[IntArray, BoolArray]:
         """Return the words int64[n, d] of values[:, i] · 2^scales[i], and whether they overflow, bool[n, d];
         values: finite float32[n, d] or float64[n, d]."""
-        words, outside = np.empty(values.shape, np.int64), np.empty(values.shape, np.bool_)
-        factors = np.ldexp(1.0, np.array(scales, np.int64) + self.fraction)
-        quantise(np.ascontiguousarray(values), factors, *self.modes, *self.words, words, outside)
+        return self._each(np.ldexp(values.astype(np.float64), np.array(scales, np.int64)))
+
+    def to_float(self, words: IntArray) -> FloatArray:
+        """Convert words to float64[…], exactly."""
+        return np.asarray(words, np.float64) * self.step
+
+    def _each(self, values: FloatArray) -> tuple[IntArray, BoolArray]:
+        with np.errstate(over="ignore"):
+            steps = np.ldexp(np.asarray(values, np.float64), self.fraction)
+        if not np.isfinite(steps).all():
+            raise TrigemuError(f"{self}: only finite numbers have a fixed-point form")
+        words, outside = np.empty(steps.shape, np.int64), np.empty(steps.shape, np.bool_)
+        _quantise(steps.ravel(), *self.modes, *self.words, words.reshape(-1), outside.reshape(-1))
         return words, outside
 
 
@@ -215,9 +212,8 @@ def in_range(integer: float, overflow: int, lowest: int, highest: int) -> int:
 
 
 @kernel
-def quantise(
-    values: npt.NDArray[np.floating],
-    factors: FloatArray,
+def _quantise(
+    steps: FloatArray,
     rounding: int,
     overflow: int,
     lowest: int,
@@ -225,9 +221,8 @@ def quantise(
     words: IntArray,
     outside: BoolArray,
 ) -> None:
-    """Write the words of values · factors, and whether they are outside of the range."""
-    for row in range(len(values)):
-        for column in range(len(factors)):
-            integer = rounded(np.float64(values[row, column]) * factors[column], rounding)
-            words[row, column] = in_range(integer, overflow, lowest, highest)
-            outside[row, column] = not lowest <= integer < np.float64(highest) + 1.0
+    """Write the words of numbers in steps of a type, and whether they are outside of its range."""
+    for i in range(len(steps)):
+        integer = rounded(steps[i], rounding)
+        words[i] = in_range(integer, overflow, lowest, highest)
+        outside[i] = not lowest <= integer < np.float64(highest) + 1.0

@@ -26,11 +26,19 @@ class Numbers(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     words: list[int]
 
 
-class _Layer(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind"):
-    """type: that of the result, such as "ap_fixed<16,6,AP_RND,AP_SAT>"."""
+class _Layer(msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag=str.lower):
+    """A layer, whose kind in the file is the name of its class."""
 
     name: str
-    type: str
+    type: str  # Of the result, such as "ap_fixed<16,6,AP_RND,AP_SAT>"
+
+
+class _Unary(_Layer, frozen=True):
+    of: str  # The layer that it reads
+
+
+class _Binary(_Layer, frozen=True):
+    of: tuple[str, str]  # The layers a and b that it reads
 
 
 class Scale(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -42,135 +50,106 @@ class Scale(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     period: int = 0
 
 
-class Input(_Layer, frozen=True, tag="input", omit_defaults=True):
-    """The inputs of the network. scales: of each, if they are words of the hardware and the card has none.
-    Files without them leave them out: their digests are known."""
+class Input(_Layer, frozen=True, omit_defaults=True):
+    """The inputs of the network."""
 
     size: int
+    #: Of each input, if they are words of the hardware and the card has none. Files without them leave them
+    #: out: their digests are known.
     scales: list[Scale] = []
 
 
-class Constant(_Layer, frozen=True, tag="constant"):
+class Constant(_Layer, frozen=True):
     """Constants, in this type."""
 
     words: list[int]
 
 
-class Linear(_Layer, frozen=True, tag="linear"):
+class Linear(_Unary, frozen=True):
     """The same values in another type."""
 
-    of: str
 
-
-class ReLU(_Layer, frozen=True, tag="relu"):
+class ReLU(_Unary, frozen=True):
     """max(x, 0)."""
 
-    of: str
 
-
-class Shift(_Layer, frozen=True, tag="shift"):
+class Shift(_Unary, frozen=True):
     """The bits of each value, moved to the right by so many places, or to the left by a negative number."""
 
-    of: str
     by: list[int]
 
 
-class Table(_Layer, frozen=True, tag="table"):
+class Table(_Unary, frozen=True):
     """A function as its words, of which the first one is that of the word `first`."""
 
-    of: str
     first: int
     words: list[int]
 
 
-class Dense(_Layer, frozen=True, tag="dense"):
+class Dense(_Unary, frozen=True):
     """bias + x weight. Each product becomes an `accumulator`, and so does each sum."""
 
-    of: str
     accumulator: str
     weight: Numbers
     bias: Numbers
 
 
-class Convolution(_Layer, frozen=True, tag="convolution"):
-    """A convolution in two dimensions. shape: height, width and channels of the input; window, stride: height
-    and width; padding: zeros above, below, left and right. weight: [height][width][channel][filter]."""
+class Convolution(_Unary, frozen=True):
+    """A convolution in two dimensions; each product and each sum becomes an `accumulator`."""
 
-    of: str
-    shape: tuple[int, int, int]
-    window: tuple[int, int]
+    shape: tuple[int, int, int]  # Height, width and channels of the input
+    window: tuple[int, int]  # Height and width
     stride: tuple[int, int]
-    padding: tuple[int, int, int, int]
+    padding: tuple[int, int, int, int]  # Zeros above, below, left and right
     accumulator: str
-    weight: Numbers
+    weight: Numbers  # [height][width][channel][filter]
     bias: Numbers
 
 
-class Normalise(_Layer, frozen=True, tag="normalise"):
+class Normalise(_Unary, frozen=True):
     """x scale + bias, with as many scales as values, or as channels, which repeat."""
 
-    of: str
     scale: Numbers
     bias: Numbers
 
 
-class Merge(_Layer, frozen=True):
+class Merge(_Binary, frozen=True):
     """Two values, number by number."""
 
-    of: tuple[str, str]
 
-
-class Add(Merge, frozen=True, tag="add"):
+class Add(Merge, frozen=True):
     """a + b."""
 
 
-class Subtract(Merge, frozen=True, tag="subtract"):
+class Subtract(Merge, frozen=True):
     """a − b."""
 
 
-class Multiply(Merge, frozen=True, tag="multiply"):
+class Multiply(Merge, frozen=True):
     """a b."""
 
 
-class Maximum(Merge, frozen=True, tag="maximum"):
+class Maximum(Merge, frozen=True):
     """The larger one."""
 
 
-class Minimum(Merge, frozen=True, tag="minimum"):
+class Minimum(Merge, frozen=True):
     """The smaller one."""
 
 
-class Concatenate(_Layer, frozen=True, tag="concatenate"):
+class Concatenate(_Binary, frozen=True):
     """a, then b."""
 
-    of: tuple[str, str]
 
-
-class Dot(_Layer, frozen=True, tag="dot"):
+class Dot(_Binary, frozen=True):
     """Σ a b; each product and each sum becomes an `accumulator`."""
 
-    of: tuple[str, str]
     accumulator: str
 
 
-Layer = (
-    Input
-    | Constant
-    | Linear
-    | ReLU
-    | Shift
-    | Table
-    | Dense
-    | Convolution
-    | Normalise
-    | Add
-    | Subtract
-    | Multiply
-    | Maximum
-    | Minimum
-    | Concatenate
-    | Dot
-)
+_Unaries = Linear | ReLU | Shift | Table | Dense | Convolution | Normalise
+_Binaries = Add | Subtract | Multiply | Maximum | Minimum | Concatenate | Dot
+Layer = Input | Constant | _Unaries | _Binaries
 
 
 class IntegerFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from functools import singledispatchmethod
 from itertools import zip_longest
 
 import numpy as np
@@ -19,16 +18,13 @@ from . import evaluator as do, integer_file as file
 from .fixed_point import MAX_WORD, ApFixed
 from .input_kernels import Features
 from .inputs import InputScale
-from .steps import MAX_WEIGHTS, Step, StepModel, Trace, UnknownError, check_size
+from .steps import Step, StepModel, Trace, UnknownError
 from .vectors import CONVERSION
 
 #: Weights beyond it are no float64, in which C++ has them.
 _MAX_WEIGHT = 2**53
-#: Most windows of a convolution, each of which takes a step.
-_MAX_WINDOWS = 4096
 #: Scores of more bits are no float32.
 _MAX_SCORE = 24
-_MAX_LAYERS = 500
 _MERGES = {
     file.Add: do.ADD,
     file.Subtract: do.SUBTRACT,
@@ -39,7 +35,7 @@ _MERGES = {
 
 
 def input_words(layer: file.Input, features: Features) -> IntArray:
-    """Return the words of inputs, int64[n, k], of float32[n, k], as `Layers` reads them."""
+    """Return the words of inputs, int64[n, k], of float32[n, k], as a network reads them."""
     if not layer.scales:
         return ApFixed.parse(layer.type, MAX_WORD).quantise(features.astype(np.float64))
     columns = []
@@ -58,9 +54,6 @@ class Value:
     fraction: int
     low: int
     high: int
-
-    def __getitem__(self, slots: int | slice) -> Value:
-        return Value(self.slots[slots], self.fraction, self.low, self.high)
 
 
 class TooWideError(Exception):
@@ -82,21 +75,34 @@ class Layers:
             raise TooWideError(f"the type {kind}")
         return kind
 
-    def checked(self, slots: IntArray, fraction: int, low: int, high: int, what: str) -> Value:
+    def _checked(self, slots: IntArray, fraction: int, low: int, high: int, what: str) -> Value:
         limit = 1 << (self.bits - 1)
         if low < -limit or high >= limit:
             raise TooWideError(what)
         return Value(slots, fraction, low, high)
 
-    def step(self, op: int, a: Value, b: Value) -> IntArray:
-        y = self.steps.new(len(a.slots))
-        self.steps.add(len(y), Step(op, (a.slots, b.slots), y))
+    def _step(self, op: int, *operands: IntArray, listed: IntArray | None = None) -> IntArray:
+        """Add a step that computes as many numbers as its first operand has."""
+        y = self.steps.new(len(operands[0]))
+        self.steps.add(len(y), Step(op, operands, y, listed=listed))
         return y
 
-    def constant(self, words: Sequence[int], fraction: int) -> Value:
-        low, high = min(words, default=0), max(words, default=0)
+    def _constant(self, words: Sequence[int], fraction: int) -> Value:
         slots = self.steps.constant(np.array(words, object))
-        return self.checked(slots, fraction, low, high, "a constant")
+        return self._checked(slots, fraction, min(words), max(words), "a constant")
+
+    def _numbers(self, numbers: file.Numbers) -> tuple[ApFixed, list[int]]:
+        """Return the type and the words of constants."""
+        kind = self.type_of(numbers.type)
+        check_words(numbers.words, kind)
+        return kind, numbers.words
+
+    def _repeated(self, numbers: file.Numbers, n: int) -> Value:
+        """Return n constants, which repeat."""
+        kind, words = self._numbers(numbers)
+        if n % len(words):
+            raise TrigemuError(f"has {len(words)} scales or biases for {n} numbers")
+        return self._constant(words * (n // len(words)), kind.fraction)
 
     def converted(self, value: Value, to: ApFixed, relu: bool = False) -> Value:
         """Convert values to a type, after a ReLU if so."""
@@ -104,14 +110,12 @@ class Layers:
         least = max(low, 0) if relu else low
         if value.fraction == to.fraction and least <= value.low and value.high <= high:
             return value
-        y = self.steps.new(len(value.slots))
         try:
             by_name = to.conversion(value.fraction, self.bits, relu=relu)
         except TrigemuError as error:
             raise TooWideError(str(error)) from None
         numbers = np.array([by_name[name] for name in CONVERSION], np.int64)
-        self.steps.add(len(y), Step(do.CONVERT, (value.slots,), y, listed=numbers))
-        return Value(y, to.fraction, low, high)
+        return Value(self._step(do.CONVERT, value.slots, listed=numbers), to.fraction, low, high)
 
     def _moved(self, value: Value, fraction: int) -> Value:
         """Give values so many bits after the point, which are not fewer."""
@@ -120,11 +124,11 @@ class Layers:
             return value
         if by >= self.bits:
             raise TooWideError("a number beside one with its point far away")
-        moved = self.step(do.SHIFT, value, self.constant([-by] * len(value.slots), 0))
+        moved = self._step(do.SHIFT, value.slots, self._constant([-by] * len(value.slots), 0).slots)
         what = "the numbers before they are combined"
-        return self.checked(moved, fraction, value.low << by, value.high << by, what)
+        return self._checked(moved, fraction, value.low << by, value.high << by, what)
 
-    def combined(self, op: int, a: Value, b: Value) -> Value:
+    def _combined(self, op: int, a: Value, b: Value) -> Value:
         """Combine two values without loss."""
         if len(a.slots) != len(b.slots):
             raise TrigemuError(f"combines {len(a.slots)} numbers with {len(b.slots)}")
@@ -139,37 +143,73 @@ class Layers:
             do.MAXIMUM: [max(a.low, b.low), max(a.high, b.high)],
             do.MINIMUM: [min(a.low, b.low), min(a.high, b.high)],
         }[op]
-        return self.checked(self.step(op, a, b), fraction, min(ends), max(ends), "a sum or a product")
+        slots = self._step(op, a.slots, b.slots)
+        return self._checked(slots, fraction, min(ends), max(ends), "a sum or a product")
 
-    def summed(self, terms: Sequence[Value], accumulator: ApFixed) -> Value:
+    def _summed(self, terms: Sequence[Value], accumulator: ApFixed) -> Value:
         """Add terms in turn, where each sum becomes an accumulator."""
         total = terms[0]
         for term in terms[1:]:
-            total = self.converted(self.combined(do.ADD, total, term), accumulator)
+            total = self.converted(self._combined(do.ADD, total, term), accumulator)
         return total
 
-    def joined(self, values: Sequence[Value]) -> Value:
-        """Return the numbers of values one after the other; raise UnknownError for too many."""
+    def _joined(self, values: Sequence[Value]) -> Value:
+        """Return the numbers of values one after the other."""
         self.steps.add(sum(len(value.slots) for value in values))
         slots = np.concatenate([value.slots for value in values])
         low, high = min(value.low for value in values), max(value.high for value in values)
         return Value(slots, values[0].fraction, low, high)
 
-    @singledispatchmethod
     def follow(self, layer: file.Layer) -> Value:
         """Return the values of a layer; raise TrigemuError or TooWideError."""
-        raise NotImplementedError
+        kind, names = self.type_of(layer.type), getattr(layer, "of", ())
+        names = (names,) if isinstance(names, str) else names
+        if unknown := [name for name in names if name not in self.values]:
+            raise TrigemuError(f"reads {unknown[0][:50]!r}, which is no layer before it")
+        x = [self.values[name] for name in names]
+        match layer:
+            case file.Input():
+                return self._input(layer, kind)
+            case file.Constant():
+                check_words(layer.words, kind)
+                return self._constant(layer.words, kind.fraction)
+            case file.Linear() | file.ReLU():
+                return self.converted(x[0], kind, relu=isinstance(layer, file.ReLU))
+            case file.Shift():
+                return self._shift(layer, x[0], kind)
+            case file.Table():
+                check_words(layer.words, kind)
+                if not layer.first <= x[0].low <= x[0].high < layer.first + len(layer.words):
+                    raise TrigemuError(
+                        f"has {len(layer.words)} words from {layer.first} on, which its input exceeds"
+                    )
+                listed = np.array([layer.first, len(layer.words), *layer.words], np.int64)
+                y = self._step(do.TABLE, x[0].slots, listed=listed)
+                return Value(y, kind.fraction, min(layer.words), max(layer.words))
+            case file.Dense():
+                return self.converted(self._sums(layer, [x[0]])[0], kind)
+            case file.Convolution():
+                return self._joined(
+                    [self.converted(y, kind) for y in self._sums(layer, self._windows(layer, x[0]))]
+                )
+            case file.Normalise():
+                scale, bias = (self._repeated(c, len(x[0].slots)) for c in (layer.scale, layer.bias))
+                product = self._combined(do.MULTIPLY, x[0], scale)
+                return self.converted(self._combined(do.ADD, product, bias), kind)
+            case file.Merge():
+                return self.converted(self._combined(_MERGES[type(layer)], *x), kind)
+            case file.Concatenate():
+                return self._joined([self.converted(value, kind) for value in x])
+            case file.Dot():
+                accumulator = self.type_of(layer.accumulator)
+                terms = self.converted(self._combined(do.MULTIPLY, *x), accumulator)
+                ends = terms.fraction, terms.low, terms.high
+                total = self._summed([Value(s, *ends) for s in terms.slots.reshape(-1, 1)], accumulator)
+                return self.converted(total, kind)
 
-    def _of(self, name: str) -> Value:
-        if name not in self.values:
-            raise TrigemuError(f"reads {name[:50]!r}, which is no layer before it")
-        return self.values[name]
-
-    @follow.register
-    def _(self, layer: file.Input) -> Value:
+    def _input(self, layer: file.Input, kind: ApFixed) -> Value:
         if layer.size != len(self.input):
             raise TrigemuError(f"the network has {layer.size} inputs, the card {len(self.input)}")
-        kind = self.type_of(layer.type)
         if len(layer.scales) not in (0, layer.size):
             raise TrigemuError(f"has {len(layer.scales)} scales for {layer.size} inputs")
         if not all(0 < scale.step < np.inf and scale.lowest <= scale.highest for scale in layer.scales):
@@ -180,27 +220,9 @@ class Layers:
             numbers += [float(scale is not None), *astuple(scale or InputScale())]
         as_integers = np.array(numbers).view(np.int64)
         listed = np.concatenate([as_integers[:1], np.array([*kind.modes, *kind.words]), as_integers[1:]])
-        y = self.steps.new(layer.size)
-        self.steps.add(layer.size, Step(do.INPUT, (self.input,), y, listed=listed, is_whole=True))
-        return Value(y, kind.fraction, *kind.words)
+        return Value(self._step(do.INPUT, self.input, listed=listed), kind.fraction, *kind.words)
 
-    @follow.register
-    def _(self, layer: file.Constant) -> Value:
-        kind = self.type_of(layer.type)
-        check_words(layer.words, kind)
-        return self.constant(layer.words, kind.fraction)
-
-    @follow.register
-    def _(self, layer: file.Linear) -> Value:
-        return self.converted(self._of(layer.of), self.type_of(layer.type))
-
-    @follow.register
-    def _(self, layer: file.ReLU) -> Value:
-        return self.converted(self._of(layer.of), self.type_of(layer.type), relu=True)
-
-    @follow.register
-    def _(self, layer: file.Shift) -> Value:
-        value, kind = self._of(layer.of), self.type_of(layer.type)
+    def _shift(self, layer: file.Shift, value: Value, kind: ApFixed) -> Value:
         if len(layer.by) != len(value.slots):
             raise TrigemuError(f"has {len(layer.by)} shifts for {len(value.slots)} numbers")
         if value.fraction != kind.fraction or not all(abs(by) < kind.width for by in layer.by):
@@ -208,154 +230,92 @@ class Layers:
         left = max(0, *(-by for by in layer.by))
         ends = value.low << left, value.high << left
         low, high = min(*ends, value.low), max(*ends, value.high)
-        moved = self.step(do.SHIFT, value, self.constant(layer.by, 0))
-        return self.converted(self.checked(moved, value.fraction, low, high, "a shift to the left"), kind)
+        moved = self._step(do.SHIFT, value.slots, self._constant(layer.by, 0).slots)
+        return self.converted(self._checked(moved, value.fraction, low, high, "a shift to the left"), kind)
 
-    @follow.register
-    def _(self, layer: file.Table) -> Value:
-        value, kind = self._of(layer.of), self.type_of(layer.type)
-        check_words(layer.words, kind)
-        if not layer.first <= value.low <= value.high < layer.first + len(layer.words):
-            raise TrigemuError(f"has {len(layer.words)} words from {layer.first} on, which its input exceeds")
-        y = self.steps.new(len(value.slots))
-        listed = np.array([layer.first, len(layer.words), *layer.words], np.int64)
-        self.steps.add(len(y), Step(do.TABLE, (value.slots,), y, listed=listed, is_whole=True))
-        return Value(y, kind.fraction, min(layer.words), max(layer.words))
-
-    @follow.register
-    def _(self, layer: file.Dense) -> Value:
-        of = Weights(self, layer.weight, layer.bias, layer.accumulator)
-        value = self._of(layer.of)
-        return self.converted(of.layer(self, value), self.type_of(layer.type))
-
-    @follow.register
-    def _(self, layer: file.Convolution) -> Value:
-        value, kind = self._of(layer.of), self.type_of(layer.type)
-        of = Weights(self, layer.weight, layer.bias, layer.accumulator)
-        sizes = (*layer.shape, *layer.window, *layer.stride)
-        if min(sizes) < 1 or min(layer.padding) < 0 or max(*sizes, *layer.padding) > 2**12:
-            raise TrigemuError("expected sizes of 1 to 4096, and a padding of 0 to 4096")
+    def _windows(self, layer: file.Convolution, value: Value) -> list[Value]:
+        """Return what a convolution reads at each of its places."""
+        if min(*layer.shape, *layer.window, *layer.stride) < 1 or min(layer.padding) < 0:
+            raise TrigemuError("expected sizes of at least 1, and a padding of at least 0")
         if math.prod(layer.shape) != len(value.slots):
             raise TrigemuError(f"reads {layer.shape}, and its input has {len(value.slots)} numbers")
-        (height, width, channels), (above, below, left, right) = layer.shape, layer.padding
-        check_size((height + above + below) * (width + left + right) * channels)
-        image = value.slots.reshape(layer.shape)
+        image, (above, below, left, right) = value.slots.reshape(layer.shape), layer.padding
         if any(layer.padding):
-            zero = int(self.constant([0], 0).slots[0])
+            zero = int(self._constant([0], 0).slots[0])
+            self.steps.add(
+                (layer.shape[0] + above + below) * (layer.shape[1] + left + right) * layer.shape[2]
+            )
             image = np.pad(image, ((above, below), (left, right), (0, 0)), constant_values=zero)
         if any(n < m for n, m in zip(image.shape, layer.window, strict=False)):
             raise TrigemuError(f"a window of {layer.window} in an image of {image.shape[:2]}")
         windows = np.lib.stride_tricks.sliding_window_view(image, layer.window, (0, 1))
         windows = windows[:: layer.stride[0], :: layer.stride[1]]  # [y][x][channel][height][width]
-        if (number := math.prod(windows.shape[:2])) > _MAX_WINDOWS:
-            raise TrigemuError(f"has {number} windows: expected at most {_MAX_WINDOWS}")
-        low, high = min(value.low, 0), max(value.high, 0)
-        inputs = windows.transpose(0, 1, 3, 4, 2).reshape(number, -1)
-        values = (Value(window, value.fraction, low, high) for window in inputs)
-        return self.joined([self.converted(of.layer(self, one), kind) for one in values])
+        self.steps.add(windows.size)
+        slots = windows.transpose(0, 1, 3, 4, 2).reshape(math.prod(windows.shape[:2]), -1)
+        return [Value(one, value.fraction, min(value.low, 0), max(value.high, 0)) for one in slots]
 
-    @follow.register
-    def _(self, layer: file.Normalise) -> Value:
-        value = self._of(layer.of)
-        n = len(value.slots)
-        scale, bias = (self._numbers(numbers, n) for numbers in (layer.scale, layer.bias))
-        product = self.combined(do.MULTIPLY, value, scale)
-        return self.converted(self.combined(do.ADD, product, bias), self.type_of(layer.type))
-
-    def _numbers(self, numbers: file.Numbers, n: int) -> Value:
-        """Return n constants, which repeat."""
-        kind, words = self.type_of(numbers.type), numbers.words
-        check_words(words, kind)
-        if not words or n % len(words):
-            raise TrigemuError(f"has {len(words)} scales or biases for {n} numbers")
-        return self.constant(words * (n // len(words)), kind.fraction)
-
-    @follow.register
-    def _(self, layer: file.Merge) -> Value:
-        a, b = map(self._of, layer.of)
-        return self.converted(self.combined(_MERGES[type(layer)], a, b), self.type_of(layer.type))
-
-    @follow.register
-    def _(self, layer: file.Concatenate) -> Value:
-        kind = self.type_of(layer.type)
-        return self.joined([self.converted(self._of(name), kind) for name in layer.of])
-
-    @follow.register
-    def _(self, layer: file.Dot) -> Value:
+    def _sums(self, layer: file.Dense | file.Convolution, inputs: Sequence[Value]) -> list[Value]:
+        """Return bias + x weight for each of the inputs, as accumulators."""
         accumulator = self.type_of(layer.accumulator)
-        a, b = map(self._of, layer.of)
-        terms = self.converted(self.combined(do.MULTIPLY, a, b), accumulator)
-        total = self.summed([terms[i : i + 1] for i in range(len(terms.slots))], accumulator)
-        return self.converted(total, self.type_of(layer.type))
+        (kind, words), (of_bias, biases) = self._numbers(layer.weight), self._numbers(layer.bias)
+        if any(abs(word) > _MAX_WEIGHT for word in (*words, *biases)):
+            raise TrigemuError(f"weights of {kind} or biases of {of_bias} that are no float64")
+        if len(words) % len(biases):
+            raise TrigemuError(f"has {len(words)} weights for {len(biases)} outputs")
+        weight = np.array(words, np.int64).reshape(-1, len(biases))
+        bias = accumulator.quantise(of_bias.to_float(np.array(biases, np.int64)))
+        n_in, n_out = weight.shape
+        if wrong := [x for x in inputs if len(x.slots) != n_in]:
+            n = len(wrong[0].slots)
+            raise TrigemuError(f"has {n_in} × {n_out} weights, and its input has {n} numbers")
+        right = inputs[0].fraction + kind.fraction - accumulator.fraction
+        is_cut = right > 0 and accumulator.rounding != "AP_TRN"
+        if not is_cut and accumulator.overflow == "AP_WRAP":
+            return self._at_once(inputs, weight, bias, accumulator, right)
+        sums = []
+        for x in inputs:  # term by term
+            terms = [self._constant(bias.tolist(), accumulator.fraction)]
+            for slot, row in zip(x.slots, weight.tolist(), strict=True):
+                same = Value(np.repeat(slot, n_out), x.fraction, x.low, x.high)
+                product = self._combined(do.MULTIPLY, same, self._constant(row, kind.fraction))
+                terms.append(self.converted(product, accumulator))
+            sums.append(self._summed(terms, accumulator))
+        return sums
 
-
-class Weights:
-    """The weights and biases of a layer, checked, with the type of its sums."""
-
-    def __init__(self, values: Layers, weight: file.Numbers, bias: file.Numbers, accumulator: str) -> None:
-        self.accumulator = values.type_of(accumulator)
-        self.kind, of_bias = values.type_of(weight.type), values.type_of(bias.type)
-        for numbers, kind in ((weight, self.kind), (bias, of_bias)):
-            check_words(numbers.words, kind)
-            if any(abs(word) > _MAX_WEIGHT for word in numbers.words):
-                raise TrigemuError(f"weights or biases of {kind} that are no float64")
-        if not bias.words or not weight.words or len(weight.words) % len(bias.words):
-            raise TrigemuError(f"has {len(weight.words)} weights for {len(bias.words)} outputs")
-        self.weight = np.array(weight.words, np.int64).reshape(-1, len(bias.words))
-        self.bias = self.accumulator.quantise(of_bias.to_float(np.array(bias.words, np.int64)))
-
-    def layer(self, values: Layers, x: Value) -> Value:
-        """Return the sums, as accumulators."""
-        n_in, n_out = self.weight.shape
-        if len(x.slots) != n_in:
-            raise TrigemuError(f"has {n_in} × {n_out} weights, and its input has {len(x.slots)} numbers")
-        right = x.fraction + self.kind.fraction - self.accumulator.fraction
-        is_cut = right > 0 and self.accumulator.rounding != "AP_TRN"
-        if is_cut or self.accumulator.overflow != "AP_WRAP":
-            return self._term_by_term(values, x)
-        return self._at_once(values, x, right)
-
-    def _at_once(self, values: Layers, x: Value, right: int) -> Value:
+    def _at_once(
+        self, inputs: Sequence[Value], weight: IntArray, bias: IntArray, accumulator: ApFixed, right: int
+    ) -> list[Value]:
         """Use one step: what overflows any sum also overflows the last one."""
-        what, bits = "the products of a layer", values.bits
-        weight = self.weight.astype(object) << max(-right, 0)
-        ends = np.array([weight * x.low, weight * x.high])
-        if right > 0 or abs(weight).max() >> (bits - 1):
-            values.checked(x.slots, 0, min(ends.min(), weight.min()), max(ends.max(), weight.max()), what)
+        what, bits, (x, *_) = "the products of a layer", self.bits, inputs
+        exact = weight.astype(object) << max(-right, 0)
+        ends = np.array([exact * x.low, exact * x.high])
+        if right > 0 or abs(exact).max() >> (bits - 1):
+            self._checked(x.slots, 0, min(ends.min(), exact.min()), max(ends.max(), exact.max()), what)
         if abs(right) >= bits:
             raise TooWideError(what)
         ends >>= max(right, 0)
-        low = int((ends.min(axis=0).sum(axis=0) + self.bias).min())
-        high = int((ends.max(axis=0).sum(axis=0) + self.bias).max())
-        y = values.steps.new(len(self.bias))
-        numbers = weight.astype(np.int64), self.bias
-        values.steps.count_weights(weight.size)
-        step = Step(do.LAYER, (x.slots,), y, *numbers, last=max(right, 0))
-        values.steps.add(weight.size, step)
-        lowest, highest = self.accumulator.words
-        result = Value(y, self.accumulator.fraction, low, high)
-        if lowest <= low and high <= highest:
-            return result
-        limit = 1 << (bits - 1)
-        wide = Value(y, result.fraction, -limit, limit - 1)
-        return wide if self.accumulator.width == bits else values.converted(wide, self.accumulator)
-
-    def _term_by_term(self, values: Layers, x: Value) -> Value:
-        n_out = len(self.bias)
-        terms = [values.constant(self.bias.tolist(), self.accumulator.fraction)]
-        for i, row in enumerate(self.weight.tolist()):
-            same = Value(np.repeat(x.slots[i], n_out), x.fraction, x.low, x.high)
-            product = values.combined(do.MULTIPLY, same, values.constant(row, self.kind.fraction))
-            terms.append(values.converted(product, self.accumulator))
-        return values.summed(terms, self.accumulator)
+        low = int((ends.min(axis=0).sum(axis=0) + bias).min())
+        high = int((ends.max(axis=0).sum(axis=0) + bias).max())
+        numbers, limit = exact.astype(np.int64), 1 << (bits - 1)
+        lowest, highest = accumulator.words
+        sums = []
+        for one in inputs:
+            y = self.steps.new(len(bias))
+            self.steps.add(weight.size, Step(do.LAYER, (one.slots,), y, numbers, bias, last=max(right, 0)))
+            result = Value(y, accumulator.fraction, low, high)
+            if not lowest <= low <= high <= highest:
+                result = Value(y, accumulator.fraction, -limit, limit - 1)
+                if accumulator.width < bits:
+                    result = self.converted(result, accumulator)
+            sums.append(result)
+        return sums
 
 
 def check_words(words: Sequence[int], kind: ApFixed) -> None:
-    if len(words) > MAX_WEIGHTS:
-        raise TrigemuError(f"has {len(words)} constants: expected at most {MAX_WEIGHTS}")
+    """Raise TrigemuError unless there are words, all of them in a type."""
     low, high = kind.words
-    wrong = next((word for word in words if not low <= word <= high), None)
-    if wrong is not None:
+    if not words or not low <= min(words) <= max(words) <= high:
+        wrong = next((word for word in words if not low <= word <= high), "nothing")
         raise TrigemuError(f"{wrong} is no word of {kind}: expected {low} to {high}")
 
 
@@ -377,16 +337,14 @@ class IntegerNetwork(StepModel):
             raise TrigemuError(f"{too_wide} in a word of more than 64 bits")
         self.step, out = 2.0**-score.fraction, layers.steps.new(1)
         listed = np.array([self.step]).view(np.int64)
-        layers.steps.add(1, Step(do.SCORE, (score.slots,), out, listed=listed, is_whole=True))
+        layers.steps.add(1, Step(do.SCORE, (score.slots,), out, listed=listed))
         super().__init__(layers.steps, features, int(out[0]), np.int32 if bits == 32 else np.int64)
 
 
 def _followed(layers: Layers, network: file.IntegerFile) -> Value:
     """Follow the layers of a network, and return its score."""
     kinds = [isinstance(layer, file.Input) for layer in network.layers]
-    if not kinds or len(kinds) > _MAX_LAYERS:
-        raise TrigemuError(f"has {len(kinds)} layers: expected 1 to {_MAX_LAYERS}")
-    if kinds != [True] + [False] * (len(kinds) - 1):
+    if not kinds or kinds != [True] + [False] * (len(kinds) - 1):
         raise TrigemuError('expected one layer of the kind "input", the first')
     for layer in network.layers:
         name = layer.name[:50]
@@ -394,8 +352,6 @@ def _followed(layers: Layers, network: file.IntegerFile) -> Value:
             if layer.name in layers.values:
                 raise TrigemuError("a layer before it has the same name")
             layers.values[layer.name] = score = layers.follow(layer)
-            if not len(score.slots):
-                raise TrigemuError("has no numbers: expected at least one")
         except TooWideError as error:
             raise TooWideError(f"layer {name!r}: {error}") from None
         except (TrigemuError, UnknownError) as error:

@@ -46,7 +46,7 @@ class Network(ScoreModel):
                 self.engine = KERNELS
             except UnknownError as error:
                 self.engine = f"ONNX Runtime ({error})"
-            except (IndexError, TypeError, ValueError):
+            except (LookupError, TypeError, ValueError):
                 self.engine = "ONNX Runtime (its fields are damaged)"
         if not self._steps:
             self._session  # noqa: B018 (loads the model, or raises)
@@ -54,8 +54,7 @@ class Network(ScoreModel):
     @cached_property
     def _session(self) -> InferenceSession:
         session = _opened(self._content)
-        _check_ends(session, self._features)
-        _check_scores(session, self._features)
+        _check(session, self._features)
         return session
 
     @cached_property
@@ -102,36 +101,32 @@ def _run(session: InferenceSession, name: str, rows: Features) -> FloatArray:
     return output.reshape(-1)
 
 
-def _check_ends(session: InferenceSession, features: int) -> None:
-    """Raise TrigemuError unless it has one input of rows and one output of scores."""
+def _check(session: InferenceSession, features: int) -> None:
+    """Raise TrigemuError unless it has one input of rows and one output, a number for each row that depends
+    on this row alone."""
     inputs, outputs = session.get_inputs(), session.get_outputs()
+    expected = f"expected one input float32[n, {features}] and one output, the score"
     if len(inputs) != 1 or len(outputs) != 1:
-        raise TrigemuError(
-            f"has the inputs {[i.name for i in inputs]} and the outputs {[o.name for o in outputs]}: "
-            f"expected one input float32[n, {features}] and one output, the score"
-        )
+        names = [i.name for i in inputs], [o.name for o in outputs]
+        raise TrigemuError(f"has the inputs {names[0]} and the outputs {names[1]}: {expected}")
+    name, shape = inputs[0].name, inputs[0].shape
     if inputs[0].type != "tensor(float)":
         raise TrigemuError(
-            f"has the input {excerpt(inputs[0].name)!r} of the type {_type(inputs[0])}: expected "
-            f"float32[n, {features}]: export the model in float32 (PyTorch: model.float() and an "
-            f"example in float32), or let it begin with a Cast from float32"
+            f"has the input {excerpt(name)!r} of the type {_type(inputs[0])}: {expected}: export the model "
+            f"in float32 (PyTorch: model.float() and an example in float32), or let it begin with a Cast "
+            f"from float32"
         )
-    declared = inputs[0].shape
-    if len(declared) != 2 or (isinstance(declared[1], int) and declared[1] != features):
-        reads = f"{declared[1]} features an event" if len(declared) == 2 else f"the shape {declared}"
+    if len(shape) != 2 or (isinstance(shape[1], int) and shape[1] != features):
+        reads = f"{shape[1]} features an event" if len(shape) == 2 else f"the shape {shape}"
         raise TrigemuError(f"reads {reads}, but the card names {features} inputs")
-    if isinstance(declared[0], int):
-        raise TrigemuError(f"takes {declared[0]} events per call: export it with a variable batch size")
+    if isinstance(shape[0], int):
+        raise TrigemuError(f"takes {shape[0]} events per call: export it with a variable batch size")
     if outputs[0].type not in ("tensor(float)", "tensor(double)"):
         raise TrigemuError(
             f"has the output {excerpt(outputs[0].name)!r} of the type {_type(outputs[0])}: expected a "
             f"score, float32[n] or float64[n]: let the model end with a Cast to float32"
         )
-
-
-def _check_scores(session: InferenceSession, features: int) -> None:
-    """Raise TrigemuError unless it returns one number per event, which depends on this event alone."""
-    name, random = session.get_inputs()[0].name, np.random.default_rng(1)
+    random = np.random.default_rng(1)
     rows = random.normal(size=(16, features)).astype(np.float32)
     try:
         scores = _run(session, name, rows)

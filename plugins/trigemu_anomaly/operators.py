@@ -1,260 +1,208 @@
-"""The operators of ONNX as steps, and the graph that they make."""
+"""The operators of ONNX as steps: those of dense networks, variational encoders, masks and their scores.
+
+Values are rows [events, n], or [events] after a sum. ONNX Runtime evaluates a model with other values, or
+with an operator, or a form of one, that is not known here.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 from . import evaluator as do
-from .onnx_graph import BOOL, DOUBLE, FLOAT, Graph, Node
-from .steps import Array, Floats, Operand, Trace, UnknownError, Value, check_size
+from .onnx_graph import BOOL, DOUBLE, FLOAT, TYPES, Message
+from .steps import MAX_WORK, Array, Operand, Trace, UnknownError, Value
 
-#: The largest number of nodes.
-MAX_NODES = 2000
 #: Versions of ONNX whose operators are known.
 _OPSETS = range(13, 24)
-#: A function of the trace, the operands (None: left out), and the attributes.
-Rule = Callable[[Trace, list[Any], dict[str, Any]], Any]
+#: A function of the trace, the attributes, and the operands (None: left out).
+Rule = Callable[..., Any]
 
 
-def _floats(*operands: Any) -> list[Any]:
+def _float32(number: float) -> Array:
+    return np.array(number, np.float32)
+
+
+def _floats(*operands: Any) -> tuple[Any, ...]:
     """Return operands, all of which must be float32."""
-    for value in operands:
-        if value is None or (value.kind != FLOAT if isinstance(value, Value) else value.dtype != np.float32):
+    for x in operands:
+        if x is None or (x.kind != FLOAT if isinstance(x, Value) else x.dtype != np.float32):
             raise UnknownError("a number that is not float")
-    return list(operands)
+    return operands
+
+
+def _row(x: Any, *axes: int) -> Value:
+    """Return a value of rows, along which an operator must act."""
+    if not isinstance(x, Value) or x.is_flat or not {*axes} <= {1, -1}:
+        raise UnknownError("an operator on constants, along the events or along a third axis")
+    return x
+
+
+def _weight(x: Any) -> Array:
+    if isinstance(x, Value):
+        raise UnknownError("a product or a sum of two values of an event")
+    return np.asarray(x)
+
+
+def _integers(x: Any) -> list[int]:
+    if isinstance(x, Value) or x.dtype not in (np.int32, np.int64) or x.ndim > 1:
+        raise UnknownError("a shape that depends on the event, or a matrix of places")
+    return x.ravel().tolist()  # type: ignore[no-any-return]
+
+
+def _computed(steps: Trace, op: int, function: Callable[..., Any], *operands: Operand) -> Operand:
+    """Compute element by element; `function` does the same to constants."""
+    if any(isinstance(x, Value) for x in _floats(*operands)):
+        return steps.elementwise(op, *operands)
+    with np.errstate(all="ignore"):
+        return np.asarray(function(*(np.asarray(x, np.float64) for x in operands)), np.float32)
 
 
 def _unary(op: int, function: Callable[..., Any]) -> Rule:
-    """Element by element; `function` does the same to constants."""
-    return lambda steps, operands, attributes: _computed(steps, op, function, *_floats(*operands))
+    return lambda steps, attributes, x: _computed(steps, op, function, x)
 
 
 def _binary(op: int, function: Callable[..., Any]) -> Rule:
     """Two numbers, or several in turn."""
-
-    def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-        return reduce(partial(_computed, steps, op, function), _floats(*operands))
-
-    return rule
+    return lambda steps, attributes, *operands: reduce(partial(_computed, steps, op, function), operands)
 
 
-def _computed(steps: Trace, op: int, function: Callable[..., Any], *operands: Operand) -> Operand:
-    if any(isinstance(value, Value) for value in operands):
-        return steps.elementwise(op, *operands)
-    numbers = [np.asarray(value, np.float64) for value in operands]
-    check_size(math.prod(np.broadcast_shapes(*(array.shape for array in numbers))))
-    with np.errstate(all="ignore"):
-        return np.asarray(function(*numbers), np.float32)
+def _equal(steps: Trace, attributes: Message, a: Operand, b: Operand) -> Value:
+    return steps.elementwise(do.EQUAL, *_floats(a, b), kind=BOOL)
 
 
-def _single(number: float) -> Floats:
-    return np.array(number, np.float32)
-
-
-def _not(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    (x,) = operands
+def _not(steps: Trace, attributes: Message, x: Operand) -> Value:
     if not isinstance(x, Value) or x.kind != BOOL:
         raise UnknownError("Not of a number")
-    return steps.elementwise(do.NOT, x, kind=BOOL)
+    return steps.elementwise(do.EQUAL, x, _float32(0.0), kind=BOOL)
 
 
-def _power(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    x, exponent = _floats(*operands)
-    if isinstance(x, Value) and not isinstance(exponent, Value) and exponent.size == 1:
-        if exponent.item() == 2.0:
-            return steps.elementwise(do.MULTIPLY, x, x)
-        if exponent.item() == 0.5:
-            return steps.elementwise(do.SQUARE_ROOT, x)
-    raise UnknownError("Pow other than a square or a root")
+def _cast(steps: Trace, attributes: Message, x: Operand) -> Operand:
+    to = attributes["to"]
+    if not isinstance(x, Value):
+        return x.astype(TYPES[to])
+    if to == BOOL and x.kind == FLOAT:
+        return _not(steps, attributes, _equal(steps, attributes, x, _float32(0.0)))
+    if to not in (FLOAT, DOUBLE) or x.kind == DOUBLE:
+        raise UnknownError("Cast to another type")
+    return Value(x.slots, to, x.is_flat)
 
 
-def _clip(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    x, low, high = [*operands, None, None][:3]
+def _where(steps: Trace, attributes: Message, condition: Operand, a: Operand, b: Operand) -> Operand:
+    _floats(a, b)
+    if isinstance(condition, Value) and condition.kind == BOOL:
+        return steps.elementwise(do.CHOOSE, condition, a, b)
+    if isinstance(condition, Value) or condition.dtype != np.bool_ or condition.ndim > 1:
+        raise UnknownError("Where without a condition")
+    (yes, no), is_flat = steps.broadcast(a, b)
+    return Value(np.where(condition, yes, no), is_flat=is_flat)
+
+
+def _power(steps: Trace, attributes: Message, x: Operand, exponent: Operand) -> Operand:
+    (power,) = {*_weight(exponent).ravel().tolist()}
+    if power not in (2.0, 0.5):
+        raise UnknownError("Pow other than a square or a root")
+    return steps.elementwise(*((do.MULTIPLY, x, x) if power == 2.0 else (do.SQUARE_ROOT, *_floats(x))))
+
+
+def _clip(
+    steps: Trace, attributes: Message, x: Operand, low: Operand | None = None, high: Operand | None = None
+) -> Operand:
     for op, function, bound in ((do.MAXIMUM, np.maximum, low), (do.MINIMUM, np.minimum, high)):
         if bound is not None:
-            x = _computed(steps, op, function, *_floats(x, bound))
+            x = _computed(steps, op, function, x, bound)
     return x
 
 
-def _elu(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    (x,) = _floats(*operands)
-    below = steps.elementwise(do.SUBTRACT, steps.elementwise(do.EXPONENTIAL, x), _single(1.0))
-    scaled = steps.elementwise(do.MULTIPLY, below, _single(attributes.get("alpha", 1.0)))
-    return steps.elementwise(do.IF_NEGATIVE, x, scaled)
+def _leaky(steps: Trace, attributes: Message, x: Operand) -> Value:
+    slope = attributes.get("alpha", 0.01)
+    if not 0.0 <= slope <= 1.0:
+        raise UnknownError("LeakyRelu with a slope beyond 0 to 1")
+    return steps.elementwise(do.MAXIMUM, x, steps.elementwise(do.MULTIPLY, *_floats(x), _float32(slope)))
 
 
-def _leaky(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    (x,) = _floats(*operands)
-    scaled = steps.elementwise(do.MULTIPLY, x, _single(attributes.get("alpha", 0.01)))
-    return steps.elementwise(do.IF_NEGATIVE, x, scaled)
+def _sigmoid(steps: Trace, attributes: Message, x: Operand) -> Value:
+    negative = steps.elementwise(do.MULTIPLY, *_floats(x), _float32(-1.0))
+    power = steps.elementwise(do.EXPONENTIAL, negative)
+    return steps.elementwise(do.DIVIDE, _float32(1.0), steps.elementwise(do.ADD, power, _float32(1.0)))
 
 
-def _sigmoid(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    (x,) = _floats(*operands)
-    power = steps.elementwise(do.EXPONENTIAL, steps.elementwise(do.NEGATIVE, x))
-    return steps.elementwise(do.DIVIDE, _single(1.0), steps.elementwise(do.ADD, power, _single(1.0)))
+def _gemm(steps: Trace, attributes: Message, x: Operand, weight: Operand, bias: Any = None) -> Value:
+    _floats(x, weight)
+    matrix = _weight(weight).T if attributes.get("transB") else _weight(weight)
+    matrix = matrix * np.float64(attributes.get("alpha", 1.0))
+    added = np.zeros(1) if bias is None else _weight(bias) * np.float64(attributes.get("beta", 1.0))
+    if attributes.get("transA"):
+        raise UnknownError("Gemm across the events")
+    added = np.broadcast_to(added, (1, matrix.shape[1]))[0]
+    return steps.layer(_row(x), matrix.astype(np.float32), added.astype(np.float32))
 
 
-def _gemm(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    x, weight, *more = _floats(*(one for one in operands if one is not None))
-    if attributes.get("transA") or not isinstance(x, Value) or x.slots.ndim != 2 or isinstance(weight, Value):
-        raise UnknownError("Gemm of a matrix for each event")
-    matrix = (weight.T if attributes.get("transB") else weight) * np.float64(attributes.get("alpha", 1.0))
-    bias = np.zeros((1, matrix.shape[1]))
-    if more:
-        if isinstance(more[0], Value):
-            raise UnknownError("Gemm that adds numbers of events")
-        bias = np.broadcast_to(more[0] * np.float64(attributes.get("beta", 1.0)), bias.shape)
-    return steps.layer(x, matrix.astype(np.float32), bias[0].astype(np.float32))
+def _product(steps: Trace, attributes: Message, x: Operand, weight: Operand) -> Value:
+    matrix = _weight(_floats(x, weight)[1])
+    return steps.layer(_row(x), matrix, np.zeros(matrix.shape[1], np.float32))
 
 
-def _product(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    x, weight = _floats(*operands)
-    if not isinstance(x, Value) or isinstance(weight, Value) or weight.ndim != 2:
-        raise UnknownError("MatMul of two values of an event")
-    return steps.layer(x, weight, np.zeros(weight.shape[1], np.float32))
-
-
-def _slots(x: Operand) -> Array:
-    return x.slots if isinstance(x, Value) else x
-
-
-def _arranged(x: Operand, function: Callable[[Array], Array]) -> Operand:
-    return Value(function(x.slots), x.kind) if isinstance(x, Value) else function(x)
-
-
-def _axes(x: Operand, axes: Iterable[int], more: int = 0) -> list[int]:
-    """Return axes of a value, ascending, or of one with more axes."""
-    found = sorted(normalize_axis_tuple(tuple(axes), _slots(x).ndim + more))
-    if isinstance(x, Value) and 0 in found:
-        raise UnknownError("an operator along the events")
-    return found
-
-
-def _requested_axes(operands: list[Any], attributes: dict[str, Any]) -> list[int] | None:
-    if len(operands) > 1 and operands[1] is not None:
-        return _integers(operands[1])
-    return attributes.get("axes")
-
-
-def _integers(x: Any) -> list[int]:
-    if isinstance(x, Value) or x.dtype not in (np.int32, np.int64):
-        raise UnknownError("a shape that depends on the event")
-    return x.ravel().tolist()  # type: ignore[no-any-return]
+def _axes(attributes: Message, axes: Any) -> list[int]:
+    """Return the axes that an operand or an attribute names; 0, of the events, stands for all."""
+    return (attributes.get("axes") if axes is None else _integers(axes)) or [0]
 
 
 def _summed(square: bool = False, mean: bool = False) -> Rule:
-    def rule(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-        (x,) = _floats(operands[0])
-        axes = _requested_axes(operands, attributes)
-        if not isinstance(x, Value):
-            raise UnknownError("a sum of constants")
-        if not axes:
-            if axes is not None and attributes.get("noop_with_empty_axes"):
-                return x
-            raise UnknownError("a sum along the events")
+    def rule(steps: Trace, attributes: Message, x: Operand, axes: Any = None) -> Value:
+        value = _row(*_floats(x), *_axes(attributes, axes))
         if square:
-            x = steps.elementwise(do.MULTIPLY, x, x)
-        result = steps.summed(x, _axes(x, axes), bool(attributes.get("keepdims", 1)))
-        if mean:
-            return steps.elementwise(do.DIVIDE, result, _single(x.slots.size / result.slots.size))
-        return result
+            value = steps.elementwise(do.MULTIPLY, value, value)
+        result = steps.summed(value, is_flat=not attributes.get("keepdims", 1))
+        return steps.elementwise(do.DIVIDE, result, _float32(len(value.slots))) if mean else result
 
     return rule
 
 
-def _gather(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    x, indices = operands
-    (axis,) = _axes(x, [attributes.get("axis", 0)])
-    check_size(_slots(x).size * len(_integers(indices)))
-    return _arranged(x, lambda part: np.take(part, indices, axis=axis))
+def _gather(steps: Trace, attributes: Message, x: Operand, indices: Any) -> Value:
+    value = _row(x, attributes.get("axis", 0))
+    return Value(value.slots[_integers(indices)], value.kind, is_flat=indices.ndim == 0)
 
 
-def _slice(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    x, *parts = operands
-    starts, ends, axes, strides = ([*parts, None, None])[:4]
-    starts, ends = _integers(starts), _integers(ends)
-    cuts = [slice(None)] * _slots(x).ndim
-    for i, axis in enumerate(range(len(starts)) if axes is None else _integers(axes)):
-        (sliced,) = _axes(x, [axis])
-        step, stop = 1 if strides is None else _integers(strides)[i], ends[i]
-        beyond = step < 0 and stop < -_slots(x).shape[sliced]
-        cuts[sliced] = slice(starts[i], None if beyond else stop, step)
-    return _arranged(x, lambda part: part[tuple(cuts)])
+def _slice(
+    steps: Trace, attributes: Message, x: Operand, starts: Any, ends: Any, axes: Any, strides: Any = None
+) -> Value:
+    value = _row(x, *_integers(axes))
+    (start,), (stop,) = _integers(starts), _integers(ends)
+    (step,) = [1] if strides is None else _integers(strides)
+    beyond = step < 0 and stop < -len(value.slots)
+    return Value(value.slots[start : None if beyond else stop : step], value.kind)
 
 
-def _concatenated(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    check_size(sum(_slots(x).size for x in operands))
-    if not any(isinstance(x, Value) for x in operands):
-        return np.concatenate(operands, attributes["axis"])
-    values: list[Value] = _floats(*operands)
-    (axis,) = _axes(values[0], [attributes["axis"]])
-    return Value(np.concatenate([value.slots for value in values], axis))
+def _concatenated(steps: Trace, attributes: Message, *operands: Operand) -> Value:
+    values = [_row(x, attributes["axis"]) for x in _floats(*operands)]
+    return Value(np.concatenate([value.slots for value in values]))
 
 
-def _reshaped(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    x, shape = operands[0], _integers(operands[1])
-    if attributes.get("allowzero"):
-        raise UnknownError("Reshape to nothing")
-    if isinstance(x, Value) and shape[0] not in (0, -1):
-        raise UnknownError("Reshape across the events")
-    sizes = [_slots(x).shape[i] if n == 0 else n for i, n in enumerate(shape)]
-    return _arranged(x, lambda part: part.reshape(sizes))
+def _reshaped(steps: Trace, attributes: Message, x: Operand, to: Any) -> Value:
+    first, *others = _integers(to)
+    value, size = _row(x), len(x.slots) if isinstance(x, Value) else 0
+    if first not in (0, -1) or others not in ([], [size], [-1] * (first == 0)) or (not others and size != 1):
+        raise UnknownError("Reshape to other than rows of all numbers of an event")
+    return Value(value.slots, value.kind, is_flat=not others)
 
 
-def _flat(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    (x,) = operands
-    if not isinstance(x, Value) or attributes.get("axis", 1) != 1:
-        raise UnknownError("Flatten across the events")
-    return Value(x.slots.reshape(1, -1), x.kind)
+def _squeezed(steps: Trace, attributes: Message, x: Operand, axes: Any = None) -> Value:
+    value = _row(x, *_axes(attributes, axes))
+    return Value(value.slots.reshape(1), value.kind, is_flat=True)
 
 
-def _squeezed(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    x, axes = operands[0], _requested_axes(operands, attributes)
-    if axes is None:
-        raise UnknownError("Squeeze of all axes")
-    return _arranged(x, lambda part: np.squeeze(part, tuple(_axes(x, axes))))
+def _flat(steps: Trace, attributes: Message, x: Operand) -> Value:
+    return _row(x, attributes.get("axis", 1))
 
 
-def _unsqueezed(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    x, axes = operands[0], _requested_axes(operands, attributes) or []
-    return _arranged(x, lambda part: np.expand_dims(part, tuple(_axes(x, axes, len(axes)))))
-
-
-def _cast(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    (x,), to = operands, attributes["to"]
-    if not isinstance(x, Value):
-        return x.astype({1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_, 11: np.float64}[to])
-    if to == BOOL and x.kind == FLOAT:
-        return steps.elementwise(do.NOT, steps.elementwise(do.NOT, x), kind=BOOL)
-    if to not in (FLOAT, DOUBLE) or x.kind == DOUBLE:
-        raise UnknownError("Cast to another type")
-    return Value(x.slots, to)
-
-
-def _where(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
-    condition, *both = operands
-    a, b = _floats(*both)
-    if (condition.kind != BOOL) if isinstance(condition, Value) else (condition.dtype != np.bool_):
-        raise UnknownError("Where without a condition")
-    if isinstance(condition, Value):
-        return steps.elementwise(do.CHOOSE, condition, a, b)
-    if not any(isinstance(x, Value) for x in (a, b)):
-        check_size(math.prod(np.broadcast_shapes(condition.shape, a.shape, b.shape)))
-        return np.where(condition, a, b)
-    return Value(np.where(condition, *steps.broadcast([a, b])))
-
-
-def _constant(steps: Trace, operands: list[Any], attributes: dict[str, Any]) -> Any:
+def _constant(steps: Trace, attributes: Message) -> Array:
     ((name, value),) = attributes.items()
     if name == "value":
-        return value
+        return np.asarray(value)
     return np.array(value, np.float32 if "float" in name else np.int64)
 
 
@@ -266,20 +214,19 @@ RULES: dict[str, Rule] = {
     "Concat": _concatenated,
     "Constant": _constant,
     "Div": _binary(do.DIVIDE, np.divide),
-    "Elu": _elu,
-    "Equal": lambda steps, operands, attributes: steps.elementwise(do.EQUAL, *_floats(*operands), kind=BOOL),
+    "Equal": _equal,
     "Exp": _unary(do.EXPONENTIAL, np.exp),
     "Flatten": _flat,
     "Gather": _gather,
     "Gemm": _gemm,
-    "Identity": lambda steps, operands, attributes: operands[0],
+    "Identity": lambda steps, attributes, x: x,
     "LeakyRelu": _leaky,
     "Log": _unary(do.LOGARITHM, np.log),
     "MatMul": _product,
     "Max": _binary(do.MAXIMUM, np.maximum),
     "Min": _binary(do.MINIMUM, np.minimum),
     "Mul": _binary(do.MULTIPLY, np.multiply),
-    "Neg": _unary(do.NEGATIVE, np.negative),
+    "Neg": lambda steps, attributes, x: _computed(steps, do.MULTIPLY, np.multiply, x, _float32(-1.0)),
     "Not": _not,
     "Pow": _power,
     "ReduceMean": _summed(mean=True),
@@ -293,46 +240,36 @@ RULES: dict[str, Rule] = {
     "Squeeze": _squeezed,
     "Sub": _binary(do.SUBTRACT, np.subtract),
     "Tanh": _unary(do.TANGENT, np.tanh),
-    "Unsqueeze": _unsqueezed,
     "Where": _where,
 }
 
 
-def trace(graph: Graph, features: int) -> tuple[Trace, int, int]:
+def trace(graph: Message, features: int) -> tuple[Trace, int, int]:
     """Return the steps of a graph, its number of inputs, which have the first slots, and the slot of its
-    score."""
-    weights, values = graph.weights, dict[str, Any](graph.weights)
-    inputs = [tensor for tensor in graph.inputs if tensor.name not in weights]
-    if graph.opset not in _OPSETS or len(graph.nodes) > MAX_NODES:
-        raise UnknownError("too many nodes, or another version of ONNX")
-    if len(inputs) != 1 or len(graph.outputs) != 1:
-        raise UnknownError("several inputs or outputs")
-    (x,), (y,) = inputs, graph.outputs
-    if x.kind != FLOAT or x.shape not in ([None, None], [None, features]):
+    score; UnknownError if an operator or an end has none."""
+    values: dict[str, Any] = dict(graph["weights"])
+    inputs = [value for value in graph["inputs"] if value["name"] not in values]
+    if graph["opset"] not in _OPSETS or len(inputs) != 1 or len(graph["outputs"]) != 1:
+        raise UnknownError("several inputs or outputs, or another version of ONNX")
+    (x,), (y,), steps = inputs, graph["outputs"], Trace()
+    tensor = x["type"]["tensor"]
+    sizes = [dim["size"] for dim in tensor["shape"]["dims"]]  # 0 if it is variable
+    if tensor["type"] != FLOAT or sizes not in ([0, 0], [0, features]):
         raise UnknownError(f"an input that is not float[n, {features}]")
-    steps = Trace()
-    values[x.name] = Value(steps.new(1, features))
-    for node in graph.nodes:
-        _follow(steps, node, values)
-    score = values.get(y.name)
-    if not isinstance(score, Value) or score.slots.size != 1 or score.kind != y.kind or y.kind == BOOL:
+    values[x["name"]] = Value(steps.new(features))
+    for node in graph["nodes"]:
+        kind, (output, *others) = node["kind"], node["outputs"]
+        rule = RULES.get(kind) if node["domain"] in ("", "ai.onnx") else None
+        if rule is None or any(others):
+            raise UnknownError(f"the operator {kind[:50]!r}")
+        operands = [values[name] if name else None for name in node["inputs"]]
+        try:
+            values[output] = rule(steps, node["attributes"], *operands)
+        except (ValueError, LookupError, TypeError, OverflowError, AttributeError) as error:
+            raise UnknownError(f"{kind} that does not fit its inputs") from error
+        if isinstance(values[output], Value) and len(values[output].slots) > MAX_WORK:
+            raise UnknownError(f"{kind} of too many numbers")
+    score = values[y["name"]]
+    if not isinstance(score, Value) or len(score.slots) != 1 or score.kind != y["type"]["tensor"]["type"]:
         raise UnknownError("an output that is not one number an event")
-    return steps, features, int(score.slots.ravel()[0])
-
-
-def _follow(steps: Trace, node: Node, values: dict[str, Any]) -> None:
-    rule = RULES.get(node.kind) if node.domain in ("", "ai.onnx") else None
-    if rule is None:
-        raise UnknownError(f"the operator {node.kind[:50]!r}")
-    if len([name for name in node.outputs if name]) != 1 or node.outputs[0] in values:
-        raise UnknownError(f"{node.kind} with several outputs")
-    operands = [values.get(name) if name else None for name in node.inputs]
-    if any(name and value is None for name, value in zip(node.inputs, operands, strict=True)):
-        raise UnknownError(f"{node.kind} of a value that does not exist")
-    try:
-        result = rule(steps, operands, node.attributes)
-    except (ValueError, IndexError, TypeError, KeyError, OverflowError, AttributeError) as error:
-        raise UnknownError(f"{node.kind} that does not fit its inputs") from error
-    if isinstance(result, Value) and result.slots.shape[:1] != (1,):
-        raise UnknownError(f"{node.kind} across the events")
-    values[node.outputs[0]] = result
+    return steps, features, int(score.slots[0])

@@ -32,45 +32,17 @@ MAX_DEPTH = 64
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Trees with one score, as concatenated arrays of nodes. feature: int32[nodes], the input that a node
-    splits on, −1 for a leaf. threshold: float64[nodes]; x < threshold goes left. left, right: int32[nodes],
-    the indices of the children, larger than the index of their parent, −1 for a leaf. value: float64[nodes],
-    of leaves. starts: int32[trees + 1], the first node of each tree, its root. base: the score to which
-    leaves are added. features: the number of inputs. left_of_nan: bool[nodes], whether NaN goes left; None
-    if no input is NaN."""
+    """Trees with one score, as concatenated arrays of nodes; a child comes after its parent."""
 
-    feature: Nodes
-    threshold: FloatArray
-    left: Nodes
+    feature: Nodes  # int32[nodes], the input that a node splits on; −1 for a leaf
+    threshold: FloatArray  # float64[nodes]; x < threshold goes left
+    left: Nodes  # int32[nodes], the child; −1 for a leaf
     right: Nodes
-    value: FloatArray
-    starts: Nodes
-    base: float
-    features: int
-    left_of_nan: BoolArray | None = None
-
-    def __post_init__(self) -> None:
-        nodes, split, sizes = np.arange(len(self.feature)), self.feature >= 0, np.diff(self.starts)
-        columns = self.threshold, self.left, self.right, self.value
-        if any(column.shape != nodes.shape for column in columns) or (sizes <= 0).any() or not len(sizes):
-            raise TrigemuError("trees: expected at least one, each with a root, and columns of one length")
-        if self.starts[0] != 0 or self.starts[-1] != len(nodes):
-            raise TrigemuError(f"trees: expected the trees to have all of {len(nodes)} nodes")
-        tree, children = np.repeat(np.arange(self.trees), sizes), np.stack([self.left, self.right])[:, split]
-        if (
-            not ((children > nodes[split]) & (children < len(nodes))).all()
-            or (tree[children] != tree[split]).any()
-        ):
-            raise TrigemuError("trees: a child is not a later node of its tree")
-        parents = np.bincount(np.append(children, self.starts[:-1]), minlength=len(nodes))
-        if (parents != 1).any():
-            raise TrigemuError("trees: a node is not reached, or more than once")
-        if (self.feature < -1).any():
-            raise TrigemuError(f"trees: a node has feature {self.feature.min()}: expected −1 for a leaf")
-        if (self.feature >= self.features).any():
-            raise TrigemuError(f"trees: one splits on number {self.feature.max()} of {self.features} inputs")
-        if not np.isfinite([self.base, *self.threshold[split], *self.value[~split]]).all():
-            raise TrigemuError("trees: a threshold, a leaf or the base is not finite")
+    value: FloatArray  # float64[nodes], of leaves
+    starts: Nodes  # int32[trees + 1], the first node of each tree, its root
+    base: float  # The score to which leaves are added
+    features: int  # The number of inputs
+    left_of_nan: BoolArray | None = None  # bool[nodes], whether NaN goes left; None if no input is NaN
 
     @property
     def trees(self) -> int:

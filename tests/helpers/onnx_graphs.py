@@ -131,7 +131,7 @@ def _clipped(g: Graph) -> tuple[str, int]:
 
 STEPS: tuple[Callable[[Graph], tuple[str, int]], ...] = (
     _dense, _dense, _dense, _moved, _masked, _reduced, _summed, _clipped,
-    *(_unary(kind) for kind in ("Relu", "Elu", "Sigmoid", "Tanh", "Abs", "Neg")),
+    *(_unary(kind) for kind in ("Relu", "Sigmoid", "Tanh", "Abs", "Neg")),
     _unary("LeakyRelu", alpha=0.1),
     *(_binary(kind) for kind in ("Add", "Sub", "Mul", "Min", "Max")),
     *(_positive(kind) for kind in ("Sqrt", "Log", "Pow", "Exp", "Div")),

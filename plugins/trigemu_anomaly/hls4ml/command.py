@@ -16,7 +16,7 @@ from .. import integer_file
 from ..anomaly import open_scorer
 from ..card import empty_context, input_blocks, input_tables, network_table
 from .project import network_of
-from .source import read_source
+from .source import Source
 
 _SETS = Path(__file__).parent / "inputs"
 _MAX_BYTES = 2**20
@@ -43,7 +43,7 @@ def hls4ml(folder: Path, file: Path, inputs: str) -> None:
     model = file.with_suffix(".json")
     if model == file:
         raise TrigemuError(f"{file}: is the name of the network: let the card end with .toml")
-    source = read_source(folder)
+    source = Source(folder)
     network = network_of(source)
     check_outputs([file, model], source.files.read)
     content, first = integer_file.written(network), network.layers[0]

@@ -1,7 +1,7 @@
 """The network of an hls4ml project, as the file of an integer network.
 
 The arithmetic is that of hls4ml's own C++ (`nnet_utils`): every product of a layer is first converted to the
-type of the sums, and so is each sum.
+type of the sums, and so is each sum. Whether layers fit each other is checked when the network is opened.
 """
 
 from __future__ import annotations
@@ -17,15 +17,24 @@ from trigemu.base.errors import TrigemuError, excerpt, nearest
 from .. import integer_file as file
 from ..fixed_point import MAX_WORD, ApFixed
 from .adders import dense_layer
-from .source import Array, Call, Source, Struct, read_source
+from .source import Array, Call, Scope, Source
 
 #: A number of C++ that is no octal one.
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|0|[1-9]\d*)", re.ASCII)
+_MERGES: dict[str, Callable[..., file.Layer]] = {
+    "add": file.Add,
+    "subtract": file.Subtract,
+    "multiply": file.Multiply,
+    "maximum": file.Maximum,
+    "minimum": file.Minimum,
+    "concatenate1d": file.Concatenate,
+}
+_LAYERS = (*_MERGES, "conv_2d_cl", "dense", "dot1d", "linear", "normalize", "relu", "sigmoid")
 
 
 def read_project(folder: Path) -> file.IntegerFile:
     """Read a project."""
-    return network_of(read_source(folder))
+    return network_of(Source(folder))
 
 
 def network_of(source: Source) -> file.IntegerFile:
@@ -34,266 +43,191 @@ def network_of(source: Source) -> file.IntegerFile:
         raise TrigemuError(
             f"{source.files.root}: no function with layers (nnet::dense<…>(…), …) in its .cpp files"
         )
-    return _Project(source).network()
+    project, first = _Project(source), source.calls[0].where
+    layers = [layer for call in source.calls for layer in project.layers(call)]
+    computed = {layer.name for layer in layers}
+    inputs = [name for name in source.parameters if name not in computed and not source.values(name)]
+    outputs = [name for name in source.parameters if name in computed]
+    if len(inputs) != 1 or len(outputs) != 1:
+        raise TrigemuError(
+            f"{first}: {source.name} has {len(inputs)} inputs and {len(outputs)} outputs: expected one array "
+            f"each (io_parallel)"
+        )
+    layers = [*project.inputs(inputs[0], first), *layers, *project.score(outputs[0], source.calls[-1].where)]
+    return file.IntegerFile(file.FORMAT, source.name, layers)
 
 
 class _Project:
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.layers: list[file.Layer] = []
-        self.sizes: dict[str, int] = {}
 
-    def network(self) -> file.IntegerFile:
-        source = self.source
-        first, last = self._ends()
-        size = self._declared(first)
-        self._inputs(first, size)
-        for call in source.calls:
-            layer = _Project.adders if call.function.startswith("dense_da_") else _LAYERS.get(call.function)
-            if layer is None:
-                known = ", ".join(sorted(_LAYERS))
-                raise TrigemuError(f"{call.where}: the layer nnet::{call.function} is not known: {known}")
-            layer(self, call)
-        self._score(last)
-        return file.IntegerFile(file.FORMAT, source.name, self.layers)
+    def _size(self, name: str, where: str) -> int:
+        """Return the declared size of an array of the function."""
+        if name not in self.source.arrays:
+            raise TrigemuError(f"{where}: the array {name!r} is not declared in {self.source.name}")
+        return self.source.number(self.source.arrays[name][1], where)
 
-    def _ends(self) -> tuple[str, str]:
-        """Return the names of the input and the output."""
-        source, where = self.source, self.source.calls[0].where
-        results = ((call, 2 if call.function in _MERGES else 1) for call in source.calls)
-        written = {call.arguments[at] for call, at in results if len(call.arguments) > at}
-        outputs = [name for name in source.parameters if name in written]
-        inputs = [name for name in source.parameters if name not in written and name not in source.arrays]
-        if len(inputs) != 1 or len(outputs) != 1:
-            raise TrigemuError(
-                f"{where}: {source.name} has {len(inputs)} inputs and {len(outputs)} outputs: expected one "
-                f"array each (io_parallel)"
-            )
-        return inputs[0], outputs[0]
+    def _type(self, name: object, where: str) -> str:
+        return str(self.source.type(str(name), where))
 
-    def _declared(self, name: str) -> int:
-        source = self.source
-        found = source.locals.get(name) or source.parameters.get(name)
-        if not found:
-            raise TrigemuError(
-                f"{source.calls[0].where}: the array {name!r} is not declared in {source.name}"
-            )
-        return source.number(found[1], source.calls[0].where)
-
-    def _add(self, layer: file.Layer, size: int, where: str) -> None:
-        declared = self._declared(layer.name)
-        if declared != size:
-            raise TrigemuError(f"{where}: {layer.name!r} has {declared} numbers, its layer computes {size}")
-        if layer.name in self.sizes:
-            raise TrigemuError(f"{where}: {layer.name!r} is computed twice")
-        self.layers.append(layer)
-        self.sizes[layer.name] = size
-
-    def _inputs(self, name: str, size: int) -> None:
-        """Add the input, with the scales of a wrapper if there are any. AXOL1TL: (x − offset) >> shift; TOPO:
-        (x − bias) / norm."""
-        source, where = self.source, self.source.calls[0].where
-        kind = str(source.type(source.parameters[name][0], where))
-        if (norm := source.arrays.get("norm")) and (bias := source.arrays.get("bias")):
-            self._normalised(name, kind, size, norm, bias)
-            return
-        shifts, offsets = source.arrays.get("ad_shift"), source.arrays.get("ad_offsets")
-        if shifts is None or offsets is None:
-            self._add(file.Input(name, kind, size), size, where)
-            return
-        raw = str(source.type("unscaled_t", shifts.where))
-        of_shift, by = self._words(shifts, size)
+    def inputs(self, name: str, where: str) -> list[file.Layer]:
+        """Return the input, with the scales of a wrapper if there are any. AXOL1TL: (x − offset) >> shift;
+        TOPO: (x − bias) / norm, in which the norms are powers of two."""
+        size, kind = self._size(name, where), self._type(self.source.arrays[name][0], where)
+        norm, bias, shift, offset = map(self.source.values, ("norm", "bias", "ad_shift", "ad_offsets"))
+        if not (norm and bias) and not (shift and offset):
+            return [file.Input(name, kind, size)]
+        unscaled, raw = f"{name}_unscaled", self._type("unscaled_t", where)
+        layers: list[file.Layer] = [file.Input(unscaled, raw, size)]
+        if norm and bias:
+            norms, offsets = (self._words(array, size, ApFixed(32, 32))[1] for array in (norm, bias))
+            if any(number < 1 or number & (number - 1) for number in norms):
+                raise TrigemuError(
+                    f"{norm.where}: expected powers of two, by which firmware divides without loss"
+                )
+            fraction = max(norms).bit_length() - 1
+            steps = [2**fraction // number for number in norms]
+            moved = [-offset * step for offset, step in zip(offsets, steps, strict=True)]
+            bits = max(map(abs, moved)).bit_length() + 1
+            scales = file.Numbers(str(ApFixed(fraction + 1, 1, signed=False)), steps)
+            added = file.Numbers(str(ApFixed(bits, bits - fraction)), moved)
+            return [*layers, file.Normalise(name, kind, unscaled, scales, added)]
+        assert shift
+        assert offset
+        (of_shift, by), (of_offset, words) = (self._words(array, size) for array in (shift, offset))
         if of_shift.fraction > 0 and any(word % 2**of_shift.fraction for word in by):
-            raise TrigemuError(f"{shifts.where}: shifts by fractions of a bit")
-        of_offset, words = self._words(offsets, size)
-        by = [int(word * of_shift.step) for word in by]
-        unscaled, offset, shifted = f"{name}_unscaled", f"{name}_offsets", f"{name}_shifted"
-        self.layers += [
-            file.Input(unscaled, raw, size),
-            file.Constant(offset, str(of_offset), words),
-            file.Subtract(f"{name}_moved", raw, (unscaled, offset)),
-            file.Shift(shifted, raw, f"{name}_moved", by),
+            raise TrigemuError(f"{shift.where}: shifts by fractions of a bit")
+        return [
+            *layers,
+            file.Constant(f"{name}_offsets", str(of_offset), words),
+            file.Subtract(f"{name}_moved", raw, (unscaled, f"{name}_offsets")),
+            file.Shift(f"{name}_shifted", raw, f"{name}_moved", [int(word * of_shift.step) for word in by]),
+            file.Linear(name, kind, f"{name}_shifted"),
         ]
-        self._add(file.Linear(name, kind, shifted), size, where)
 
-    def _normalised(self, name: str, kind: str, size: int, norm: Array, bias: Array) -> None:
-        """Add the input (x − bias) / norm, in which the norms are powers of two."""
-        raw, whole = str(self.source.type("unscaled_t", norm.where)), ApFixed(32, 32)
-        norms, offsets = (self._words(array, size, whole)[1] for array in (norm, bias))
-        if any(number < 1 or number & (number - 1) for number in norms):
+    def score(self, last: str, where: str) -> list[file.Layer]:
+        """Return the score of the output: the sum of its squares, if there is a type resultsq_t for it."""
+        size = self._size(last, where)
+        if "resultsq_t" in self.source.names.names:
+            kind = self._type("resultsq_t", where)
+            return [
+                file.Linear("score", kind, last) if size == 1 else file.Dot("score", kind, (last, last), kind)
+            ]
+        if size != 1:
             raise TrigemuError(
-                f"{norm.where}: expected powers of two, by which firmware divides without loss"
+                f"{where}: the network has {size} outputs, and the project does not say how they become a "
+                f"score: define a type resultsq_t for the sum of their squares"
             )
-        fraction, unscaled = max(norms).bit_length() - 1, f"{name}_unscaled"
-        steps = [2**fraction // number for number in norms]
-        scale = file.Numbers(str(ApFixed(fraction + 1, 1, signed=False)), steps)
-        moved = [-offset * step for offset, step in zip(offsets, steps, strict=True)]
-        bits = max(map(abs, moved)).bit_length() + 1
-        offset = file.Numbers(str(ApFixed(bits, bits - fraction)), moved)
-        self.layers.append(file.Input(unscaled, raw, size))
-        self._add(file.Normalise(name, kind, unscaled, scale, offset), size, norm.where)
+        return []
 
-    def _score(self, last: str) -> None:
-        """Add the score of several outputs: their squares, in the type resultsq_t."""
-        source, where = self.source, self.source.calls[-1].where
-        if "resultsq_t" in source.types:
-            kind = str(source.type("resultsq_t", where))
-            if self.sizes[last] == 1:
-                self.layers.append(file.Linear("score", kind, last))
-            else:
-                self.layers.append(file.Dot("score", kind, (last, last), kind))
-        elif self.layers[-1].name != last:
-            raise TrigemuError(f"{where}: the last layer computes {self.layers[-1].name!r}, not {last!r}")
-        elif self.sizes[last] != 1:
+    def layers(self, call: Call) -> list[file.Layer]:
+        """Return the layer of a call, after those that it needs."""
+        where, names = call.where, [self.source.aliases.get(name, name) for name in call.arguments]
+        if call.function.startswith("dense_da_") and len(names) == 2:
+            given = ApFixed.parse(self._type(call.types[0], where), MAX_WORD)
+            try:
+                text = self.source.files.generated()
+                kind = self._type(call.types[-1], where)
+                return [dense_layer(names[1], kind, names[0], given, text, call.function)]
+            except TrigemuError as error:
+                raise TrigemuError(f"{where}: {error}") from None
+        if call.function not in _LAYERS:
+            raise TrigemuError(f"{where}: the layer nnet::{call.function} is not known: {', '.join(_LAYERS)}")
+        config = self.source.names.names.get(call.types[-1])
+        if not isinstance(config, Scope) or len(call.types) < 3:
+            hint = nearest(call.types[-1], self.source.names.names)
             raise TrigemuError(
-                f"{where}: the network has {self.sizes[last]} outputs, and the project does not say how they "
-                f"become a score: define a type resultsq_t for the sum of their squares"
+                f"{where}: no struct {call.types[-1]} in the project{hint}, which nnet::{call.function} "
+                f"needs behind the types of input and result"
             )
+        kind = self._type(call.types[-2], where)
+        match call.function, names:
+            case "dense", [x, y, w, b]:
+                n_in, n_out = self._number(config, "n_in"), self._number(config, "n_out")
+                weight, bias = self._weights(w, config, n_in, n_out, where), self._numbers(b, n_out, where)
+                return [file.Dense(y, kind, x, self._type_in(config, "accum_t"), weight, bias)]
+            case "conv_2d_cl", [x, y, w, b]:
+                return [self._convolution(config, kind, x, y, w, b, where)]
+            case "relu", [x, y]:
+                return [file.ReLU(y, kind, x)]
+            case "linear", [x, y]:
+                return [file.Linear(y, kind, x)]
+            case "sigmoid", [x, y]:
+                return self._sigmoid(config, kind, x, y)
+            case "normalize", [x, y, s, b]:
+                filters = self._number(config, "n_filt")
+                n = self._number(config, "n_in") if filters == -1 else filters
+                return [file.Normalise(y, kind, x, self._numbers(s, n, where), self._numbers(b, n, where))]
+            case "dot1d", [a, b, y]:
+                return [file.Dot(y, kind, (a, b), self._type_in(config, "accum_t"))]
+            case function, [a, b, y] if function in _MERGES:
+                return [_MERGES[function](y, kind, (a, b))]
+        raise TrigemuError(f"{where}: nnet::{call.function} has {len(names)} arguments, which is not known")
 
-    def _words(self, array: Array, size: int, kind: ApFixed | None = None) -> tuple[ApFixed, list[int]]:
-        """Return the type of an array and its values as words."""
-        kind = kind or self.source.type(array.type, array.where)
-        wrong = next((value for value in array.values if not _NUMBER.fullmatch(value)), None)
-        if wrong is not None:
-            raise TrigemuError(f"{array.where}: {excerpt(wrong)!r} is not a number")
-        numbers = np.array(array.values, np.float64)
-        declared = self.source.number(array.size, array.where) if array.size.strip() else size
-        if len(numbers) != size or declared != size:
-            raise TrigemuError(
-                f"{array.where}: has {len(numbers)} values, declared {declared}: expected {size}"
-            )
-        if not np.isfinite(numbers).all():
-            raise TrigemuError(f"{array.where}: has values that are not finite")
-        return kind, kind.quantise(numbers).tolist()
-
-    def _numbers(self, name: str, size: int, where: str) -> file.Numbers:
-        """Return weights, from a header or from the text file beside it."""
-        array = self.source.arrays.get(name) or self._from_text(name, where)
-        kind, words = self._words(array, size)
-        return file.Numbers(str(kind), words)
-
-    def _from_text(self, name: str, where: str) -> Array:
-        root = self.source.files.root
-        found = [path for path in (root / f"{name}.txt", root / "weights" / f"{name}.txt") if path.is_file()]
-        if not found:
-            hint = nearest(name, self.source.arrays)
-            raise TrigemuError(
-                f"{where}: no weights {name!r}{hint}: expected an array in a header, or {name}.txt in "
-                f"{root / 'weights'}"
-            )
-        if len(found) > 1:
-            raise TrigemuError(f"{where}: the weights {name!r} are in {found[0]} and in {found[1]}")
-        text = self.source.files.text(found[0])
-        if name not in self.source.declared:
-            raise TrigemuError(f"{where}: the type of the weights {name!r} is not declared")
-        values = tuple(value for value in re.split(r"[\s,]+", text) if value)
-        return Array(self.source.declared[name], "", values, str(found[0]))
-
-    def _operand(self, name: str, where: str) -> str:
-        name = self.source.aliases.get(name, name)
-        if name not in self.sizes:
-            raise TrigemuError(f"{where}: {name!r} is not computed before{nearest(name, self.sizes)}")
-        return name
-
-    def _size(self, config: Struct, key: str) -> int:
-        if key not in config.numbers:
-            raise TrigemuError(f"{config.where}: the configuration lacks {key}")
-        value = config.numbers[key]
-        if not isinstance(value, int):
-            raise TrigemuError(f"{config.where}: cannot read the number {excerpt(value)!r}")
-        return value
-
-    def _type_in(self, config: Struct, key: str) -> str:
-        if key not in config.types:
-            raise TrigemuError(f"{config.where}: the configuration lacks the type {key}")
-        return str(self.source.type(config.types[key], config.where))
-
-    # ----------------------------------------------------------------------------------- layers
-
-    def _read(
-        self, call: Call, kind: str, arguments: int, size: str = "n_in", operands: int = 1
-    ) -> tuple[Struct, tuple[str, ...]]:
-        """Return the configuration of a layer, and its operands, result and constants. size: the key of the
-        numbers of each operand."""
-        _check_arguments(call, arguments)
-        config = self.source.structs.get(call.types[-1])
-        if config is None or config.kind != kind:
-            hint = nearest(call.types[-1], self.source.structs)
-            raise TrigemuError(
-                f"{call.where}: no struct {call.types[-1]} : nnet::{kind} in the project{hint}"
-            )
-        names = tuple(self._operand(name, call.where) for name in call.arguments[:operands])
-        for name in names if size else ():
-            self._check(call, name, self._size(config, size))
-        return config, (*names, *call.arguments[operands:])
-
-    def dense(self, call: Call) -> None:
-        config, (x, y, w, b) = self._read(call, "dense_config", 4)
-        n_in, n_out = self._size(config, "n_in"), self._size(config, "n_out")
-        weight = self._transposed(self._numbers(w, n_in * n_out, call.where), config, n_in, n_out)
-        bias = self._numbers(b, n_out, call.where)
-        kind, sums = self._result_type(call), self._type_in(config, "accum_t")
-        self._add(file.Dense(y, kind, x, sums, weight, bias), n_out, call.where)
-
-    def adders(self, call: Call) -> None:
-        """Add a dense layer by distributed arithmetic."""
-        _check_arguments(call, 2)
-        x, y = self._operand(call.arguments[0], call.where), call.arguments[1]
-        kind = str(self.source.type(call.types[-1], call.where))
-        given = next(ApFixed.parse(layer.type, MAX_WORD) for layer in self.layers if layer.name == x)
-        text = self.source.files.generated()
-        try:
-            layer = dense_layer(y, kind, x, given, text, call.function)
-        except TrigemuError as error:
-            raise TrigemuError(f"{call.where}: {error}") from None
-        n_out = len(layer.bias.words)
-        if self.sizes[x] * n_out != len(layer.weight.words):
-            raise TrigemuError(f"{call.where}: {call.function} does not read {self.sizes[x]} numbers")
-        self._add(layer, n_out, call.where)
-
-    def convolution(self, call: Call) -> None:
-        config, (x, y, w, b) = self._read(call, "conv2d_config", 4, "")
-
+    def _convolution(
+        self, config: Scope, kind: str, x: str, y: str, w: str, b: str, where: str
+    ) -> file.Convolution:
         def pair(key: str) -> tuple[int, int]:
-            return self._size(config, f"{key}_height"), self._size(config, f"{key}_width")
+            return self._number(config, f"{key}_height"), self._number(config, f"{key}_width")
 
-        (height, width), window, stride = pair("in"), pair("filt"), pair("stride")
-        channels = self._size(config, "n_chan")
-        above, below, left, right = (
-            self._size(config, f"pad_{side}") for side in ("top", "bottom", "left", "right")
-        )
-        multiplication = self.source.structs.get(config.types.get("mult_config", ""))
-        if (
-            multiplication is None
-            or multiplication.types.get("accum_t") != config.types.get("accum_t")
-            or multiplication.numbers.get("strategy") != config.numbers.get("strategy")
+        product = self.source.names.names.get(config.names.get("mult_config", ""))
+        if not isinstance(product, Scope) or any(
+            product.names.get(key) != config.names.get(key) for key in ("accum_t", "strategy")
         ):
             raise TrigemuError(f"{config.where}: expected a mult_config with the same accum_t and strategy")
-        filters = self._size(config, "n_filt")
-        pixels = self._size(config, "out_height") * self._size(config, "out_width")
-        self._check(call, x, height * width * channels)
-        n_in = window[0] * window[1] * channels
-        weight = self._transposed(self._numbers(w, n_in * filters, call.where), config, n_in, filters)
-        layer = file.Convolution(
+        channels, filters, window = (
+            self._number(config, "n_chan"),
+            self._number(config, "n_filt"),
+            pair("filt"),
+        )
+        above, below, left, right = (
+            self._number(config, f"pad_{side}") for side in ("top", "bottom", "left", "right")
+        )
+        return file.Convolution(
             y,
-            self._result_type(call),
+            kind,
             x,
-            (height, width, channels),
+            (*pair("in"), channels),
             window,
-            stride,
+            pair("stride"),
             (above, below, left, right),
             self._type_in(config, "accum_t"),
-            weight,
-            self._numbers(b, filters, call.where),
+            self._weights(w, config, window[0] * window[1] * channels, filters, where),
+            self._numbers(b, filters, where),
         )
-        self._add(layer, pixels * filters, call.where)
 
-    def _transposed(self, weight: file.Numbers, config: Struct, n_in: int, n_out: int) -> file.Numbers:
+    def _sigmoid(self, config: Scope, kind: str, x: str, y: str) -> list[file.Layer]:
+        """Return a sigmoid: a table of the values from −8 to 8, in float32 as the C++ computes them."""
+        n = self._number(config, "table_size")
+        if not 2**5 <= n <= 2**20 or n & (n - 1):
+            raise TrigemuError(f"{config.where}: table_size = {n}: expected a power of two, 32 to {2**20}")
+        index, place = f"{y}_index", ApFixed(n.bit_length() - 1, 4, True, "AP_TRN_ZERO", "AP_SAT")
+        exponential = np.exp(-np.arange(-8, 8, 16 / n)).astype(np.float32)
+        values = (1.0 / (np.float32(1) + exponential).astype(np.float64)).astype(np.float32)
+        table, result = (ApFixed.parse(t, MAX_WORD) for t in (self._type_in(config, "table_t"), kind))
+        words = result.quantise(table.to_float(table.quantise(values.astype(np.float64)))).tolist()
+        return [file.Linear(index, str(place), x), file.Table(y, kind, index, -n // 2, words)]
+
+    def _number(self, config: Scope, key: str) -> int:
+        """Return a number of a configuration."""
+        value = config.names.get(key)
+        if not isinstance(value, int):
+            what = f"cannot read the number {excerpt(value)!r}" if value else f"the configuration lacks {key}"
+            raise TrigemuError(f"{config.where}: {what}")
+        return value
+
+    def _type_in(self, config: Scope, key: str) -> str:
+        if key not in config.names:
+            raise TrigemuError(f"{config.where}: the configuration lacks the type {key}")
+        return self._type(config.names[key], config.where)
+
+    def _weights(self, name: str, config: Scope, n_in: int, n_out: int, where: str) -> file.Numbers:
         """Return weights as [n_in][n_out]; the strategy `resource` has them transposed."""
-        strategy = str(config.numbers.get("strategy", "latency")).rsplit("::", 1)[-1].strip()
+        weight = self._numbers(name, n_in * n_out, where)
+        strategy = str(config.names.get("strategy", "latency")).rsplit("::", 1)[-1].strip()
         if strategy not in ("latency", "resource"):
             raise TrigemuError(f"{config.where}: the strategy {strategy!r} is not known: latency, resource")
-        kernel = str(config.numbers.get("kernel", f"Dense{strategy.capitalize()}"))
+        kernel = str(config.names.get("kernel", f"Dense{strategy.capitalize()}"))
         if not kernel.startswith(f"Dense{strategy.capitalize()}"):
             raise TrigemuError(f"{config.where}: the strategy {strategy!r} has another kernel, {kernel}")
         if strategy == "latency":
@@ -301,82 +235,33 @@ class _Project:
         words = np.array(weight.words, object).reshape(n_out, n_in).T.ravel().tolist()
         return file.Numbers(weight.type, words)
 
-    def unary(self, call: Call, layer: type[file.ReLU | file.Linear]) -> None:
-        _, (x, y) = self._read(call, "activ_config", 2)
-        self._add(layer(y, self._result_type(call), x), self.sizes[x], call.where)
+    def _numbers(self, name: str, size: int, where: str) -> file.Numbers:
+        """Return constants, from a header or from the text file beside it."""
+        array, root = self.source.values(name), self.source.files.root
+        if array is None:
+            found = [p for p in (root / f"{name}.txt", root / "weights" / f"{name}.txt") if p.is_file()]
+            if len(found) != 1 or name not in self.source.declared:
+                raise TrigemuError(
+                    f"{where}: no weights {name!r}{nearest(name, self.source.names.names)}: expected an "
+                    f"array in a header, or one {name}.txt in {root / 'weights'} and its type in a header"
+                )
+            values = tuple(filter(None, re.split(r"[\s,]+", self.source.files.text(found[0]))))
+            array = Array(self.source.declared[name], "", values, str(found[0]))
+        kind, words = self._words(array, size)
+        return file.Numbers(str(kind), words)
 
-    def sigmoid(self, call: Call) -> None:
-        """Add a sigmoid, a table of the values from −8 to 8, in float32 as the C++ computes them."""
-        config, (x, y) = self._read(call, "activ_config", 2)
-        n = self._size(config, "table_size")
-        if not 2**5 <= n <= 2**20 or n & (n - 1):
-            raise TrigemuError(f"{config.where}: table_size = {n}: expected a power of two, 32 to {2**20}")
-        index, place = f"{y}_index", ApFixed(n.bit_length() - 1, 4, True, "AP_TRN_ZERO", "AP_SAT")
-        self.layers.append(file.Linear(index, str(place), x))
-        exponential = np.exp(-np.arange(-8, 8, 16 / n)).astype(np.float32)
-        values = (1.0 / (np.float32(1) + exponential).astype(np.float64)).astype(np.float32)
-        table = self.source.type(self._type_in(config, "table_t"), config.where)
-        kind = self._result_type(call)
-        result = ApFixed.parse(kind, MAX_WORD)
-        words = result.quantise(table.to_float(table.quantise(values.astype(np.float64)))).tolist()
-        self._add(file.Table(y, kind, index, -n // 2, words), self.sizes[x], call.where)
-
-    def normalise(self, call: Call) -> None:
-        config, (x, y, *constants) = self._read(call, "batchnorm_config", 4)
-        filters = self._size(config, "n_filt")
-        n = self.sizes[x] if filters == -1 else filters
-        scale, bias = (self._numbers(name, n, call.where) for name in constants)
-        self._add(file.Normalise(y, self._result_type(call), x, scale, bias), self.sizes[x], call.where)
-
-    def merge(self, call: Call, layer: Callable[..., file.Layer]) -> None:
-        _, (a, b, y) = self._read(call, "merge_config", 3, "n_elem", operands=2)
-        self._add(layer(y, self._result_type(call), (a, b)), self.sizes[a], call.where)
-
-    def concatenate(self, call: Call) -> None:
-        _, (a, b, y) = self._read(call, "concat_config", 3, "", operands=2)
-        layer = file.Concatenate(y, self._result_type(call), (a, b))
-        self._add(layer, self.sizes[a] + self.sizes[b], call.where)
-
-    def dot(self, call: Call) -> None:
-        config, (a, b, y) = self._read(call, "dot_config", 3, operands=2)
-        sums = self._type_in(config, "accum_t")
-        self._add(file.Dot(y, self._result_type(call), (a, b), sums), 1, call.where)
-
-    def _check(self, call: Call, name: str, size: int) -> None:
-        if self.sizes[name] != size:
+    def _words(self, array: Array, size: int, kind: ApFixed | None = None) -> tuple[ApFixed, list[int]]:
+        """Return the type of an array and its values as words."""
+        kind = kind or self.source.type(array.type, array.where)
+        wrong = next((value for value in array.values if not _NUMBER.fullmatch(value)), None)
+        if wrong is not None:
+            raise TrigemuError(f"{array.where}: {excerpt(wrong)!r} is not a number")
+        declared = self.source.number(array.size, array.where) if array.size.strip() else size
+        if len(array.values) != size or declared != size:
             raise TrigemuError(
-                f"{call.where}: {call.types[-1]} reads {size} numbers, {name!r} has {self.sizes[name]}"
+                f"{array.where}: has {len(array.values)} values, declared {declared}: expected {size}"
             )
-
-    def _result_type(self, call: Call) -> str:
-        if len(call.types) < 3:
-            raise TrigemuError(
-                f"{call.where}: nnet::{call.function} needs the types of input and result, and a struct"
-            )
-        return str(self.source.type(call.types[-2], call.where))
-
-
-#: By the function of hls4ml.
-_LAYERS: dict[str, Callable[[_Project, Call], None]] = {
-    "dense": _Project.dense,
-    "conv_2d_cl": _Project.convolution,
-    "relu": lambda project, call: project.unary(call, file.ReLU),
-    "linear": lambda project, call: project.unary(call, file.Linear),
-    "sigmoid": _Project.sigmoid,
-    "normalize": _Project.normalise,
-    "concatenate1d": _Project.concatenate,
-    "dot1d": _Project.dot,
-    "add": lambda project, call: project.merge(call, file.Add),
-    "subtract": lambda project, call: project.merge(call, file.Subtract),
-    "multiply": lambda project, call: project.merge(call, file.Multiply),
-    "maximum": lambda project, call: project.merge(call, file.Maximum),
-    "minimum": lambda project, call: project.merge(call, file.Minimum),
-}
-_MERGES = {"add", "subtract", "multiply", "maximum", "minimum", "concatenate1d", "dot1d"}
-
-
-def _check_arguments(call: Call, number: int) -> None:
-    if len(call.arguments) != number:
-        raise TrigemuError(
-            f"{call.where}: nnet::{call.function} has {len(call.arguments)} arguments, not {number}"
-        )
+        try:
+            return kind, kind.quantise(np.array(array.values, np.float64)).tolist()
+        except TrigemuError as error:
+            raise TrigemuError(f"{array.where}: {error}") from None

@@ -40,13 +40,6 @@ def scores(menu: Menu, events: Sequence[dict[str, Any]] = EVENTS, name: str = "A
     return evaluated.tolist()  # type: ignore[no-any-return]
 
 
-def close(measured: Sequence[float], expected: Sequence[float]) -> bool:
-    return len(measured) == len(expected) and all(
-        m == e or math.isclose(m, e, rel_tol=1e-5, abs_tol=1e-4)
-        for m, e in zip(measured, expected, strict=True)
-    )
-
-
 def first(event: dict[str, Any], name: str, column: str) -> float | None:
     return event[name][0][column] if event[name] else None
 
@@ -60,7 +53,7 @@ def test_the_score_is_what_the_model_gives(tmp_path: Path, flat: bool) -> None:
         e["met"] + (-2.0 * e["jet"][0]["eta"] + 0.25 * e["jet"][0]["pt"] if e["jet"] else 3.0 - 0.375)
         for e in EVENTS
     ]
-    assert close(scores(menu_from(tmp_path, trigger())), expected)
+    assert scores(menu_from(tmp_path, trigger())) == pytest.approx(expected, rel=1e-5, abs=1e-4)
 
 
 def test_without_padding_an_event_has_no_score(tmp_path: Path) -> None:
@@ -69,13 +62,15 @@ def test_without_padding_an_event_has_no_score(tmp_path: Path) -> None:
         -math.inf if not e["jet"] else e["jet"][0]["pt"] + (first(e, "photon", "pt") or 0.0) for e in EVENTS
     ]
     assert -math.inf in expected
-    assert close(scores(menu_from(tmp_path, trigger())), expected)
+    assert scores(menu_from(tmp_path, trigger())) == pytest.approx(expected, rel=1e-5, abs=1e-4)
 
 
 def test_events_that_fail_the_preselection_have_no_score(tmp_path: Path) -> None:
     write_card(tmp_path, linear([1.0]), [(["met"], None)])
     menu = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "n_muon >= 1"'))
-    assert close(scores(menu), [e["met"] if e["muon"] else -math.inf for e in EVENTS])
+    assert scores(menu) == pytest.approx(
+        [e["met"] if e["muon"] else -math.inf for e in EVENTS], rel=1e-5, abs=1e-4
+    )
     assert scores(menu, [e | {"muon": []} for e in EVENTS]) == [-math.inf] * len(EVENTS)
 
 
@@ -119,9 +114,11 @@ def test_a_card_does_not_depend_on_the_menu(tmp_path: Path) -> None:
     ]
     requires = 'above = 0.0\nrequires = "n_jet >= 2"'
     requested = [sum(j["pt"] >= 10 for j in e["jet"]) >= 2 for e in EVENTS]
-    assert close(scores(menu_from(tmp_path, menu + trigger())), expected)
+    assert scores(menu_from(tmp_path, menu + trigger())) == pytest.approx(expected, rel=1e-5, abs=1e-4)
     both = [s if a else -math.inf for s, a in zip(expected, requested, strict=True)]
-    assert close(scores(menu_from(tmp_path, menu + trigger(more=requires))), both)
+    assert scores(menu_from(tmp_path, menu + trigger(more=requires))) == pytest.approx(
+        both, rel=1e-5, abs=1e-4
+    )
 
 
 NETWORK = autoencoder(5, (16, 3, 16), "Tanh")

@@ -54,9 +54,7 @@ def rows(model: treelite.Model) -> np.ndarray:
 @pytest.mark.parametrize(
     "kind",
     [
-        {"num_parallel_tree": 3},
-        {"base_score": 7.5},
-        {"trees": 1, "depth": 1},
+        {"num_parallel_tree": 3, "base_score": 7.5},
         {"features": 4, "trees": 30, "depth": 6},
         {"trees": 5, "constant": True},
         {"trees": 4, "scale": 1e-42},

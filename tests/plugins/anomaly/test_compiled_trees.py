@@ -75,6 +75,15 @@ def test_without_a_compiler_the_interpreter_of_treelite_runs(
     assert "there is no C compiler (gcc, clang or the variable CC)" in trees.notes[-1]
 
 
+def test_the_folder_of_the_variable(
+    small: xgboost.Booster, fresh_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIGEMU_CACHE_DIR", str(tmp_path / "image"))
+    compiled(small)
+    assert [file.suffix for file in (tmp_path / "image").iterdir()] == [".so"]
+    assert not fresh_cache.exists()
+
+
 def test_a_cached_library_needs_no_compiler(
     small: xgboost.Booster, fresh_cache: Path, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
 ) -> None:

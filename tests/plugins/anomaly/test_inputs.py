@@ -208,11 +208,6 @@ def test_no_direction_is_a_missing_value() -> None:
     assert not complete.any()
 
 
-def test_the_largest_float32_is_none_of_them() -> None:
-    met = np.full(120, float(np.finfo(np.float32).max))
-    assert np.isfinite(inputs(("met", None)).evaluate(workspace(EVENTS, met))[0]).all()
-
-
 def test_which_columns_of_another_model() -> None:
     """Equal numbers with equal padding; where there is none, 0 is written."""
     other = inputs(("met", None), ("jet[0].pt", 0.0), ("jet[1].pt", 1.0), ("n_jet", None))
@@ -224,11 +219,3 @@ def test_which_columns_of_another_model() -> None:
     assert (mine.evaluate(work)[0] == other.evaluate(work)[0][:, found]).all()
     for lacking in (("jet[1].pt", 0.0), ("met", 1.0), ("hard[0].pt", 0.0)):
         assert inputs(("n_jet", None), lacking).within(other) is None
-
-
-def test_inputs_are_known_by_their_content() -> None:
-    one, same = inputs(("met", None), ("n_jet", 1.0)), inputs(("met", None), ("n_jet", 1.0))
-    assert one == same
-    assert hash(one) == hash(same)
-    assert len({one, inputs(("met", 0.0), ("n_jet", 1.0)), inputs(("n_jet", 1.0), ("met", None))}) == 3
-    assert len(one) == 2

