@@ -17,7 +17,7 @@ from trigemu_pages.report_contents import parse_scan, profiles_beside
 
 from trigemu import Steps, TrigemuError, read_menu
 from trigemu.api import Contents, Table, numbers, style
-from trigemu.results.comparison import changes_table
+from trigemu.base.shown import view_of
 from trigemu.results.overlap import overlap_page
 from trigemu.results.terminal import text_of
 from trigemu.studies.efficiency_profiles import ProfileSet, Reference
@@ -57,14 +57,12 @@ def heads(table: Table) -> list[str | None]:
 
 def test_the_menus(two: Contents) -> None:
     table = tables.menus(two)
-    assert heads(table) == ["menu", "triggers", "rate", "events (N_eff)", "less one", "gained", "lost"]
+    assert heads(table) == ["menu", "triggers", "rate", "events (N_eff)", "less one"]
     first, second = cells(table)
     assert (first[0], first[4], second[0], second[1]) == ("one", "–", "two", "1")
     assert two.comparison
-    (gain,) = (g for g in two.comparison.gained if (g.a, g.b) == ("one", "two"))
-    (loss,) = (g for g in two.comparison.gained if (g.a, g.b) == ("two", "one"))
-    assert second[5:] == [numbers.unsigned(gain.hz, gain.error_hz), numbers.unsigned(loss.hz, loss.error_hz)]
-    assert second[4].startswith("-")
+    (change,) = (d for d in two.comparison.differences if d.what == "menu")
+    assert second[4] == numbers.signed(change.b_minus_a_hz, change.error_hz)
 
 
 def test_equal_definitions_appear_once(two: Contents) -> None:
@@ -90,30 +88,12 @@ def test_definitions_of_one_trigger_follow_each_other(tmp_path: Path) -> None:
     ]
 
 
-def test_differences_are_of_the_later_menu_less_the_earlier(two: Contents) -> None:
-    assert two.comparison
-    rows = {row[1]: row for row in cells(tables.differences(two.comparison))}
-    assert rows["menu"][0] == "two − one"
-    assert rows["MU"][2].startswith("-")
-    (common,) = cells(tables.common(two.comparison))
-    assert (common[0], common[-1]) == ("J30", "100.0 %")  # what is above 40 is above 30
-    assert ["J30", "one", "two", "above: 30 → 40"] in [
-        row[:4] for row in cells(changes_table(two.comparison))
-    ]
-
-
-def test_a_share_is_of_the_events_that_a_fitted_trigger_is_judged_on(tmp_path: Path) -> None:
-    """What is above 30 is above 20: from the unseen half, also of the trigger that keeps all events; and at
-    the crossing rate of both."""
-    fitted = J30.format(20.0) + 'fitted_on = "toy"\n'
-    slower = HEAD.format("two") + "crossing_rate_hz = 30e6\n"
-    of = contents(tmp_path, HEAD.format("one") + J30.format(30.0), slower + fitted)
-    assert of.comparison
-    (row,) = cells(tables.common(of.comparison))
-    assert (row[0], row[-2]) == ("J30", "100.0 %")
-    (common,) = of.comparison.common
-    assert common.hz == common.a_hz != 0.75 * of.variants[0]["J30"].total.hz
-    assert common.b_hz == pytest.approx(of.variants[1]["J30"].total.hz, rel=1e-12)
+def test_differences_are_those_of_the_comparison(two: Contents) -> None:
+    (section,) = (section for section in sections(two) if section.title == "Differences")
+    shown = [cells(table) for table in section.tables]
+    assert ["J30", "one", "two", "above: 30 → 40"] in [row[:4] for row in shown[0]]
+    printed = [part for part in view_of(two.comparison).page(two.comparison).parts if isinstance(part, Table)]
+    assert shown == [cells(table) for table in printed]
 
 
 def test_overlaps_in_a_menu_have_shares_of_the_same_events(tmp_path: Path) -> None:
@@ -128,14 +108,6 @@ def test_overlaps_in_a_menu_have_shares_of_the_same_events(tmp_path: Path) -> No
     (table,) = (part for part in overlap_page(rates).parts if isinstance(part, Table))
     of_pair = next(row.values for row in table.rows if {row.values["a"], row.values["b"]} == {"J30", "J20"})
     assert of_pair["of a" if of_pair["a"] == "J30" else "of b"] == 100.0
-
-
-def test_identical_menus_have_no_differences(tmp_path: Path) -> None:
-    same = contents(tmp_path, HEAD.format("one") + MU, HEAD.format("two") + MU)
-    assert same.comparison
-    assert not tables.differences(same.comparison).rows
-    assert not changes_table(same.comparison).rows
-    assert "Differences" in [section.title for section in sections(same)]
 
 
 def test_rates_have_limits_and_no_columns_that_say_nothing(tmp_path: Path) -> None:
