@@ -15,8 +15,7 @@ from trigemu.menus.menu import Menu
 from trigemu.rates.results import MenuRates
 from trigemu.results import numbers
 from trigemu.results.figures import style
-from trigemu.results.figures.draw import without_ticks
-from trigemu.results.scan import ScanView
+from trigemu.results.figures.draw import draw_scan, without_ticks
 from trigemu.results.section import Picture
 from trigemu.studies.efficiency import Turnon
 from trigemu.studies.exclusive import ExclusiveRates
@@ -102,10 +101,15 @@ def combinations(variant: MenuRates, exclusive: ExclusiveRates) -> Picture:
 def scan(menu: Menu, result: Scan) -> Picture:
     """Draw the total and unique rate of a trigger, and the rate of the menu, against its threshold."""
     (steps,) = result.steps
-    trigger, view = menu.trigger(steps.trigger), ScanView()
-    if trigger.budget:
-        view = ScanView((trigger.budget.hz,))
-    figure = next(view.figures(result))
+    trigger, values = menu.trigger(steps.trigger), np.array(steps.values)
+    label = style.shown([steps.trigger])[steps.trigger]
+    curves, columns = dict[str, FloatArray](), {"threshold": values}
+    for key, name in (("total", f"{label}, total"), ("unique", f"{label}, unique"), ("menu", "menu")):
+        rates = [p.rate if key == "menu" else p[steps.trigger].rates[key] for p in result.points]
+        curves[name] = np.array([(rate.hz, rate.error_hz) for rate in rates]).T
+        columns[f"{key}_hz"], columns[f"{key}_error_hz"] = curves[name]
+    budgets = [trigger.budget.hz] if trigger.budget else []
+    figure = draw_scan(numbers.threshold_label(menu, steps.trigger, label), values, curves, budgets)
     figure.set_size_inches(5.8, 4.6)
     (axes,) = figure.axes
     axes.xaxis.set_major_locator(MaxNLocator(6))
@@ -113,16 +117,15 @@ def scan(menu: Menu, result: Scan) -> Picture:
     axes.xaxis.label.set_fontsize(14)
     axes.yaxis.label.set_fontsize(14)
     cut = getattr(trigger.description, "threshold", None)
-    if cut is not None and steps.values[0] <= cut <= steps.values[-1]:
+    if cut is not None and values[0] <= cut <= values[-1]:
         axes.axvline(cut, color="black", linestyle="--", linewidth=1.0)
-    columns: dict[str, list[object]] = {"threshold": [*steps.values]}
-    for key in ("total", "unique", "menu"):
-        rates = [p.rate if key == "menu" else p[steps.trigger].rates[key] for p in result.points]
-        columns |= {f"{key}_hz": [r.hz for r in rates], f"{key}_error_hz": [r.error_hz for r in rates]}
-    line = " Dashed: its threshold; dotted: the budget." if trigger.budget else " Dashed: its threshold."
-    name = f"scan_{file_stem(menu.name)}_{file_stem(steps.trigger)}"
-    caption = f"{menu.name}: rates against the threshold of {steps.trigger}.{line}"
-    return Picture(name, caption, figure, columns)
+    line = " Dashed: its threshold; dotted: the budget." if budgets else " Dashed: its threshold."
+    return Picture(
+        f"scan_{file_stem(menu.name)}_{file_stem(steps.trigger)}",
+        f"{menu.name}: rates against the threshold of {steps.trigger}.{line}",
+        figure,
+        columns,
+    )
 
 
 def turnon(result: Turnon) -> Picture:
