@@ -13,6 +13,7 @@ compared. For the first states, the events are read again instead of their score
 from __future__ import annotations
 
 import argparse
+import base64
 import random
 import statistics
 import sys
@@ -25,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 import chromium
 from explorer_truth import random_slot, same, truth, unpacked
 from trigemu_pages.explorer.columns import turnon_profiles
-from trigemu_pages.explorer.fit import all_enabled, page_data
+from trigemu_pages.explorer.make import all_enabled, page_data
 from trigemu_pages.explorer.page import page_of
 from trigemu_pages.explorer.turnon_bins import signal_bins
 
@@ -50,7 +51,7 @@ def main() -> None:
     profiles = turnon_profiles(scores, menus)
     bins = {name: signal_bins(menus[0], catalogue, name, profiles) for name in options.signal}
     data = page_data(menus, scores, bins, trigemu.__version__)
-    html = page_of(data)
+    html = page_of([menu.name for menu in menus], base64.b64encode(data.packed).decode())
     print(f"page: {len(html.encode()) / 1e6:.2f} MB")
     header, rng = unpacked(data.block), random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder, chromium.browser(Path(folder)) as tab:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,10 +12,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.cli import options
 from trigemu.cli.progress import steps_bar
-from trigemu.cli.session import Session, session
-from trigemu.emulation.event_table import EventTable
+from trigemu.cli.session import Session, collects, session
 from trigemu.emulation.table_files import read_scores
-from trigemu.samples.catalogue import Catalogue
 
 from .goals import Effort, read_goals
 from .write_menu import numbers_file, write_menu
@@ -39,30 +36,32 @@ def _number(name: str, least: int, most: int, text: str) -> Callable[[Any], Any]
 @options.output("The best menu (TOML).")
 @options.scores_file
 @session
-@_number("seed", 0, 2**32, "Seed.")
-@_number("starts", 1, 10_000, "Random starts of the search.")
-@_number("hops", 0, 10_000, "Hops from each start.")
-@_number("replicas", 0, 10_000, "Replicas of the events that say how firm each value is; 0: none.")
-@_number("caps", 0, 100, "Caps, from half to twice that of GOALS, for the front; 0: none.")
-@click.option("--time-limit", type=options.POSITIVE, help="Seconds after which no further search begins.")
+@collects(
+    Effort,
+    "effort",
+    _number("seed", 0, 2**32, "Seed."),
+    _number("starts", 1, 10_000, "Random starts of the search."),
+    _number("hops", 0, 10_000, "Hops from each start."),
+    _number("replicas", 0, 10_000, "Replicas of the events that say how firm each value is; 0: none."),
+    _number("caps", 0, 100, "Caps, from half to twice that of GOALS, for the front; 0: none."),
+    click.option(
+        "--time-limit",
+        "seconds",
+        type=options.POSITIVE,
+        help="Seconds after which no further search begins.",
+    ),
+)
 @options.json_file
 @options.csv_file
 @options.figures
 def optimise(
-    menu: Path,
-    goals: Path,
-    output: Path,
-    scores: Path | None,
-    session: Session,
-    time_limit: float | None,
-    **numbers: int,
+    menu: Path, goals: Path, output: Path, scores: Path | None, session: Session, effort: Effort
 ) -> None:
     """Find the thresholds, prescales and switches of MENU that serve the channels of GOALS (TOML) best.
 
     The rate stays below a cap. Half of the events are searched, the other half judges. The best menu goes to
     the output, with the comments of MENU; its numbers go beside it (.optimise.json), for `trigemu report`.
     """
-    effort = Effort(**numbers, seconds=time_limit or math.inf)
     if output.suffix != ".toml":
         raise TrigemuError(f"{output} should end in .toml")
     check_outputs([numbers_file(output)], (menu, goals, session.catalogue))
@@ -71,12 +70,11 @@ def optimise(
     from .optimise import optimised
     from .setup import make_setup
 
-    def source(good: Catalogue) -> Catalogue | EventTable:
-        return read_scores(scores, read[0], good) if scores else good
-
     setup = session.run(
         read,
-        lambda menus, good, **how: make_setup(menus[0], wanted, source(good), **how),
+        lambda menus, good, **how: make_setup(
+            menus[0], wanted, read_scores(scores, read[0], good) if scores else good, **how
+        ),
     )
     with session.started() as engine, steps_bar(effort.steps(len(wanted.channels))) as begin:
         result = optimised(setup, effort, engine, begin)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import contextmanager
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,13 +15,12 @@ from trigemu.results.section import Picture
 from .goals import loss_of
 from .results import BEST, SCALED, WRITTEN, Summary, VariableResult
 
-#: Height of a row in inches.
-_ROW = 0.34
-
 
 def pictures(summary: Summary) -> Iterator[Picture]:
     """Yield the figures of an optimisation, each with its numbers."""
-    efficiencies: dict[str, list[object]] = {"channel": [channel.name for channel in summary.channels]}
+    channels = [channel.name for channel in summary.channels]
+    thresholds = [variable for variable in summary.variables if variable.what == "above"]
+    efficiencies: dict[str, list[object]] = {"channel": [*channels]}
     efficiencies["alone"] = [channel.ceiling for channel in summary.channels]
     for contender in summary.contenders:
         efficiencies[contender.name] = list(contender.unseen.efficiencies)
@@ -29,39 +28,42 @@ def pictures(summary: Summary) -> Iterator[Picture]:
     yield Picture(
         "optimise_channels",
         "Efficiency of each channel over its efficiency with all of the rate to itself, on the unseen half.",
-        draw_channels(summary),
+        _draw_channels(summary, channels),
         efficiencies,
     )
-    thresholds = [variable for variable in summary.variables if variable.what == "above"]
     if thresholds:
         yield Picture(
             "optimise_thresholds",
             "Each threshold over the one as written: the best one (point), and the interval of 68 % over "
             "replicas of the events (line).",
-            draw_thresholds(thresholds),
+            _draw_thresholds(thresholds),
             _columns(thresholds, "name", "written", "value", "low", "high"),
         )
     if priced := [variable for variable in summary.variables if variable.loss_per_khz is not None]:
-        names = [channel.name for channel in summary.channels]
         prices = np.array([variable.channels_per_khz for variable in priced])
         yield Picture(
             "optimise_prices",
             "What another kHz for each variable gives each channel at the margin, in percent of its events.",
-            draw_prices(names, [variable.name for variable in priced], 100 * prices),
-            _columns(priced, "name") | dict(zip(names, prices.T.tolist(), strict=True)),
+            _draw_prices(channels, [variable.name for variable in priced], 100 * prices),
+            _columns(priced, "name") | dict(zip(channels, prices.T.tolist(), strict=True)),
         )
     if sloped := [variable for variable in thresholds if variable.hz_per_unit < 0]:
+        names = [f"{v.name}{f', {v.unit}' if v.unit else ''}" for v in sloped]
+        with _rows(names, "−∂rate/∂threshold in Hz per unit") as (figure, axes):
+            slopes = [-variable.hz_per_unit for variable in sloped]
+            axes.barh(range(len(names)), slopes, color=style.COLOURS[0], height=0.6)
+            axes.set_xscale("log")
         yield Picture(
             "optimise_slopes",
             "−∂rate/∂threshold of the menu at the best point.",
-            draw_slopes(sloped),
+            figure,
             _columns(sloped, "name", "hz_per_unit"),
         )
     if summary.front:
         yield Picture(
             "optimise_front",
             "The least loss at each cap, with the ε_max of the highest one.",
-            draw_front(summary),
+            _draw_front(summary),
             _columns(summary.front, "cap_hz", "rate_hz", "loss", "unseen_loss", "one_way_loss"),
         )
     if summary.front and thresholds:
@@ -69,7 +71,7 @@ def pictures(summary: Summary) -> Iterator[Picture]:
         yield Picture(
             "optimise_front_values",
             "The thresholds along the front, free (points) and if they move one way only (lines).",
-            draw_values(summary),
+            _draw_values(summary),
             _columns(summary.front, "cap_hz")
             | {variable.name: of_caps for variable, of_caps in zip(summary.variables, values, strict=True)},
         )
@@ -81,26 +83,39 @@ def _columns(rows: Sequence[object], *names: str) -> dict[str, Sequence[object]]
     return {name: [np.nan if v is None else v for v in column] for name, column in columns.items()}
 
 
-def draw_channels(summary: Summary) -> Figure:
+@contextmanager
+def _rows(
+    names: Sequence[str], label: str = "", width: float = 6.5, above: float = 1.4, row: float = 0.34
+) -> Iterator[tuple[Figure, Axes]]:
+    """Make a figure with a row for each name, the first one at the top; sizes in inches."""
+    with style.figure(width, above + row * len(names)) as (figure, axes):
+        yield figure, axes
+        labels = [style.literal(name) for name in style.shown(names).values()]
+        axes.set_yticks(range(len(names)), labels, fontsize=11)
+        axes.minorticks_off()
+        axes.tick_params(axis="y", length=0, which="both")
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.set_xlabel(label, fontsize=13)
+
+
+def _draw_channels(summary: Summary, names: Sequence[str]) -> Figure:
     """Draw the efficiency of each channel over its ceiling, for three menus."""
-    with style.figure(6.5, 1.6 + 1.2 * _ROW * len(summary.channels)) as (figure, axes):
-        rows = np.arange(len(summary.channels))
+    label = "efficiency over that of the channel alone"
+    with _rows(names, label, above=1.6, row=0.41) as (figure, axes):
         ceilings = np.array([channel.ceiling for channel in summary.channels])
         for number, name in enumerate((WRITTEN, SCALED, BEST)):
-            of_menu, place = summary.contender(name).unseen, rows + 0.22 * (number - 1)
-            values, errors = np.array(of_menu.efficiencies) / ceilings, np.array(of_menu.errors) / ceilings
-            points: dict[str, Any] = {"fmt": "o", "color": style.COLOURS[number], "markersize": 5}
-            axes.errorbar(values, place, xerr=errors, label=name, **points)
+            menu, colour = summary.contender(name).unseen, style.COLOURS[number]
+            values, errors = np.array(menu.efficiencies) / ceilings, np.array(menu.errors) / ceilings
+            place = np.arange(len(names)) + 0.22 * (number - 1)
+            axes.errorbar(values, place, xerr=errors, label=name, fmt="o", color=colour, markersize=5)
         axes.axvline(1.0, color="grey", linewidth=1.0)
-        _name_rows(axes, [channel.name for channel in summary.channels])
-        axes.set_xlabel("efficiency over that of the channel alone", fontsize=13)
         figure.legend(loc="outside upper right", ncols=3, fontsize=11, frameon=False)
     return figure
 
 
-def draw_thresholds(variables: Sequence[VariableResult]) -> Figure:
+def _draw_thresholds(variables: Sequence[VariableResult]) -> Figure:
     """Draw each threshold over the one as written, with its interval."""
-    with style.figure(6.5, 1.4 + _ROW * len(variables)) as (figure, axes):
+    with _rows([v.name for v in variables], "threshold over the one as written") as (figure, axes):
         for row, variable in enumerate(variables):
             scale = abs(variable.written) or 1.0
             if variable.low is not None and variable.high is not None:
@@ -108,41 +123,26 @@ def draw_thresholds(variables: Sequence[VariableResult]) -> Figure:
                 axes.plot(ends, [row, row], color=style.COLOURS[0], linewidth=3, alpha=0.6)
             axes.plot([variable.value / scale], [row], "o", color="black", markersize=5)
         axes.axvline(1.0, color="grey", linewidth=1.0)
-        _name_rows(axes, [variable.name for variable in variables])
-        axes.set_xlabel("threshold over the one as written", fontsize=13)
     return figure
 
 
-def draw_prices(channels: Sequence[str], variables: Sequence[str], percent: np.ndarray) -> Figure:
+def _draw_prices(channels: Sequence[str], variables: Sequence[str], percent: np.ndarray) -> Figure:
     """Draw a map of what another kHz of each variable gives each channel, float64[variables, channels]."""
-    width, height = 3.2 + 0.75 * len(channels), 1.8 + _ROW * len(variables)
-    with style.figure(width, height) as (figure, axes):
+    with _rows(variables, width=3.2 + 0.75 * len(channels), above=1.8) as (figure, axes):
         shown = axes.imshow(percent, cmap="viridis", aspect="auto", vmin=0.0)
         for (row, column), value in np.ndenumerate(percent):
             colour = "w" if value < 0.6 * percent.max() else "k"
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=colour)
-        _name_rows(axes, variables)
         labels = [style.literal(name) for name in style.shown(channels).values()]
         axes.set_xticks(range(len(channels)), labels, rotation=35, ha="right", fontsize=11)
-        axes.tick_params(length=0, which="both")
+        axes.tick_params(axis="x", length=0, which="both")
         bar = figure.colorbar(shown, ax=axes)
         bar.set_label("% of events per kHz", fontsize=11)
         bar.ax.tick_params(labelsize=9)
     return figure
 
 
-def draw_slopes(variables: Sequence[VariableResult]) -> Figure:
-    """Draw −∂rate/∂threshold of each threshold."""
-    with style.figure(6.5, 1.4 + _ROW * len(variables)) as (figure, axes):
-        rows = np.arange(len(variables))
-        axes.barh(rows, [-variable.hz_per_unit for variable in variables], color=style.COLOURS[0], height=0.6)
-        axes.set_xscale("log")
-        _name_rows(axes, [f"{v.name}{f', {v.unit}' if v.unit else ''}" for v in variables])
-        axes.set_xlabel("−∂rate/∂threshold in Hz per unit", fontsize=13)
-    return figure
-
-
-def draw_front(summary: Summary) -> Figure:
+def _draw_front(summary: Summary) -> Figure:
     """Draw the loss against the cap, all with the ε_max of the highest cap."""
     with style.figure(6.5, 4.6) as (figure, axes):
         caps = np.array([entry.cap_hz for entry in summary.front]) / 1e3
@@ -163,8 +163,8 @@ def draw_front(summary: Summary) -> Figure:
         for name in (WRITTEN, SCALED) if ceilings.all() else ():
             menu = summary.contender(name).unseen
             loss = float(loss_of(summary.merit, weights, ceilings, np.array(menu.efficiencies)))
-            axes.plot(menu.rate_hz / 1e3, loss, "*", color="black", markersize=9)
             place = (menu.rate_hz / 1e3, loss)
+            axes.plot(*place, "*", color="black", markersize=9)
             axes.annotate(name, place, xytext=(5, 5), textcoords="offset points", fontsize=10)
         axes.set_xlabel("cap in kHz", fontsize=13)
         axes.set_ylabel("loss", fontsize=13)
@@ -172,10 +172,10 @@ def draw_front(summary: Summary) -> Figure:
     return figure
 
 
-def draw_values(summary: Summary) -> Figure:
+def _draw_values(summary: Summary) -> Figure:
     """Draw the thresholds along the front, over those as written: a small plot for each."""
     shown = [number for number, varied in enumerate(summary.variables) if varied.what == "above"]
-    columns = min(4, len(shown)) or 1
+    columns = min(4, len(shown))
     rows = -(-len(shown) // columns)
     caps = [entry.cap_hz / 1e3 for entry in summary.front]
     with style.figure(2.5 * columns + 0.6, 1.7 * rows + 0.6) as (figure, axes):
@@ -194,12 +194,3 @@ def draw_values(summary: Summary) -> Figure:
             panel.tick_params(labelsize=8, labelbottom=place + columns >= len(shown))
         figure.supxlabel("cap in kHz; red: not one way; dotted: as written", fontsize=11)
     return figure
-
-
-def _name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Write the names of rows beside them, the first one at the top."""
-    labels = [style.literal(name) for name in style.shown(names).values()]
-    axes.set_yticks(range(len(names)), labels, fontsize=11)
-    axes.minorticks_off()
-    axes.tick_params(axis="y", length=0, which="both")
-    axes.set_ylim(len(names) - 0.5, -0.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,7 +166,7 @@ class Effort:
     hops: int = 8  #: The number of hops from each
     replicas: int = 40  #: The number of replicas of the bootstrap
     caps: int = 10  #: The number of caps of the front; 0 for none
-    seconds: float = math.inf  #: The time after which no further search begins
+    seconds: float | None = None  #: The time after which no further search begins
 
     def steps(self, channels: int) -> int:
         """Return the number of searches, for a progress bar."""

@@ -7,17 +7,13 @@ functions that give the rates of `trigemu run`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import printable
-from trigemu.counting.acceptance import acceptances
-from trigemu.counting.quantities import members_by_level
-from trigemu.emulation.plan import make_plan
 from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
 from trigemu.results.notes import working_point
@@ -37,7 +33,7 @@ from .results import (
     Summary,
     VariableResult,
 )
-from .rows import Decisions, Half, Parents, distinct, packed, summed
+from .rows import Decisions, Half, Parents
 from .search import allowed
 from .setup import Setup
 from .variables import Variable, menu_at, with_values
@@ -46,49 +42,22 @@ from .variables import Variable, menu_at, with_values
 _STEP = 1e-6
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A menu on a half of the events."""
-
-    numbers: OnHalf  # Its numbers
-    influence: FloatArray  # float64[m]: by how much each interaction moves the loss, to first order
-
-    def less(self, other: Judged) -> tuple[float, float]:
-        """Return the loss of another menu minus that of this one, with its paired error."""
-        return other.numbers.loss - self.numbers.loss, _size(other.influence - self.influence)
-
-
-def accepted_by(menu: Menu, decisions: Decisions, events: IntArray) -> FloatArray:
-    """Return the probability that the last level of a menu accepts each of some events, float64[n]."""
-    names = list(make_plan([menu]).bits[0])
-    decided = [decisions.at(menu.trigger(name), events) for name in names]
-    number, first = distinct(decided, len(events))
-    words = packed([fired[first] for fired in decided], len(first))
-    accepted = acceptances(words, menu, {name: bit for bit, name in enumerate(names)})
-    *_, members = members_by_level(menu).values()
-    return accepted.either(members)[number]
-
-
-def rate_of(menu: Menu, decisions: Decisions, half: Half) -> float:
-    """Return the rate of a menu in a half, in Hz."""
-    return float(half.background.weight @ accepted_by(menu, decisions, half.events[0]))
-
-
-def judged(menu: Menu, decisions: Decisions, half: Half, problem: Problem) -> Judged:
-    """Judge a menu on a half. problem: with the ceilings and weights of the channels."""
-    background, *accepted = (accepted_by(menu, decisions, events) for events in half.events)
-    rates = half.background.weight * background
+def judged(menu: Menu, decisions: Decisions, half: Half, problem: Problem) -> tuple[OnHalf, FloatArray]:
+    """Return the numbers of a menu on a half, and by how much each interaction moves its loss, to first
+    order, float64[m]. problem: with the ceilings and weights of the channels."""
+    rates = half.background.weight * decisions.accepted(menu, half.background.event)
+    accepted = [decisions.accepted(menu, group.event) for group in half.channels]
     efficiencies = np.array([g.weight @ a for g, a in zip(half.channels, accepted, strict=True)])
     moves = [
         group.weight * (fraction - efficiency)
         for group, fraction, efficiency in zip(half.channels, accepted, efficiencies, strict=True)
     ]
+    steps = _STEP * np.maximum(efficiencies, _STEP)
+    up, down = (problem.loss(efficiencies[:, None] + sign * np.diag(steps)) for sign in (1.0, -1.0))
+    slopes = (up - down) / (2.0 * steps)  # ∂loss/∂ε of each channel
     parents = [group.interaction for group in half.channels]
-    slopes = derivatives(problem.loss, efficiencies)
-    influence = _by_interaction(
-        np.concatenate(parents),
-        np.concatenate([slope * move for slope, move in zip(slopes, moves, strict=True)]),
-    )
+    moved = [slope * move for slope, move in zip(slopes, moves, strict=True)]
+    influence = _by_interaction(np.concatenate(parents), np.concatenate(moved))
     numbers = OnHalf(
         float(rates.sum()),
         _size(_by_interaction(half.background.interaction, rates)),
@@ -97,21 +66,13 @@ def judged(menu: Menu, decisions: Decisions, half: Half, problem: Problem) -> Ju
         tuple(efficiencies.tolist()),
         tuple(_size(_by_interaction(*pair)) for pair in zip(parents, moves, strict=True)),
     )
-    return Judged(numbers, influence)
-
-
-def derivatives(loss: Callable[[FloatArray], FloatArray], efficiencies: FloatArray) -> FloatArray:
-    """Return ∂loss/∂ε of each channel, float64[channels]."""
-    steps = _STEP * np.maximum(efficiencies, _STEP)
-    up = loss(efficiencies[:, None] + np.diag(steps))
-    down = loss(efficiencies[:, None] - np.diag(steps))
-    return (up - down) / (2.0 * steps)
+    return numbers, influence
 
 
 def _by_interaction(interaction: Parents, values: FloatArray) -> FloatArray:
     """Return the sum of the values of the events of each interaction."""
-    interactions, number = np.unique(interaction, return_inverse=True)
-    return summed(number.ravel(), values, len(interactions))
+    _, number = np.unique(interaction, return_inverse=True)
+    return np.bincount(number.ravel(), values).astype(np.float64)
 
 
 def _size(values: FloatArray) -> float:
@@ -123,20 +84,14 @@ def _size(values: FloatArray) -> float:
 _SIDE = 2
 
 
-@dataclass(frozen=True)
-class Slope:
-    """What a change of one variable does, at the best point."""
+class Slope(NamedTuple):
+    """What a change of one variable from the higher to the lower of two values does, at the best point."""
 
-    low: float  # low, high: The two values between which the slopes are taken
+    low: float  # low, high: The two values
     high: float
-    rate_hz: float  # The change of the rate of the menu from the higher to the lower value, in Hz
+    rate_hz: float  # The change of the rate of the menu, in Hz
     efficiencies: FloatArray  # float64[channels]: the change of the efficiencies
     loss: float  # The decrease of the loss
-
-    @property
-    def rate_per_unit(self) -> float:
-        """∂rate/∂threshold in Hz per unit of the threshold, negative."""
-        return -self.rate_hz / (self.high - self.low) if self.high > self.low else 0.0
 
 
 def slopes(evaluation: Evaluation, point: IntArray) -> tuple[Slope, ...]:
@@ -156,14 +111,16 @@ def slopes(evaluation: Evaluation, point: IntArray) -> tuple[Slope, ...]:
     return tuple(found)
 
 
-def prices(found: tuple[Slope, ...]) -> FloatArray:
+def prices(found: Sequence[Slope]) -> FloatArray:
     """Return what each channel gains per Hz, of the variable that gives it most, float64[channels]."""
     per_hz = [slope.efficiencies / slope.rate_hz for slope in found if slope.rate_hz > 0]
     return np.max(per_hz, axis=0) if per_hz else np.zeros(len(found[0].efficiencies))
 
 
-def correlations(points: IntArray, values: tuple[FloatArray, ...]) -> FloatArray:
+def correlations(points: IntArray, values: Sequence[FloatArray]) -> FloatArray:
     """Return the correlations over replicas, float64[variables, variables]; 0 if a variable does not move."""
+    if not len(points):
+        return np.zeros((len(values),) * 2)
     moved = np.array([column[points[:, variable]] for variable, column in enumerate(values)])
     centred = moved - moved.mean(axis=1, keepdims=True)
     size = np.sqrt((centred**2).sum(axis=1))
@@ -180,31 +137,32 @@ _LOWEST, _HIGHEST = 1e-3, 1e3
 
 def scaled(setup: Setup) -> tuple[Menu, float]:
     """Return the menu with all varied thresholds times the lowest factor at which the cap is met, or else the
-    highest factor; and the factor."""
+    highest factor; and the factor. Negative thresholds are divided by it; none falls below the lowest
+    score."""
     varied = [variable for variable in setup.variables if variable.what == "above"]
     written = menu_at(setup.written, setup.fixed, [0] * len(setup.fixed))
+    background = setup.problem.half.background
+
+    def value(variable: Variable, factor: float) -> float:
+        least = max(setup.scores.threshold_ranges[name].low for name in variable.triggers)
+        kind = setup.written.trigger(variable.triggers[0]).description
+        assert isinstance(kind, ScoreKind)
+        threshold = kind.threshold
+        return max(threshold * factor if threshold > 0 else threshold / factor, min(least, threshold))
 
     def menu(factor: float) -> Menu:
-        return with_values(written, varied, [_times(setup, variable, factor) for variable in varied])
+        return with_values(written, varied, [value(variable, factor) for variable in varied])
 
     low, high = np.log(_LOWEST), np.log(_HIGHEST)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if rate_of(menu(float(np.exp(middle))), setup.decisions, setup.fitted) > setup.problem.cap:
+        accepted = setup.decisions.accepted(menu(float(np.exp(middle))), background.event)
+        if background.weight @ accepted > setup.problem.cap:
             low = middle
         else:
             high = middle
     factor = float(np.exp(high))
     return menu(factor), factor
-
-
-def _times(setup: Setup, variable: Variable, factor: float) -> float:
-    """Return a positive threshold times a factor, a negative one over it, not below the lowest score."""
-    least = max(setup.scores.threshold_ranges[name].low for name in variable.triggers)
-    kind = setup.written.trigger(variable.triggers[0]).description
-    assert isinstance(kind, ScoreKind)
-    value = kind.threshold * factor if kind.threshold > 0 else kind.threshold / factor
-    return max(value, min(least, kind.threshold))
 
 
 def greedy(evaluation: Evaluation) -> IntArray:
@@ -229,10 +187,6 @@ def greedy(evaluation: Evaluation) -> IntArray:
         point[best[1]] = best[2]
 
 
-#: The weakest correlation that makes a partner.
-_TRADES = -0.3
-
-
 class AtCap(NamedTuple):
     """The best point at a cap in Hz, and the one that is reached if values move one way only."""
 
@@ -248,23 +202,6 @@ class AtCaps(NamedTuple):
     entries: list[AtCap]
 
 
-def new_menu(setup: Setup, point: IntArray) -> Menu:
-    """Return the menu at a point, its thresholds fitted to the samples if they have more than one value."""
-    menu = menu_at(setup.menu, setup.variables, point.tolist())
-    fitted, fixed = (
-        {name for v in variables if v.what == "above" for name in v.triggers}
-        for variables in (setup.variables, setup.fixed)
-    )
-    samples = setup.scores.catalogue.table.name
-    triggers = tuple(
-        replace(t, fitted_on=None if t.name in fixed else samples, budget=None, solution=None)
-        if t.name in fitted | fixed or t.solution
-        else t
-        for t in menu.triggers
-    )
-    return replace(menu, name=f"{menu.name}-optimised", triggers=triggers)
-
-
 def summary_of(
     setup: Setup,
     problem: Problem,
@@ -275,21 +212,23 @@ def summary_of(
     **of_run: Any,
 ) -> Summary:
     """Return the numbers of an optimisation. points: int64[replicas, variables]; of_run: other fields."""
-    evaluation = Evaluation(problem)
+    evaluation, unseen_problem = Evaluation(problem), problem.on(setup.unseen)
     menu_scaled, factor = scaled(setup)
     greedy_menu = menu_at(setup.menu, setup.variables, greedy(evaluation).tolist())
     menus = {WRITTEN: setup.written, SCALED: menu_scaled, GREEDY: greedy_menu, BEST: menu}
     fitted, unseen = (
         {name: judged(each, setup.decisions, half, problem) for name, each in menus.items()}
-        for half in (setup.fitted, setup.unseen)
+        for half in (problem.half, setup.unseen)
     )
+    best, influence = unseen[BEST]
     contenders = tuple(
-        Contender(name, fitted[name].numbers, unseen[name].numbers, *unseen[BEST].less(unseen[name]))
-        for name in menus
+        Contender(name, fitted[name][0], numbers, numbers.loss - best.loss, _size(moved - influence))
+        for name, (numbers, moved) in unseen.items()
     )
-    rates = [each.at(point)[0] for each in (evaluation, Evaluation(problem.on(setup.unseen)))]
+    rates = [each.at(point)[0] for each in (evaluation, Evaluation(unseen_problem))]
     along = np.array([entry.point for entry in front.entries]).reshape(-1, len(point))
     turning = np.flatnonzero((np.diff(along, axis=0) > 0).any(axis=0))
+    found = slopes(evaluation, point)
     return Summary(
         menu=printable(str(setup.written.path)),
         goals=printable(str(setup.goals.path)),
@@ -303,7 +242,8 @@ def summary_of(
         halves=setup.halves,
         factor=factor,
         contenders=contenders,
-        **_rows(setup, problem, evaluation, point, points, front),
+        channels=tuple(_channels(setup, problem, found, front)),
+        variables=tuple(_variables(setup, found, point, points)),
         limits=tuple(
             LimitResult(
                 bound.name,
@@ -313,91 +253,80 @@ def summary_of(
             )
             for bound in problem.bounds[1:]
         ),
-        front=_at_caps(setup, front),
+        front=tuple(_at_caps(setup, front)),
         turning=tuple(setup.variables[number].name for number in turning),
         replicas=len(points),
         **of_run,
     )
 
 
-def _rows(
-    setup: Setup,
-    problem: Problem,
-    evaluation: Evaluation,
-    point: IntArray,
-    points: IntArray,
-    front: AtCaps,
-) -> dict[str, Any]:
-    """Return the rows of channels and of variables."""
-    of_variables = slopes(evaluation, point)
-    channels, variables = [], []
-    for number, (channel, price) in enumerate(zip(setup.goals.channels, prices(of_variables), strict=True)):
+def _channels(
+    setup: Setup, problem: Problem, found: Sequence[Slope], front: AtCaps
+) -> Iterator[ChannelResult]:
+    """Yield the row of each channel."""
+    for number, (channel, price) in enumerate(zip(setup.goals.channels, prices(found), strict=True)):
         require = channel.require
         if require is None:
             require = setup.scores.catalogue.sample(channel.sample).table.require
-        channels.append(
-            ChannelResult(
-                channel.label,
-                channel.sample,
-                require or "",
-                float(problem.weights[number]),
-                len(setup.unseen.channels[number].weight),
-                float(problem.ceilings[number]),
-                float(1e3 * price),
-                float(front.problem.ceilings[number]) if front.entries else 0.0,
-            )
+        yield ChannelResult(
+            channel.label,
+            channel.sample,
+            require or "",
+            float(problem.weights[number]),
+            len(setup.unseen.channels[number].weight),
+            float(problem.ceilings[number]),
+            float(1e3 * price),
+            float(front.problem.ceilings[number]) if front.entries else 0.0,
         )
-    correlated = correlations(points, problem.values) if len(points) else np.zeros((len(point),) * 2)
-    for number, (variable, slope) in enumerate(zip(setup.variables, of_variables, strict=True)):
+
+
+#: The weakest correlation that makes a partner.
+_TRADES = -0.3
+
+
+def _variables(
+    setup: Setup, found: Sequence[Slope], point: IntArray, points: IntArray
+) -> Iterator[VariableResult]:
+    """Yield the row of each variable."""
+    all_values = setup.problem.values
+    correlated = correlations(points, all_values)
+    for number, (variable, slope) in enumerate(zip(setup.variables, found, strict=True)):
         low = high = None
         if len(points):
-            values = problem.values[number][points[:, number]]
-            low, high = np.quantile(values, [0.16, 0.84]).tolist()
+            low, high = np.quantile(all_values[number][points[:, number]], [0.16, 0.84]).tolist()
         partner = int(correlated[number].argmin())
         correlation = float(correlated[number, partner])
         per_khz = 1e3 / slope.rate_hz if slope.rate_hz > 0 else None
         first = setup.menu.trigger(variable.triggers[0])
-        variables.append(
-            VariableResult(
-                variable.name,
-                variable.what,
-                variable.triggers,
-                unit_of_threshold(setup.menu, first) if variable.what == "above" else "",
-                variable.written,
-                variable.values[int(point[number])],
-                len(variable.values),
-                low,
-                high,
-                slope.rate_per_unit,
-                None if per_khz is None else slope.loss * per_khz,
-                tuple((slope.efficiencies * (per_khz or 0.0)).tolist()),
-                setup.variables[partner].name if correlation <= _TRADES else "",
-                correlation,
-            )
+        yield VariableResult(
+            variable.name,
+            variable.what,
+            variable.triggers,
+            unit_of_threshold(setup.menu, first) if variable.what == "above" else "",
+            variable.written,
+            variable.values[int(point[number])],
+            len(variable.values),
+            low,
+            high,
+            -slope.rate_hz / (slope.high - slope.low) if slope.high > slope.low else 0.0,
+            None if per_khz is None else slope.loss * per_khz,
+            tuple((slope.efficiencies * (per_khz or 0.0)).tolist()),
+            setup.variables[partner].name if correlation <= _TRADES else "",
+            correlation,
         )
-    return {"channels": tuple(channels), "variables": tuple(variables)}
 
 
-def _at_caps(setup: Setup, front: AtCaps) -> tuple[CapResult, ...]:
-    """Return the rows of a front."""
+def _at_caps(setup: Setup, front: AtCaps) -> Iterator[CapResult]:
+    """Yield the row of each cap of a front that is met."""
     fitted, judging = Evaluation(front.problem), Evaluation(front.problem.on(setup.unseen))
 
     def loss(evaluation: Evaluation, point: IntArray) -> float:
-        return float(evaluation.problem.loss(evaluation.at(point)[1]))
+        return float(front.problem.loss(evaluation.at(point)[1]))
 
     def values(point: IntArray) -> tuple[float, ...]:
         return tuple(v.values[int(index)] for v, index in zip(setup.variables, point, strict=True))
 
-    return tuple(
-        CapResult(
-            cap,
-            fitted.rate(point),
-            loss(fitted, point),
-            loss(judging, point),
-            loss(fitted, one_way),
-            values(point),
-            values(one_way),
-        )
-        for cap, point, one_way in front.entries
-        if fitted.rate(point) <= cap
-    )
+    for cap, point, one_way in front.entries:
+        if (rate := float(fitted.at(point)[0][0])) <= cap:
+            losses = loss(fitted, point), loss(judging, point), loss(fitted, one_way)
+            yield CapResult(cap, rate, *losses, values(point), values(one_way))

@@ -26,11 +26,12 @@ from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.studies.comparison import Comparison, compare
 
 from .goals import CEILING_STARTS, Effort, read_goals
-from .judge import AtCap, AtCaps, new_menu, summary_of
+from .judge import AtCap, AtCaps, summary_of
 from .problem import Evaluation, Problem
 from .results import Summary
 from .search import Found, Front, Hop, Refit, Searches, Unit, best_of, towards
 from .setup import Setup, make_setup
+from .variables import menu_at
 
 #: The lowest and the highest cap of a front, over the cap of the goals.
 _FRONT = 0.5, 2.0
@@ -79,16 +80,28 @@ def optimised(
     """Return the best menu of a setup; see `optimise`."""
     _check_reachable(setup)
     run = _Run(engine, effort, report)
-    alone = run.alone(setup.problem)
+    channels = range(len(setup.problem.weights))
+    # the best point of each channel with all of the rate to itself
+    starts, hops = range(CEILING_STARTS), effort.hops // 2
+    alone = run.all(
+        setup.problem,
+        [Hop(effort.seed, start, hops, channel) for channel in channels for start in starts],
+        lambda number: f"channel {number // len(starts) + 1} alone",
+        needed=True,
+    )
+    alone = [best_of(alone[channel * len(starts) :][: len(starts)]) for channel in channels]
     problem = replace(setup.problem, ceilings=_efficiencies(alone))
-    evaluation = Evaluation(problem)
-    point = run.best(problem)
-    _check_met(setup, problem, evaluation.at(point)[0])
+    hopped: list[Unit] = [Hop(effort.seed, start, effort.hops) for start in range(effort.starts)]
+    found = run.all(problem, hopped, lambda number: f"start {number + 1}", at_least=1)
+    point, evaluation = best_of(found).points[0], Evaluation(problem)
+    _check_met(setup, evaluation.at(point)[0])
     as_written = [int(np.abs(np.array(v.values) - v.written).argmin()) for v in setup.variables]
     point = towards(evaluation, point, np.array(as_written, np.int64))
-    front = run.front(problem, point, alone)
-    points = run.replicas(problem, point)
-    menu = new_menu(setup, point)
+    front = _front(run, problem, point, alone)
+    refits: list[Unit] = [Refit(number, tuple(point.tolist())) for number in range(effort.replicas)]
+    refitted = run.all(problem, refits, lambda number: f"replica {number + 1}")
+    points = np.array([result.points[0] for result in refitted], np.int64).reshape(-1, len(point))
+    menu = _new_menu(setup, point)
     summary = summary_of(
         setup,
         problem,
@@ -98,7 +111,7 @@ def optimised(
         points,
         seed=effort.seed,
         hops=effort.hops,
-        starts=run.started,
+        starts=len(found),
         evaluations=run.evaluations,
         complete=run.complete,
     )
@@ -122,10 +135,10 @@ def _check_reachable(setup: Setup) -> None:
         )
     rates, efficiencies = evaluation.at(problem.sizes * 0)
     for bound in problem.bounds[1:]:
-        if bound.without < 0 and rates[bound.of] < bound.low:
+        if bound.without < 0 and bound.rate(rates) < bound.low:
             raise TrigemuError(
                 f"{goals.path}: [[limit]] on the {bound.name}: min_hz = {bound.low:g}, but at its loosest "
-                f"it is {numbers.in_hz(rates[bound.of])}"
+                f"it is {numbers.in_hz(float(bound.rate(rates)))}"
             )
     for channel, efficiency in zip(goals.channels, efficiencies, strict=True):
         if efficiency <= 0.0:
@@ -135,20 +148,68 @@ def _check_reachable(setup: Setup) -> None:
             )
 
 
-def _check_met(setup: Setup, problem: Problem, rates: FloatArray) -> None:
+def _check_met(setup: Setup, rates: FloatArray) -> None:
     """Raise TrigemuError if the best point breaks limits; the message names them."""
     broken = []
-    for bound in problem.bounds:
+    for bound in setup.problem.bounds:
         rate = float(bound.rate(rates))
-        if rate > bound.high:
-            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, above {numbers.in_hz(bound.high)}")
-        if rate < bound.low:
-            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, below {numbers.in_hz(bound.low)}")
+        for missed, side, limit in (
+            (rate > bound.high, "above", bound.high),
+            (rate < bound.low, "below", bound.low),
+        ):
+            if missed:
+                broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, {side} {numbers.in_hz(limit)}")
     if broken:
         raise TrigemuError(
             f"{setup.goals.path}: no menu was found that meets all limits; in the nearest one, "
             f"{' and '.join(broken)}"
         )
+
+
+def _front(run: _Run, problem: Problem, point: IntArray, alone: Sequence[Found]) -> AtCaps:
+    """Return the best points at several caps. For all of them, ε_max is that of the highest cap: with that of
+    a lower one, all menus above it would have no loss."""
+    if not run.effort.caps:
+        return AtCaps(problem, [])
+    factors = np.geomspace(*_FRONT, run.effort.caps)
+    caps = [float(f"{problem.cap * factor:.3g}") for factor in factors]
+    highest = (max(problem.cap, *caps),)
+    units = [Front(highest, tuple(best.points[0].tolist()), n) for n, best in enumerate(alone)]
+    ceilings = run.all(problem, units, lambda number: f"channel {number + 1} alone, highest cap")
+    if len(ceilings) == len(units):
+        problem = replace(problem, ceilings=_efficiencies(ceilings))
+    above, below = [cap for cap in caps if cap > problem.cap], [cap for cap in caps if cap < problem.cap]
+    lines = [line for line in (above, below[::-1]) if line]
+    units = [Front(tuple(line), tuple(point.tolist())) for line in lines]
+    found = run.all(problem, units, lambda number: "front")
+    if len(found) < len(lines):
+        return AtCaps(problem, [])
+    entries = [AtCap(problem.cap, point, point)]
+    for line, result in zip(lines, found, strict=True):
+        entries += map(AtCap, line, result.points[: len(line)], result.points[len(line) :])
+    return AtCaps(problem, sorted(entries, key=lambda entry: entry.cap))
+
+
+def _efficiencies(alone: Sequence[Found]) -> FloatArray:
+    """Return the efficiency of each channel from searches for it alone, float64[channels]."""
+    return np.array([max(1.0 - float(result.objectives[0]), 1e-12) for result in alone])
+
+
+def _new_menu(setup: Setup, point: IntArray) -> Menu:
+    """Return the menu at a point, its thresholds fitted to the samples if they have more than one value."""
+    menu = menu_at(setup.menu, setup.variables, point.tolist())
+    fitted, fixed = (
+        {name for v in variables if v.what == "above" for name in v.triggers}
+        for variables in (setup.variables, setup.fixed)
+    )
+    samples = setup.scores.catalogue.table.name
+    triggers = tuple(
+        replace(t, fitted_on=None if t.name in fixed else samples, budget=None, solution=None)
+        if t.name in fitted | fixed or t.solution
+        else t
+        for t in menu.triggers
+    )
+    return replace(menu, name=f"{menu.name}-optimised", triggers=triggers)
 
 
 @dataclass
@@ -160,67 +221,23 @@ class _Run:
     report: Callable[[str], None]
     evaluations: int = 0
     complete: bool = True
-    started: int = 0
     _begin: float = field(default_factory=time.monotonic)
 
-    def alone(self, problem: Problem) -> list[Found]:
-        """Return the best point of each channel with all of the rate to itself."""
-        starts, hops = CEILING_STARTS, self.effort.hops // 2
-        units = [
-            Hop(self.effort.seed, start, hops, channel)
-            for channel in range(len(problem.channels))
-            for start in range(starts)
-        ]
-        found = self._all(problem, units, lambda number: f"channel {number // starts + 1} alone", True)
-        return [best_of(found[begin : begin + starts]) for begin in range(0, len(found), starts)]
-
-    def best(self, problem: Problem) -> IntArray:
-        """Return the best point of all starts."""
-        units = [Hop(self.effort.seed, start, self.effort.hops) for start in range(self.effort.starts)]
-        found = self._all(problem, units, lambda number: f"start {number + 1}")
-        self.started = len(found)
-        point: IntArray = best_of(found).points[0]
-        return point
-
-    def front(self, problem: Problem, point: IntArray, alone: Sequence[Found]) -> AtCaps:
-        """Return the best points at several caps. For all of them, ε_max is that of the highest cap: with
-        that of a lower one, all menus above it would have no loss."""
-        if not self.effort.caps:
-            return AtCaps(problem, [])
-        factors = np.geomspace(*_FRONT, self.effort.caps)
-        caps = [float(f"{problem.cap * factor:.3g}") for factor in factors]
-        highest = (max(problem.cap, *caps),)
-        units = [Front(highest, tuple(best.points[0].tolist()), n) for n, best in enumerate(alone)]
-        ceilings = self._all(problem, units, lambda number: f"channel {number + 1} alone, highest cap")
-        above, below = [cap for cap in caps if cap > problem.cap], [cap for cap in caps if cap < problem.cap]
-        lines = [line for line in (above, below[::-1]) if line]
-        if len(ceilings) == len(units):
-            problem = replace(problem, ceilings=_efficiencies(ceilings))
-        units = [Front(tuple(line), tuple(point.tolist())) for line in lines]
-        found = self._all(problem, units, lambda number: "front")
-        if len(found) < len(lines):
-            return AtCaps(problem, [])
-        entries = [AtCap(problem.cap, point, point)]
-        for line, result in zip(lines, found, strict=True):
-            free, one_way = result.points[: len(line)], result.points[len(line) :]
-            entries += map(AtCap, line, free, one_way)
-        return AtCaps(problem, sorted(entries, key=lambda entry: entry.cap))
-
-    def replicas(self, problem: Problem, point: IntArray) -> IntArray:
-        """Return the best points on replicas of the events, int64[replicas, variables]."""
-        units = [Refit(number, tuple(point.tolist())) for number in range(self.effort.replicas)]
-        found = self._all(problem, units, lambda number: f"replica {number + 1}")
-        return np.array([result.points[0] for result in found], np.int64).reshape(-1, len(point))
-
-    def _all(
-        self, problem: Problem, units: Sequence[Unit], name: Callable[[int], str], needed: bool = False
+    def all(
+        self,
+        problem: Problem,
+        units: Sequence[Unit],
+        name: Callable[[int], str],
+        *,
+        needed: bool = False,
+        at_least: int = 0,
     ) -> list[Found]:
-        """Run searches; after the time limit only those that are needed, and the first."""
+        """Run searches; after the time limit only those that are needed, and some at least."""
         found: list[Found] = []
         results, best = map_chunks(Searches(problem), units, self.engine), math.inf
-        for number, unit in enumerate(units):
-            late = time.monotonic() - self._begin > self.effort.seconds
-            if late and not needed and (number or not isinstance(unit, Hop)):
+        for number in range(len(units)):
+            late = time.monotonic() - self._begin > (self.effort.seconds or math.inf)
+            if late and not needed and number >= at_least:
                 self.complete = False
                 break
             so_far = f", best loss {best:.6g}" if best < math.inf and not needed else ""
@@ -230,8 +247,3 @@ class _Run:
         results.close()
         self.evaluations += sum(result.evaluations for result in found)
         return found
-
-
-def _efficiencies(alone: Sequence[Found]) -> FloatArray:
-    """Return the efficiency of each channel from searches for it alone, float64[channels]."""
-    return np.array([max(1.0 - float(result.objectives[0]), 1e-12) for result in alone])

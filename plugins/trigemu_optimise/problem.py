@@ -8,15 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.kernels import inner, kernel
 
 from .goals import Merit, loss_of
-from .rows import Group, Half, Tabulated
+from .rows import Component, Half, Levels
 from .variables import Bound, Order
 
 #: What an infeasible point counts, more than any loss.
 INFEASIBLE = 1e3
 #: The relative margin below a cap, so that sums in another order stay below it.
 MARGIN = 1e-9
+#: A level that no event is above.
+_NEVER = 255
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,8 @@ class Problem:
     thresholds: tuple[bool, ...]  # Whether each variable is a threshold
     columns: IntArray  # int64[columns]: the variables of the triggers that accept whenever they fire
     member: BoolArray  # bool[sets, columns]: whether each of these triggers is in a set
-    components: tuple[Tabulated, ...]  # All others that vary
-    background: Group  # The events of the background, for all sets of triggers: the first is the menu
-    channels: tuple[Group, ...]  # The events of each channel, with weights that add up to 1
+    components: tuple[Component, ...]  # All others that vary
+    half: Half  # The events
     bounds: tuple[Bound, ...]  # The limits; the first is the cap on the rate of the menu
     orders: tuple[Order, ...]  # The ties
     merit: Merit  # The figure of merit
@@ -48,13 +50,14 @@ class Problem:
 
     def on(self, half: Half) -> Problem:
         """Return the problem on the events of a half."""
-        return replace(self, background=half.background, channels=half.channels)
+        return replace(self, half=half)
 
     def alone(self, channel: int) -> Problem:
-        """Return the problem of the largest efficiency of one channel."""
-        one = np.ones(1)
-        only = (self.channels[channel],)
-        return replace(self, merit="mean", channels=only, weights=one, ceilings=one)
+        """Return the problem of the largest efficiency of one channel; −1: the problem as it is."""
+        if channel < 0:
+            return self
+        half, one = Half(self.half.background, (self.half.channels[channel],)), np.ones(1)
+        return replace(self, merit="mean", half=half, weights=one, ceilings=one)
 
     def loss(self, efficiencies: FloatArray) -> FloatArray:
         """Return the loss, float64[…], from the efficiencies of the channels, float64[channels, …]."""
@@ -76,29 +79,23 @@ class Problem:
 
 
 class Evaluation:
-    """A problem that is evaluated at points, along lines and in planes; what depends on the point is kept: a
-    search looks at many planes through it. evaluations: how often."""
+    """A problem that is evaluated at points, along lines and in planes. evaluations: how often."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.evaluations = problem, 0
-        groups = (problem.background, *problem.channels)
+        self.problem, self.evaluations, self._sizes = problem, 0, problem.sizes
+        groups = (problem.half.background, *problem.half.channels)
         weights = [group.row_weight for group in groups]
-        self._sizes = problem.sizes
-        self._group = np.repeat(np.arange(len(groups)), [len(weight) for weight in weights])
-        self._level = np.concatenate([group.level for group in groups], axis=1)
-        self._base = np.concatenate([group.base for group in groups], axis=1)
         self._total = np.array([weight.sum() for weight in weights])
+        self._group = np.repeat(np.arange(len(groups)), [len(weight) for weight in weights])
+        self._level = np.ascontiguousarray(np.concatenate([group.level for group in groups]))
+        self._base = np.ascontiguousarray(np.concatenate([group.base for group in groups]))
         # of each set, the weight that the fixed part does not accept; channels count for the menu alone
-        background = weights[0] * problem.background.fixed
-        of_channels = [w * g.fixed[0] for w, g in zip(weights[1:], problem.channels, strict=True)]
-        self._weight = [np.concatenate([background[0], *of_channels]), *background[1:]]
-        self._fired = np.empty(self._level.shape, np.bool_)
-        variables, self._leaves = problem.columns.tolist(), []  # of each component: (row of levels, variable)
-        for component in problem.components:
-            self._leaves.append([(len(variables) + bit, v) for bit, v in enumerate(component.leaves)])
-            variables += component.leaves
-        self._variable = np.array(variables, np.int64)
-        self._point = np.full(len(problem.values), -1)
+        background = weights[0] * problem.half.background.fixed
+        channels = [w * g.fixed[0] for w, g in zip(weights[1:], problem.half.channels, strict=True)]
+        self._weight = [np.concatenate([background[0], *channels]), *background[1:]]
+        leaves = [component.leaves for component in problem.components]
+        self._variable = np.concatenate([problem.columns, *leaves]).astype(np.int64)
+        self._first = np.cumsum([len(problem.columns), *map(len, leaves)])
 
     def at(self, point: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the rates float64[sets] and the efficiencies float64[channels] at a point."""
@@ -108,10 +105,6 @@ class Evaluation:
     def objective(self, point: IntArray) -> float:
         """Return the objective of the problem at a point."""
         return float(self.problem.objective(*self.at(point)))
-
-    def rate(self, point: IntArray) -> float:
-        """Return the rate of the menu at a point, in Hz."""
-        return float(self.at(point)[0][0])
 
     def plane(self, point: IntArray, x: int = -1, y: int = -1) -> tuple[FloatArray, FloatArray]:
         """Evaluate all points that differ in the variables x and y, −1 for none. Returns rates float64[sets,
@@ -124,68 +117,100 @@ class Evaluation:
                 rates, efficiencies = zip(*(self.plane(other, *others) for other in points), strict=True)
                 return np.concatenate(rates, axis=axis), np.concatenate(efficiencies, axis=axis)
         self.evaluations += 1
-        if not np.array_equal(point, self._point):
-            self._point = point.copy()
-            np.greater(self._level, point.astype(np.uint8)[self._variable, None], out=self._fired)
-            # One table after the other; the first entry is 1, for events that every menu accepts.
-            tables = [np.ones((len(self._weight), 1))]
-            for part in self.problem.components:
-                switches = point[list(part.switches)]
-                tables.append(part.values[np.ravel_multi_index(switches, part.sizes) if part.switches else 0])
-            self._tables = np.concatenate(tables, axis=1)
-            self._products: dict[tuple[int, tuple[int, ...]], FloatArray] = {}
-        missed = [self._missed(set_, x, y) for set_ in range(len(self._weight))]
-        accepted = [self._total[: len(sums), None, None] - sums for sums in missed]
+        # One table after the other; the first entry is 1, for events that every menu accepts.
+        tables = [np.ones((len(self._weight), 1))]
+        for part in self.problem.components:
+            choice = np.ravel_multi_index(point[list(part.switches)], part.sizes) if part.switches else 0
+            tables.append(part.values[choice])
+        table, at = np.concatenate(tables, axis=1), np.append(point, 0)
+        kx, ky = (int(self._sizes[variable]) if variable >= 0 else 1 for variable in (x, y))
+        accepted = []
+        for number, weight in enumerate(self._weight):
+            total = self._total if number == 0 else self._total[:1]
+            missed, member = np.zeros((len(total), kx + 1, ky + 1)), self.problem.member[number]
+            moved = (self.problem.columns == x) | (self.problem.columns == y)
+            least = np.where(member & ~moved, at[self.problem.columns], _NEVER).astype(np.uint8)
+            _add_missed(
+                missed,
+                self._group,
+                self._level,
+                self._base,
+                weight,
+                table[number],
+                self._variable,
+                self._first,
+                member & moved,
+                least,
+                at,
+                x,
+                y,
+            )
+            accepted.append(total[:, None, None] - missed[:, :kx, :ky].cumsum(axis=1).cumsum(axis=2))
         return np.array([parts[0] for parts in accepted]), accepted[0][1:]
 
-    def _product(self, set_: int, without: tuple[int, ...]) -> FloatArray:
-        """Return the weight of each row that no fixed part accepts, and no component but some."""
-        if (set_, without) not in self._products:
-            product = self._weight[set_].copy()
-            for number, leaves in enumerate(self._leaves):
-                if number not in without:
-                    index = self._base[number, : len(product)]
-                    for bit, (row, _) in enumerate(leaves):
-                        index = index + (self._fired[row, : len(product)].astype(np.int64) << bit)
-                    product *= self._tables[set_, index]
-            self._products[set_, without] = product
-        return self._products[set_, without]
 
-    def _missed(self, set_: int, x: int, y: int) -> FloatArray:
-        """Return the weight of each group that no trigger of a set accepts, float64[groups, kx, ky], from the
-        differences of step functions of both variables."""
-        columns, member = self.problem.columns, self.problem.member[set_]
-        depend = tuple(
-            n for n, part in enumerate(self.problem.components) if not {x, y}.isdisjoint(part.leaves)
-        )
-        product = self._product(set_, depend)
-        accepted = np.zeros(len(product), np.bool_)
-        for column in np.flatnonzero(member & (columns != x) & (columns != y)):
-            accepted |= self._fired[column, : len(product)]
-        rows = np.flatnonzero(~accepted)
-        value, edges = product[rows], []  # edges: where the value of a row changes, ascending
-        for variable in (x, y):
-            first = np.zeros(1, np.int64)
-            for column in np.flatnonzero(member & (columns == variable)):
-                first = np.maximum(first, self._level[column, rows])
-            leaves = [row for n in depend for row, leaf in self._leaves[n] if leaf == variable]
-            later = [np.maximum(first, self._level[row, rows]) for row in leaves]
-            edges.append(np.array([np.broadcast_to(first, rows.shape), *later]))
-            if len(later) > 1:
-                edges[-1][1:].sort(axis=0)
-        at_x, at_y = edges[0][:, None], edges[1][None]
-        if depend:
-            for number in depend:
-                index = self._base[number, rows]
-                for bit, (row, variable) in enumerate(self._leaves[number]):
-                    at = at_x if variable == x else at_y if variable == y else self._point[variable]
-                    index = index + ((self._level[row, rows] > at).astype(np.int64) << bit)
-                value = value * self._tables[set_, index]
-            value = np.broadcast_to(value, (len(at_x), at_y.shape[1], len(rows))).copy()
-            value[1:] -= value[:-1]
-            value[:, 1:] -= value[:, :-1]
-        groups = len(self._total) if set_ == 0 else 1
-        kx, ky = (int(self._sizes[variable]) if variable >= 0 else 1 for variable in (x, y))
-        place = (self._group[rows] * (kx + 1) + at_x) * (ky + 1) + at_y
-        sums = np.bincount(place.ravel(), value.ravel(), groups * (kx + 1) * (ky + 1))
-        return sums.reshape(groups, kx + 1, ky + 1)[:, :kx, :ky].cumsum(axis=1).cumsum(axis=2)
+@kernel
+def _add_missed(
+    missed: FloatArray,
+    group: IntArray,
+    level: Levels,
+    base: IntArray,
+    weight: FloatArray,
+    table: FloatArray,
+    variable: IntArray,
+    first: IntArray,
+    moved: BoolArray,
+    least: Levels,
+    at: IntArray,
+    x: int,
+    y: int,
+) -> None:
+    """Add the weight of rows that no trigger of a set accepts to the differences in x and in y of `missed`,
+    float64[groups, kx + 1, ky + 1].
+
+    group, level, base, weight: of each row (`Group`). table: float64[entries], those of all components.
+    variable: int64[levels]; first: the first level of each component, and the end. moved, least: of each
+    column, whether it is one of the set with the variable x or y, and else the level above which it accepts.
+    at: the point, and room for a variable of −1.
+    """
+    kx, ky = missed.shape[1] - 1, missed.shape[2] - 1
+    for row in range(len(weight)):
+        accepted = weight[row] == 0.0
+        for column in range(len(least)):  # without branches, many at a time
+            accepted |= level[row, column] > least[column]
+        if accepted:
+            continue
+        a = y_begins = 0
+        for column in range(len(moved)):
+            if moved[column] and variable[column] == x:
+                a = max(a, level[row, column])
+            elif moved[column]:
+                y_begins = max(y_begins, level[row, column])
+        while a < kx:
+            after_a, b = _next_level(level, row, variable, first[0], x, a, kx), y_begins
+            while b < ky:
+                after_b = _next_level(level, row, variable, first[0], y, b, ky)
+                at[x], at[y], value = a, b, weight[row]
+                for component in range(len(first) - 1):
+                    entry = base[row, component]
+                    for leaf in range(first[component], first[component + 1]):
+                        if level[row, leaf] > at[variable[leaf]]:
+                            entry += 1 << (leaf - first[component])
+                    value *= table[entry]
+                missed[group[row], a, b] += value
+                missed[group[row], after_a, b] -= value
+                missed[group[row], a, after_b] -= value
+                missed[group[row], after_a, after_b] += value
+                b = after_b
+            a = after_a
+
+
+@inner
+def _next_level(
+    level: Levels, row: int, variable: IntArray, begin: int, moved: int, value: int, end: int
+) -> int:
+    """Return the next value of a variable at which a leaf changes its decision, or the end."""
+    for leaf in range(begin, level.shape[1]):
+        if variable[leaf] == moved and level[row, leaf] > value:
+            end = min(end, level[row, leaf])
+    return end

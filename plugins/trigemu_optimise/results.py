@@ -23,6 +23,10 @@ def _hz(value: float) -> str:
     return numbers.in_unit(value, 0.0)
 
 
+def _slope_of_threshold(variable: VariableResult) -> float | None:
+    return variable.hz_per_unit if variable.what == "above" else None
+
+
 _LOSS = Column("", "number", "loss, fitted", text=loss_text)
 _HZ = Column("", "number", "cap", text=numbers.in_hz)
 
@@ -82,7 +86,7 @@ class VariableResult:
     low: Annotated[float | None, Column("")]
     high: Annotated[float | None, Column("")]
     #: ∂rate/∂threshold of the menu
-    hz_per_unit: Annotated[float, Column("", "number", "∂rate/∂value", text=_hz)]
+    hz_per_unit: Annotated[float, Column("", "number", "∂rate/∂value", text=_hz, of=_slope_of_threshold)]
     #: By how much another kHz for this variable lowers the loss; None if it changes no rate.
     loss_per_khz: Annotated[float | None, Column("", "number", "loss/kHz", text="{:.2g}".format)]
     channels_per_khz: tuple[float, ...]  #: The efficiency that each channel gains for another kHz

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from trigemu.base.checkpoint import digest_of_code, fingerprint
 from trigemu.base.mapping import Work
 
 from .problem import INFEASIBLE, Evaluation, Problem
-from .rows import Group, Parents
+from .rows import Group, Half
 
 #: The lowest and the highest index that moves may reach, int64[variables] each.
 Ends = tuple[IntArray, IntArray]
@@ -39,10 +38,10 @@ def improve(
     best = 2 * INFEASIBLE if broken(problem, point) else evaluation.objective(point)
     moves = [(x, -1) for x in variables]
     moves += [(x, y) for i, x in enumerate(variables) for y in variables[:i]]
-    since = at = 0
+    since = number = 0
     while since < len(moves):
-        x, y = moves[at % len(moves)]
-        at, since = at + 1, since + 1
+        x, y = moves[number % len(moves)]
+        number, since = number + 1, since + 1
         objective = problem.objective(*evaluation.plane(point, x, y))
         objective[~allowed(problem, point, x, y, ends)] = np.inf
         kx, ky = np.unravel_index(int(objective.argmin()), objective.shape)
@@ -70,57 +69,47 @@ def towards(evaluation: Evaluation, point: IntArray, wanted: IntArray) -> IntArr
 def allowed(problem: Problem, point: IntArray, x: int, y: int = -1, ends: Ends | None = None) -> BoolArray:
     """Return which points of a plane are within the ends and obey the ties, bool[kx, ky]."""
     low, high = ends or (0 * point, problem.sizes - 1)
-    index = [np.arange(problem.sizes[v]) if v >= 0 else np.zeros(1, np.int64) for v in (x, y)]
-    of_x, of_y = (
-        (i >= low[v]) & (i <= high[v]) if v >= 0 else i == 0 for i, v in zip(index, (x, y), strict=True)
-    )
-    mask: BoolArray = of_x[:, None] & of_y
-
-    def value(variable: int) -> FloatArray:
-        values = problem.values[variable]
-        at = index[0][:, None] if variable == x else index[1] if variable == y else point[variable]
-        return np.asarray(values[at])
-
-    for tie in problem.orders:
-        if {tie.lower, tie.higher} & {x, y}:
-            mask &= value(tie.higher) >= value(tie.lower) + tie.by
+    kx, ky = (int(problem.sizes[v]) if v >= 0 else 1 for v in (x, y))
+    index = {x: np.arange(kx)[:, None], y: np.arange(ky)[None]}
+    mask: BoolArray = np.ones((kx, ky), np.bool_)
+    for variable in {x, y} - {-1}:
+        mask &= (index[variable] >= low[variable]) & (index[variable] <= high[variable])
+    for lower, higher, by in problem.orders:
+        if {lower, higher} & {x, y}:
+            least = problem.values[lower][index.get(lower, point[lower])] + by
+            mask &= problem.values[higher][index.get(higher, point[higher])] >= least
     return mask
 
 
 def broken(problem: Problem, point: IntArray) -> bool:
     """Return whether a point breaks a tie."""
     value = [values[index] for values, index in zip(problem.values, point, strict=True)]
-    return any(value[tie.higher] < value[tie.lower] + tie.by for tie in problem.orders)
+    return any(value[higher] < value[lower] + by for lower, higher, by in problem.orders)
 
 
 def obey(problem: Problem, point: IntArray) -> IntArray:
     """Return a point that obeys the ties, with higher thresholds where it does not."""
     point, values = point.copy(), problem.values
-    for _ in problem.orders:
-        for tie in problem.orders:
-            least = values[tie.lower][point[tie.lower]] + tie.by
-            index = int(np.searchsorted(values[tie.higher], least - 1e-12 * max(1.0, abs(least))))
-            point[tie.higher] = max(point[tie.higher], min(index, len(values[tie.higher]) - 1))
+    for lower, higher, by in problem.orders * len(problem.orders):
+        least = values[lower][point[lower]] + by
+        index = int(np.searchsorted(values[higher], least - 1e-12 * max(1.0, abs(least))))
+        point[higher] = max(point[higher], min(index, len(values[higher]) - 1))
     return point
 
 
-def times(interaction: Parents, replica: int) -> FloatArray:
-    """Return how often each interaction counts, float64[n], from Poisson's distribution of mean 1."""
-    stream = splitmix64(np.array([replica + 1], np.uint64))
-    uniform = (splitmix64(splitmix64(interaction) ^ stream) >> np.uint64(11)) * 2.0**-53
-    return np.searchsorted(_CUMULATED, uniform, "right").astype(np.float64)
-
-
 def of_replica(problem: Problem, replica: int) -> Problem:
-    """Return the problem on the events of a replica of the bootstrap."""
+    """Return the problem on the events of a replica of the bootstrap: each interaction counts as often as
+    Poisson's distribution of mean 1 says."""
+    stream = splitmix64(np.array([replica + 1], np.uint64))
 
     def weighted(group: Group, normalised: bool) -> Group:
-        weight = group.weight * times(group.interaction, replica)
+        uniform = (splitmix64(splitmix64(group.interaction) ^ stream) >> np.uint64(11)) * 2.0**-53
+        weight = group.weight * np.searchsorted(_CUMULATED, uniform, "right").astype(np.float64)
         total = weight.sum()
         return replace(group, weight=weight / total if normalised and total > 0 else weight)
 
-    channels = tuple(weighted(group, True) for group in problem.channels)
-    return replace(problem, background=weighted(problem.background, False), channels=channels)
+    channels = tuple(weighted(group, True) for group in problem.half.channels)
+    return replace(problem, half=Half(weighted(problem.half.background, False), channels))
 
 
 @dataclass(frozen=True)
@@ -132,51 +121,31 @@ class Found:
     evaluations: int  # How many points, lines and planes were evaluated
 
 
+def best_of(found: Sequence[Found]) -> Found:
+    """Return the search with the lowest objective, the first of equal ones."""
+    return min(found, key=lambda result: float(result.objectives[0]))
+
+
 def hopped(evaluation: Evaluation, start: IntArray, rng: np.random.Generator, hops: int) -> Found:
-    """Return the best point of scipy's basin hopping, with exhaustive moves as its minimiser."""
-    from scipy.optimize import OptimizeResult, basinhopping
-
-    problem = evaluation.problem
+    """Return the best point of basin hopping: random values of some variables of the best point so far, then
+    moves until none is better."""
+    problem, found = evaluation.problem, [(start, np.inf)]
     sizes = problem.sizes
-
-    def nearest(x: FloatArray) -> IntArray:
-        return obey(problem, np.rint(x).astype(np.int64))
-
-    def minimise(function: Any, x0: FloatArray, args: Any, **options: Any) -> OptimizeResult:
+    for hop in range(hops + 1):
+        point = found[-1][0].copy()
+        if hop:
+            kicked = rng.choice(len(sizes), min(KICKED, len(sizes)), replace=False)
+            point[kicked] = rng.integers(0, sizes)[kicked]
         order = rng.permutation(len(sizes)).tolist()
-        point, value = improve(evaluation, nearest(x0), order=order)
-        return OptimizeResult(x=point.astype(np.float64), fun=value, success=True, nfev=1, njev=0, nhev=0)
-
-    def kicked(x: FloatArray) -> FloatArray:
-        kicked = x.copy()
-        chosen = rng.choice(len(sizes), min(KICKED, len(sizes)), replace=False)
-        kicked[chosen] = rng.integers(0, sizes)[chosen]
-        return kicked
-
-    found = basinhopping(
-        lambda x: evaluation.objective(nearest(x)),
-        start.astype(np.float64),
-        niter=hops,
-        T=0.0,  # only a better point is accepted
-        minimizer_kwargs={"method": minimise},
-        take_step=kicked,
-    )
-    point = nearest(found.x)
-    objective = np.array([evaluation.objective(point)])
-    return Found(point[None, :], objective, evaluation.evaluations)
+        point, objective = improve(evaluation, obey(problem, point), order=order)
+        if objective <= found[-1][1]:
+            found.append((point, objective))
+    point, _ = min(found, key=itemgetter(1))
+    return Found(point[None, :], np.array([evaluation.objective(point)]), evaluation.evaluations)
 
 
 @dataclass(frozen=True)
-class Unit:
-    """Base class of units."""
-
-    def run(self, problem: Problem) -> Found:
-        """Return the result."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Hop(Unit):
+class Hop:
     """Basin hopping from a random point."""
 
     seed: int  # The seed of the random numbers
@@ -185,28 +154,25 @@ class Hop(Unit):
     channel: int = -1  # The only channel that counts, or −1
 
     def run(self, problem: Problem) -> Found:
-        evaluation = Evaluation(problem if self.channel < 0 else problem.alone(self.channel))
         rng = np.random.default_rng([self.seed, self.number, self.channel + 1])
-        sizes = problem.sizes
-        start = sizes - 1 if self.number == 0 else rng.integers(0, sizes)
-        return hopped(evaluation, start, rng, self.hops)
+        start = problem.sizes - 1 if self.number == 0 else rng.integers(0, problem.sizes)
+        return hopped(Evaluation(problem.alone(self.channel)), start, rng, self.hops)
 
 
 @dataclass(frozen=True)
-class Refit(Unit):
+class Refit:
     """A search from the best point on the events of one replica, with one hop."""
 
     replica: int  # Its number
     start: tuple[int, ...]  # The best point
 
     def run(self, problem: Problem) -> Found:
-        evaluation = Evaluation(of_replica(problem, self.replica))
-        rng = np.random.default_rng([self.replica])
-        return hopped(evaluation, np.array(self.start, np.int64), rng, 1)
+        rng, start = np.random.default_rng([self.replica]), np.array(self.start, np.int64)
+        return hopped(Evaluation(of_replica(problem, self.replica)), start, rng, 1)
 
 
 @dataclass(frozen=True)
-class Front(Unit):
+class Front:
     """The best points at several caps, each found from those at the cap before; then those that are reached
     if values may only fall as the cap rises, and only rise as it falls."""
 
@@ -215,11 +181,11 @@ class Front(Unit):
     channel: int = -1  # The only channel that counts, or −1
 
     def run(self, problem: Problem) -> Found:
-        problem = problem if self.channel < 0 else problem.alone(self.channel)
+        problem = problem.alone(self.channel)
         point = one_way = np.array(self.start, np.int64)
         free, restricted, done, tightest = [], [], 0, problem.sizes - 1
         for cap in self.caps:
-            bounds = (replace(problem.bounds[0], high=cap), *problem.bounds[1:])
+            bounds = (problem.bounds[0]._replace(high=cap), *problem.bounds[1:])
             rises, evaluation = cap >= problem.cap, Evaluation(replace(problem, bounds=bounds))
             ends = (0 * point, one_way) if rises else (one_way, tightest)
             restricted.append(improve(evaluation, one_way, ends))
@@ -231,6 +197,9 @@ class Front(Unit):
             done += evaluation.evaluations
         points, objectives = zip(*free, *restricted, strict=True)
         return Found(np.array(points), np.array(objectives), done)
+
+
+Unit = Hop | Refit | Front
 
 
 class Searches(Work[Unit, Found]):
@@ -248,8 +217,3 @@ class Searches(Work[Unit, Found]):
 
     def __call__(self, unit: Unit) -> Found:
         return unit.run(self.problem)
-
-
-def best_of(found: Sequence[Found]) -> Found:
-    """Return the search with the lowest objective, the first of equal ones."""
-    return min(found, key=lambda result: float(result.objectives[0]))

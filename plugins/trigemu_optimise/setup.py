@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, IntArray, splitmix64
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray, splitmix64
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
 from trigemu.emulation import scaling
@@ -32,81 +32,164 @@ from trigemu.triggers.base import BitKind, Context, ScoreKind
 
 from .goals import ChannelTable, Goals, Span
 from .problem import Problem
-from .rows import Decisions, Half, Parents, Prepared, prepare
+from .rows import Decisions, Half, Parents, prepare
 from .variables import Variable, bounds_of, check_goals, menu_at, orders_of, variables_of
 
-#: The events of a channel: its label, the number of their table, and which of the table count, bool[n].
-OfChannel = tuple[str, int, BoolArray]
+
+@dataclass(frozen=True)
+class Setup:
+    """A menu, what may vary of it, and the events."""
+
+    written: Menu  # The menu as written, with its budgets solved
+    # The same menu with all triggers enabled that may be, and with what has a single allowed value at it.
+    menu: Menu
+    goals: Goals  # The goals
+    scores: EventTable  # The scores of the events
+    decisions: Decisions  # Their decisions, of the background and then of each signal
+    variables: tuple[Variable, ...]  # What varies
+    fixed: tuple[Variable, ...]  # What has a single allowed value
+    halves: str  # A sentence on how the events are divided
+    unseen: Half  # The half that judges
+    problem: Problem  # The problem on the fitted half, without ceilings
 
 
-def halves_of(
-    menu: Menu,
-    scores: EventTable,
-    prepared: Prepared,
-    tables: Sequence[Columns],
-    channels: Sequence[OfChannel],
-    executor: Any = None,
-) -> tuple[tuple[Half, Half], str]:
-    """Return the half that is searched and the one that judges, and a sentence about them. tables: of the
-    background, and of each signal."""
-    catalogue, background = scores.catalogue, tables[0]
-    trained = unseen_half(menu, catalogue)
-    half: list[IntArray]  # of each event: 0 if it is searched on, 1 if it judges, −1 if neither
-    if trained is None:
-        sums = scores.by_half()
-        scales = [scaling.half_scales(sums, which, catalogue) for which in (0, 1)]
-        half = [table["half"] for table in tables]
-        text = f"Searched on the {split.HALF_NAMES[0]} half of each sample, judged on the other."
-    else:
-        task, job = _Quarters(), Job((), make_plan(()), catalogue)
-        sums = task.merge([*over_background(job, task, executor)])
-        sums = replace(sums, half=2 * sums.half + sums.bin)
-        scales = [sums.share_scales(2 * trained + quarter, len(catalogue.samples)) for quarter in (0, 1)]
-        for sample in catalogue.background:
-            if not all(0.0 < of_quarter[sample.number] < np.inf for of_quarter in scales):
-                raise SampleError(
-                    f"sample {sample.name!r}: there is no weight in one of the two quarters that no model of "
-                    "the menu was trained on: it needs more events"
-                )
-        half = [_next_bit(table["parent"]) for table in tables]
-        half[0] = np.where(background["half"] == trained, half[0], -1)
-        text = (
-            f"Searched on half of the {split.HALF_NAMES[trained]} half of the background, which no model of "
-            "the menu was trained on, judged on the rest of it; signals are halved once."
+def make_setup(menu: Menu, goals: Goals, samples: Catalogue | EventTable, executor: Any = None) -> Setup:
+    """Read the events; or take them from a score table."""
+    menu, given = at_own_column(menu), samples if isinstance(samples, EventTable) else None
+    catalogue = samples.catalogue if isinstance(samples, EventTable) else samples
+    check_goals(menu, goals, catalogue)
+    bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)
+    (written,) = solve_budgets([menu], samples, executor=executor)
+    base = _all_switched_on(written, goals)
+    signals = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
+    ranges = _known_ranges(base, goals)
+    if given:
+        _check_table(given, base, ranges, signals)
+    scores = given or score_table(base, catalogue, vary=ranges, signals=signals, executor=executor)
+    if scores.catalogue.pileup:
+        raise TrigemuError(
+            "a menu cannot be optimised on reweighted pile-up: use the samples as they are (--pileup 0)"
         )
-    start = np.cumsum([0, *(len(table["id"]) for table in tables)])
-    crossing, shared = scaling.crossing_scale(menu, catalogue), sorted(catalogue.with_parents)
+    tables = (scores.table, *(scores.signals[name] for name in signals))
+    for name, table in zip(("the background", *signals), tables, strict=True):
+        if (table["weight"] < 0).any():
+            raise TrigemuError(
+                f"{name} has events of negative weight: no threshold can be fitted if accepting an event "
+                "lowers a rate or an efficiency"
+            )
+    variables, fixed = variables_of(base, goals, scores.threshold_ranges, written)
+    base = menu_at(base, fixed, [0] * len(fixed))
+    decisions = Decisions(base, scores, tables)
+    prepared = prepare(base, decisions, variables, sets)
+    halves, scales, text = _halves(base, scores, tables, executor)
+    scales = scales * scaling.crossing_scale(base, catalogue)
+    start, shared = np.cumsum([0, *map(len, halves)]), sorted(scores.catalogue.with_parents)
+    everything = np.ones(len(halves[0]), np.bool_)
+    groups = [("", 0, everything)] + [
+        (c.label, 1 + signals.index(c.sample), selected(base, catalogue, c, executor)) for c in goals.channels
+    ]
 
-    def made(which: int) -> Half:
-        groups, positions = [], []
-        for label, number, counts in [("", 0, np.ones(len(background["id"]), np.bool_)), *channels]:
-            table = tables[number]
-            rows = np.flatnonzero((half[number] == which) & counts)
+    def half_of(which: int) -> Half:
+        found = []
+        for label, number, counts in groups:
+            table, rows = tables[number], np.flatnonzero((halves[number] == which) & counts)
             weight, sample = table["weight"][rows], table["sample"][rows]
-            if number == 0:
-                weight = weight * (crossing * scales[which])[sample]
-            elif not weight.sum() > 0:
+            if number and not weight.sum() > 0:
                 raise TrigemuError(
                     f"channel {label!r}: none of its events is in the "
                     f"{('half that is searched', 'unseen half')[which]}: it needs more events"
                 )
-            else:
-                weight = weight / weight.sum()
+            weight = weight / weight.sum() if number else weight * scales[which][sample]
             # a parent is one interaction in all samples; an event without one is an interaction of its own
             alone = splitmix64(table["id"][rows] + splitmix64(sample.astype(np.uint64)))
             interaction = np.where(np.isin(sample, shared), table["parent"][rows], alone)
-            positions.append(rows + start[number])
-            sets = 1 if number else len(prepared.fixed)
-            groups.append(prepared.group(positions[-1], weight, interaction, sets))
-        return Half(groups[0], tuple(groups[1:]), tuple(positions))
+            found.append(
+                prepared.group(rows + start[number], weight, interaction, 1 if number else len(sets))
+            )
+        return Half(found[0], tuple(found[1:]))
 
-    return (made(0), made(1)), text
+    fitted, unseen = half_of(0), half_of(1)
+    weights = np.array([channel.weight for channel in goals.channels])
+    problem = Problem(
+        tuple(np.array(variable.values) for variable in variables),
+        tuple(variable.what == "above" for variable in variables),
+        prepared.columns,
+        prepared.member,
+        prepared.components,
+        fitted,
+        bounds,
+        orders_of(variables, goals),
+        goals.table.merit,
+        weights / weights.sum(),
+        np.ones(len(weights)),
+    )
+    return Setup(written, base, goals, scores, decisions, variables, fixed, text, unseen, problem)
 
 
-def unseen_half(menu: Menu, catalogue: Catalogue) -> int | None:
-    """Return the half of the background that no model of a menu was trained on; None if none was trained."""
+def _all_switched_on(menu: Menu, goals: Goals) -> Menu:
+    names = {name for vary in goals.vary if vary.switch for name in vary.triggers}
+    triggers = (replace(t, enabled=True) if t.name in names else t for t in menu.triggers)
+    return replace(menu, triggers=tuple(triggers))
+
+
+def _known_ranges(menu: Menu, goals: Goals) -> dict[str, tuple[float, float]]:
+    """Return the range of the threshold of each trigger that is not free, for the score table."""
+    kinds = {trigger.name: trigger.description for trigger in menu.used}
+    ranges = {name: (kind.threshold,) * 2 for name, kind in kinds.items() if isinstance(kind, ScoreKind)}
+    for vary in goals.vary:
+        for name in vary.triggers:
+            if vary.above == "free":
+                ranges.pop(name, None)
+            elif isinstance(vary.above, Span):
+                ranges[name] = vary.above.min, vary.above.max
+    return ranges
+
+
+def _check_table(
+    table: EventTable, menu: Menu, ranges: Mapping[str, tuple[float, float]], signals: Sequence[str]
+) -> None:
+    """Raise TrigemuError if a score table lacks a signal, or scores at the lowest thresholds."""
+    for signal in signals:
+        if signal not in table.signals:
+            raise TrigemuError(f"the score table was made without --signal {signal}: make it again")
+    for trigger in menu.used:
+        kind = trigger.description
+        if isinstance(kind, ScoreKind) and trigger.name in ranges:
+            trigger = replace(trigger, description=kind.at(ranges[trigger.name][0]))
+        if not isinstance(kind, BitKind):
+            table.column_of(menu, trigger)
+
+
+def _halves(
+    menu: Menu, scores: EventTable, tables: Sequence[Columns], executor: Any
+) -> tuple[list[IntArray], FloatArray, str]:
+    """Return of each event of each table 0 if it is searched on, 1 if it judges, −1 if neither; the factors
+    on the weights of the background, float64[2, samples]; and a sentence on the halves."""
+    catalogue = scores.catalogue
     plain = replace(menu, triggers=tuple(replace(t, fitted_on=None, solution=None) for t in menu.triggers))
-    return scaling.unseen_half([plain], make_plan([plain]), catalogue)
+    trained = scaling.unseen_half([plain], make_plan([plain]), catalogue)
+    if trained is None:
+        sums = scores.by_half()
+        scales = [scaling.half_scales(sums, which, catalogue) for which in (0, 1)]
+        text = f"Searched on the {split.HALF_NAMES[0]} half of each sample, judged on the other."
+        return [table["half"] for table in tables], np.array(scales), text
+    task, job = _Quarters(), Job((), make_plan(()), catalogue)
+    sums = task.merge([*over_background(job, task, executor)])
+    sums = replace(sums, half=2 * sums.half + sums.bin)
+    scales = [sums.share_scales(2 * trained + quarter, len(catalogue.samples)) for quarter in (0, 1)]
+    for sample in catalogue.background:
+        if not all(0.0 < of_quarter[sample.number] < np.inf for of_quarter in scales):
+            raise SampleError(
+                f"sample {sample.name!r}: there is no weight in one of the two quarters that no model of the "
+                "menu was trained on: it needs more events"
+            )
+    halves = [_next_bit(table["parent"]) for table in tables]
+    halves[0] = np.where(tables[0]["half"] == trained, halves[0], -1)
+    text = (
+        f"Searched on half of the {split.HALF_NAMES[trained]} half of the background, which no model of "
+        "the menu was trained on, judged on the rest of it; signals are halved once."
+    )
+    return halves, np.array(scales), text
 
 
 @dataclass(frozen=True)
@@ -131,10 +214,8 @@ def selected(menu: Menu, catalogue: Catalogue, channel: ChannelTable, executor: 
     if not require:
         return np.ones(sample.entries, np.bool_)
     context = Context(menu.scope)
-    task, job = (
-        _Select(context.condition(require)),
-        Job((), make_plan(()), catalogue, frozenset(context.needs)),
-    )
+    task = _Select(context.condition(require))
+    job = Job((), make_plan(()), catalogue, frozenset(context.needs))
     found = task.merge([*over_samples([sample], job, task, executor)])
     if not found.any():
         raise SampleError(f"channel {channel.label!r}: no event of {sample.name!r} fulfils {require!r}")
@@ -149,109 +230,3 @@ class _Select(Task[BoolArray]):
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> BoolArray:
         return np.asarray(self.require.evaluate(Workspace(events)), np.bool_)[events.core]
-
-
-@dataclass(frozen=True)
-class Setup:
-    """A menu, what may vary of it, and the events."""
-
-    written: Menu  # The menu as written, with its budgets solved
-    # The same menu with all triggers enabled that may be, and with what has a single allowed value at it.
-    menu: Menu
-    goals: Goals  # The goals
-    scores: EventTable  # The scores of the events
-    decisions: Decisions  # Their decisions, of the background and then of each signal
-    variables: tuple[Variable, ...]  # What varies
-    fixed: tuple[Variable, ...]  # What has a single allowed value
-    halves: str  # A sentence on how the events are divided
-    fitted: Half  # fitted, unseen: The half for the search, and the other one
-    unseen: Half
-    problem: Problem  # The problem on the fitted half, without ceilings
-
-
-def make_setup(menu: Menu, goals: Goals, samples: Catalogue | EventTable, executor: Any = None) -> Setup:
-    """Read the events; or take them from a score table."""
-    menu, given = at_own_column(menu), samples if isinstance(samples, EventTable) else None
-    catalogue = samples.catalogue if isinstance(samples, EventTable) else samples
-    check_goals(menu, goals, catalogue)
-    bounds, sets = bounds_of(_all_switched_on(menu, goals), goals, catalogue)
-    (written,) = solve_budgets([menu], samples, executor=executor)
-    base = _all_switched_on(written, goals)
-    signals = tuple(dict.fromkeys(channel.sample for channel in goals.channels))
-    ranges = _known_ranges(base, goals)
-    if given:
-        _check_table(given, base, ranges, signals)
-    scores = given or score_table(base, catalogue, vary=ranges, signals=signals, executor=executor)
-    if scores.catalogue.pileup:
-        raise TrigemuError(
-            "a menu cannot be optimised on reweighted pile-up: use the samples as they are (--pileup 0)"
-        )
-    for name, table in (("the background", scores.table), *scores.signals.items()):
-        if (table["weight"] < 0).any():
-            raise TrigemuError(
-                f"{name} has events of negative weight: no threshold can be fitted if accepting an event "
-                "lowers a rate or an efficiency"
-            )
-    variables, fixed = variables_of(base, goals, scores.threshold_ranges, written)
-    base = menu_at(base, fixed, [0] * len(fixed))
-    tables = (scores.table, *(scores.signals[name] for name in signals))
-    decisions = Decisions(base, scores, tables)
-    prepared = prepare(base, decisions, variables, sets)
-    channels = [
-        (c.label, 1 + signals.index(c.sample), selected(base, catalogue, c, executor)) for c in goals.channels
-    ]
-    every = base, scores, prepared, tables, channels
-    (fitted, unseen), halves = halves_of(*every, executor)
-    weights = np.array([channel.weight for channel in goals.channels])
-    problem = Problem(
-        tuple(np.array(variable.values) for variable in variables),
-        tuple(variable.what == "above" for variable in variables),
-        prepared.columns,
-        prepared.member,
-        prepared.components,
-        fitted.background,
-        fitted.channels,
-        bounds,
-        orders_of(variables, goals),
-        goals.table.merit,
-        weights / weights.sum(),
-        np.ones(len(weights)),
-    )
-    return Setup(written, base, goals, scores, decisions, variables, fixed, halves, fitted, unseen, problem)
-
-
-def _check_table(
-    table: EventTable, menu: Menu, ranges: Mapping[str, tuple[float, float]], signals: Sequence[str]
-) -> None:
-    """Raise TrigemuError if a score table lacks a signal, or scores at the lowest thresholds."""
-    for signal in signals:
-        if signal not in table.signals:
-            raise TrigemuError(f"the score table was made without --signal {signal}: make it again")
-    for trigger in menu.used:
-        kind = trigger.description
-        if isinstance(kind, ScoreKind) and trigger.name in ranges:
-            trigger = replace(trigger, description=kind.at(ranges[trigger.name][0]))
-        if not isinstance(kind, BitKind):
-            table.column_of(menu, trigger)
-
-
-def _all_switched_on(menu: Menu, goals: Goals) -> Menu:
-    names = {name for vary in goals.vary if vary.switch for name in vary.triggers}
-    triggers = (replace(t, enabled=True) if t.name in names else t for t in menu.triggers)
-    return replace(menu, triggers=tuple(triggers))
-
-
-def _known_ranges(menu: Menu, goals: Goals) -> dict[str, tuple[float, float]]:
-    """Return the range of the threshold of each trigger that is not free, for the score table."""
-    ranges = {
-        trigger.name: (trigger.description.threshold,) * 2
-        for trigger in menu.used
-        if isinstance(trigger.description, ScoreKind)
-    }
-    for vary in goals.vary:
-        for name in vary.triggers:
-            if vary.above == "free":
-                ranges.pop(name, None)
-            elif isinstance(vary.above, Span):
-                ranges[name] = vary.above.min, vary.above.max
-    return ranges

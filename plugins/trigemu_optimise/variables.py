@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -29,24 +29,22 @@ from .goals import MOST, Goals, Limit, Span, Tie
 FREE_VALUES = 120
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(NamedTuple):
     """A limit on a rate."""
 
     name: str  # What it is on
-    of: int  # The number of the set of triggers
+    members: int  # The number of the set of triggers
     without: int  # That of the set whose rate is subtracted, for a unique rate, or −1
     low: float  # low, high: In Hz
     high: float
 
     def rate(self, rates: FloatArray) -> FloatArray:
         """Return the limited rate, float64[…], from the rates of the sets, float64[sets, …]."""
-        rate: FloatArray = rates[self.of] - (rates[self.without] if self.without >= 0 else 0.0)
+        rate: FloatArray = rates[self.members] - (rates[self.without] if self.without >= 0 else 0.0)
         return rate
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     """Two variables, by number, of which the value of one is at least `by` above that of the other."""
 
     lower: int

@@ -3,6 +3,7 @@ section of `trigemu report` on menus that `trigemu optimise` wrote."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -49,12 +50,25 @@ def _pair(value: tuple[float, float]) -> str:
 
 
 _MENUS = (
-    Column("menu", "key", "menu"),
-    Column("rate", "rate", "rate"),
-    Column("fitted", "number", "loss, fitted", text=loss_text),
-    Column("unseen", "number", "unseen", text=_pair),
-    Column("drop", "number", "unseen − fitted", text=_pair, gives_way=2),
-    Column("gain", "number", "above optimised", text=_pair),
+    Column("menu", "key", "menu", of=lambda c: c.name),
+    Column("rate", "rate", "rate", of=lambda c: (c.unseen.rate_hz, c.unseen.rate_error_hz)),
+    Column("fitted", "number", "loss, fitted", text=loss_text, of=lambda c: c.fitted.loss),
+    Column("unseen", "number", "unseen", text=_pair, of=lambda c: (c.unseen.loss, c.unseen.loss_error)),
+    Column(
+        "drop",
+        "number",
+        "unseen − fitted",
+        text=_pair,
+        gives_way=2,
+        of=lambda c: (c.unseen.loss - c.fitted.loss, math.hypot(c.unseen.loss_error, c.fitted.loss_error)),
+    ),
+    Column(
+        "gain",
+        "number",
+        "above optimised",
+        text=_pair,
+        of=lambda c: None if c.name == BEST else (c.gain, c.gain_error),
+    ),
 )
 _CHANNELS = (
     Column("channel", "key", "channel"),
@@ -65,9 +79,15 @@ _CHANNELS = (
     Column("optimised", "key", "optimised"),
     Column("per_khz", "share", "per kHz", text="{:+.2%}".format),
 )
+
+
+def _interval(variable: VariableResult) -> str:
+    return "" if variable.low is None else f"{variable.low:.5g} … {variable.high:.5g}"
+
+
 #: The columns of the values: those of files, and the interval as it is printed.
 VALUES = [*columns_of(VariableResult)]
-VALUES.insert(6, Column("interval", "label", "68 %", in_files=False))
+VALUES.insert(6, Column("interval", "label", "68 %", in_files=False, of=_interval))
 
 
 class OptimisedView(View[Optimised]):
@@ -80,7 +100,7 @@ class OptimisedView(View[Optimised]):
         return Page([table for table in tables if table.rows], list(notes_of(result.summary)))
 
     def table(self, result: Optimised) -> Table:
-        return _values_table(result.summary)
+        return Table.of(VALUES, result.summary.variables)
 
     def document(self, result: Optimised) -> dict[str, Any]:
         document: dict[str, Any] = msgspec.to_builtins(result.summary)
@@ -113,18 +133,7 @@ def sections(contents: Contents) -> Iterator[Section]:
 
 def tables_of(summary: Summary) -> list[Table]:
     """Return the tables of a summary that have rows."""
-    menus, channels = Table(_MENUS), Table(_CHANNELS)
-    for contender in summary.contenders:
-        unseen, fitted = contender.unseen, contender.fitted
-        error = (unseen.loss_error**2 + fitted.loss_error**2) ** 0.5
-        menus.add(
-            contender.name,
-            (unseen.rate_hz, unseen.rate_error_hz),
-            fitted.loss,
-            (unseen.loss, unseen.loss_error),
-            (unseen.loss - fitted.loss, error),
-            None if contender.name == BEST else (contender.gain, contender.gain_error),
-        )
+    channels = Table(_CHANNELS)
     written, scaled, best = (summary.contender(name).unseen for name in (WRITTEN, SCALED, BEST))
     for number, channel in enumerate(summary.channels):
         channels.add(
@@ -136,19 +145,14 @@ def tables_of(summary: Summary) -> list[Table]:
             numbers.percent(best.efficiencies[number], best.errors[number]),
             channel.per_khz,
         )
-    rows = ((LimitResult, summary.limits), (CapResult, summary.front))
-    more = (Table.of(columns_of(row), map(msgspec.to_builtins, found)) for row, found in rows)
-    return [table for table in (menus, channels, _values_table(summary), *more) if table.rows]
-
-
-def _values_table(summary: Summary) -> Table:
-    table = Table(VALUES)
-    for variable in summary.variables:
-        interval = "" if variable.low is None else f"{variable.low:.5g} … {variable.high:.5g}"
-        hz_per_unit = variable.hz_per_unit if variable.what == "above" else None
-        row = {"interval": interval, "hz_per_unit": hz_per_unit}
-        table.add_record(msgspec.to_builtins(variable) | row)
-    return table
+    tables = (
+        Table.of(_MENUS, summary.contenders),
+        channels,
+        Table.of(VALUES, summary.variables),
+        Table.of(columns_of(LimitResult), summary.limits),
+        Table.of(columns_of(CapResult), summary.front),
+    )
+    return [table for table in tables if table.rows]
 
 
 def notes_of(summary: Summary) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -121,8 +120,12 @@ def report(
     from .report.sections import sections
     from .report_contents import collect_contents, parse_scan, profiles_beside
 
-    if figures := session.figures:
-        _make(figures)  # before the work starts
+    if figures := session.figures:  # before the work starts
+        try:
+            figures.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TrigemuError(f"cannot make {figures}: {error.strerror}") from None
+        check_writable(figures / "figure.png")
     steps = [parse_scan(scan) for scan in scans]
     read = session.menus(*menus)
     command = shlex.join(["trigemu", *sys.argv[1:]])
@@ -143,24 +146,11 @@ def report(
         say(f"{figures}: {len(written)} files")
     say(output)
     if explorer_file:
-        write_explorer(explorer_file, _explorer(read, contents, session))
+        shown = dict.fromkeys(name for turnons in contents.turnons for name in turnons.efficiencies.samples)
+        background = [sample.name for sample in contents.catalogue.background]
 
+        def explorer(ready: list[Menu], good: Catalogue, **how: Any) -> Explorer:
+            of_signals = [name for name in shown if name not in background]
+            return make_explorer(ready, good, __version__, signals=of_signals, **how)
 
-def _explorer(menus: Sequence[Menu], contents: Contents, session: Session) -> Explorer:
-    """Make the explorer page for the menus and signals of a report."""
-    catalogue = contents.catalogue
-    shown = dict.fromkeys(name for turnons in contents.turnons for name in turnons.efficiencies.samples)
-    signals = [name for name in shown if catalogue.sample(name) not in catalogue.background]
-    return session.run(
-        menus,
-        lambda menus, good, **how: make_explorer(menus, good, __version__, signals=signals, **how),
-    )
-
-
-def _make(folder: Path) -> None:
-    """Make a folder; TrigemuError if it cannot be made or written to."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrigemuError(f"cannot make {folder}: {error.strerror}") from None
-    check_writable(folder / "figure.png")
+        write_explorer(explorer_file, session.run(read, explorer))

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.toml import load_toml
 from trigemu.emulation.loop import Emulation, emulate
@@ -32,10 +30,6 @@ from trigemu.studies.scan import Steps, parse_values, scan
 ERRORS_SCANNED, STEPS_SCANNED = 20.0, 10
 #: The turn-ons of a report without profiles, for objects of the menus and the signal: bins in GeV.
 OBJECTS = {"jet": "0:200:10", "photon": "0:100:5", "electron": "0:100:5", "muon": "0:100:5", "tau": "0:100:5"}
-
-
-#: Turn-ons of a report without profiles are left out if they have fewer events.
-FEW_EVENTS = 50
 
 
 def collect_contents(
@@ -159,11 +153,3 @@ def _observables(emulation: Emulation, signal: Sample) -> tuple[Profile, ...]:
         for name, bins in OBJECTS.items()
         if name in read and name in signal.schema.collections
     )
-
-
-def shown_turnons(profiles: Profiles) -> list[int]:
-    """Return the indices of the turn-ons to draw: with events in their bins, at least one if the user
-    requested profiles, else `FEW_EVENTS`. Samples that were measured separately have a table instead."""
-    least = 1 if profiles.profile_set else FEW_EVENTS
-    turnons = profiles.efficiencies.turnons
-    return [i for i, turnon in enumerate(turnons) if turnon.sample is None and np.sum(turnon.events) >= least]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from toys import CATALOGUE, even_events, is_evaluation, memory_catalogue, write_root
 from trigemu_optimise.goals import Merit
 from trigemu_optimise.problem import Problem
-from trigemu_optimise.rows import Group
+from trigemu_optimise.rows import Group, Half
 from trigemu_optimise.variables import Bound, Order
 
 from trigemu import Catalogue
@@ -92,17 +93,22 @@ def toy_rate(triggers: Mapping[str, Any], events: int, only: str | None = None) 
     for sample in _background(events).values():
         half = [event for i, event in enumerate(sample) if not is_evaluation(i)]
         scale = math.fsum(e["weight"] for e in sample) / math.fsum(e["weight"] for e in half)
-        for event in half:
-            missed = math.prod(
-                1 - _fires(event, trigger) / trigger.get("prescale", 1)
-                for name, trigger in triggers.items()
-                if only in (None, name) and trigger.get("enabled", True)
-            )
-            rate += scale * event["weight"] * (1 - missed)
+        counted = [trigger for name, trigger in triggers.items() if only in (None, name)]
+        rate += sum(scale * event["weight"] * (1 - missed_by(event, counted)) for event in half)
     return rate
 
 
-def _fires(event: dict[str, Any], trigger: Mapping[str, Any]) -> bool:
+def missed_by(event: Mapping[str, Any], triggers: str | Iterable[Mapping[str, Any]]) -> float:
+    """The probability that none of some triggers of `MENU`, tables in TOML or a menu, accepts an event."""
+    triggers = tomllib.loads(triggers)["trigger"] if isinstance(triggers, str) else triggers
+    return math.prod(
+        1 - _fires(event, trigger) / trigger.get("prescale", 1)
+        for trigger in triggers
+        if trigger.get("enabled", True)
+    )
+
+
+def _fires(event: Mapping[str, Any], trigger: Mapping[str, Any]) -> bool:
     if "legs" in trigger:
         return any(muon["pt"] >= trigger["legs"][0]["pt"]["min"] for muon in event["muon"])
     number = {"jet[0].pt": 0, "jet[1].pt": 1}.get(trigger["observable"])
@@ -125,8 +131,8 @@ def write_menu(folder: Path, text: str = MENU) -> Path:
 def group_of(levels: np.ndarray, weight: np.ndarray) -> Group:
     """Events as rows: levels uint8[triggers, n], weights float64[n]."""
     n = levels.shape[1]
-    base, fixed = np.zeros((0, n), np.int64), np.ones((1, n))
-    return Group(levels.astype(np.uint8), base, fixed, np.arange(n), weight, np.arange(n, dtype=np.uint64))
+    base, fixed, event = np.zeros((n, 0), np.int64), np.ones((1, n)), np.arange(n)
+    return Group(levels.T.astype(np.uint8), base, fixed, event, weight, event.astype(np.uint64), event)
 
 
 def problem_of(
@@ -145,8 +151,7 @@ def problem_of(
         np.arange(t),
         np.ones((1, t), np.bool_),
         (),
-        background,
-        tuple(channels),
+        Half(background, tuple(channels)),
         (Bound("rate of the menu", 0, -1, 0.0, cap),),
         orders,
         merit,
@@ -230,19 +235,17 @@ def correlated(seed: int, steps: int, events: int = 1500) -> Problem:
 
 def brute_force(problem: Problem) -> tuple[float, Any]:
     """The least loss of a problem of three thresholds, and its point: all points, one after the other."""
-    from dataclasses import replace
-
     k = [len(values) for values in problem.values]
 
     def accepted(group: Group) -> np.ndarray:
         missed = np.zeros([n + 1 for n in k])
-        np.add.at(missed, tuple(group.level.astype(int)), group.weight)
+        np.add.at(missed, tuple(group.level.T.astype(int)), group.weight)
         missed = missed.cumsum(0).cumsum(1).cumsum(2)[: k[0], : k[1], : k[2]]  # all levels up to the point
         return group.weight.sum() - missed
 
-    rates = accepted(problem.background)
-    efficiencies = np.array([accepted(group) for group in problem.channels])
-    loss = replace(problem).loss(efficiencies)
+    rates = accepted(problem.half.background)
+    efficiencies = np.array([accepted(group) for group in problem.half.channels])
+    loss = problem.loss(efficiencies)
     loss[rates > problem.cap] = np.inf
     return float(loss.min()), np.unravel_index(int(loss.argmin()), loss.shape)
 

@@ -4,7 +4,3 @@ one HTML file that needs no server.
 in: `Menu`s as written in their files, a `Catalogue`
 out: HTML
 """
-
-from .make import Explorer, make_explorer
-
-__all__ = ["Explorer", "make_explorer"]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain, count
 from pathlib import Path
 
 import jinja2
@@ -121,30 +122,19 @@ def _without_control(value: object) -> object:
 
 def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
     """Write each picture as PNG and PDF and its numbers as CSV; return the paths."""
-    pictures: dict[str, Picture] = {}
+    files: list[Path] = []
     taken: set[str] = set()  # in lower case: some file systems take names that differ in case for one
-    for picture in (picture for section in sections for picture in _pictures(section)):
-        name, number = picture.name, 1
-        while name.casefold() in taken:
-            number += 1
-            name = f"{picture.name}_{number}"
+    parts = [part for section in sections for part in (section, *section.parts)]
+    for picture in (picture for part in parts for picture in part.pictures):
+        names = chain([picture.name], (f"{picture.name}_{number}" for number in count(2)))
+        name = next(name for name in names if name.casefold() not in taken)
         taken.add(name.casefold())
-        pictures[name] = picture
-    files = []
-    for name, picture in pictures.items():
-        for ending in ("png", "pdf"):
-            files.append(folder / f"{name}.{ending}")
-            style.save(picture.figure, files[-1])
-        files.append(folder / f"{name}.csv")
-        write_text(files[-1], as_csv(picture.numbers))
+        png, pdf, numbers = (folder / f"{name}.{ending}" for ending in ("png", "pdf", "csv"))
+        style.save(picture.figure, png)
+        style.save(picture.figure, pdf)
+        write_text(numbers, as_csv(picture.numbers))
+        files += [png, pdf, numbers]
     return files
-
-
-def _pictures(section: Section) -> Iterator[Picture]:
-    """Yield the pictures of a section and of its parts."""
-    yield from section.pictures
-    for part in section.parts:
-        yield from _pictures(part)
 
 
 def as_csv(numbers: Numbers) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
-from trigemu.base.arrays import FloatArray
+from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import file_stem
 from trigemu.base.shown import view_of
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import MenuRates
 from trigemu.results import numbers
-from trigemu.results.efficiency import figure_of as turnon_of
 from trigemu.results.figures import style
 from trigemu.results.figures.draw import draw_scan, without_ticks
 from trigemu.results.section import Picture
@@ -102,24 +101,17 @@ def combinations(variant: MenuRates, exclusive: ExclusiveRates) -> Picture:
 def scan(menu: Menu, result: Scan) -> Picture:
     """Draw the total and unique rate of a trigger, and the rate of the menu, against its threshold."""
     (steps,) = result.steps
-    values = np.array(steps.values)
-    trigger = menu.trigger(steps.trigger)
+    trigger, values = menu.trigger(steps.trigger), np.array(steps.values)
     label = style.shown([steps.trigger])[steps.trigger]
-    rates: dict[str, list[tuple[float, float]]] = {f"{label}, total": [], f"{label}, unique": [], "menu": []}
-    for point in result.points:
-        (row,) = (row for row in point.triggers if row.name == steps.trigger)
-        for told, rate in zip(rates.values(), (row.total, row.unique, point.rate), strict=True):
-            told.append((rate.hz, rate.error_hz))
-    columns = {name: np.array(pairs).T for name, pairs in rates.items()}
+    curves, columns = dict[str, FloatArray](), {"threshold": values}
+    for key, name in (("total", f"{label}, total"), ("unique", f"{label}, unique"), ("menu", "menu")):
+        rates = [p.rate if key == "menu" else p[steps.trigger].rates[key] for p in result.points]
+        curves[name] = np.array([(rate.hz, rate.error_hz) for rate in rates]).T
+        columns[f"{key}_hz"], columns[f"{key}_error_hz"] = curves[name]
     budgets = [trigger.budget.hz] if trigger.budget else []
-    made = draw_scan(
-        numbers.threshold_label(menu, steps.trigger, label),
-        values,
-        columns,
-        budgets,
-    )
-    made.set_size_inches(5.8, 4.6)
-    axes = made.axes[0]
+    figure = draw_scan(numbers.threshold_label(menu, steps.trigger, label), values, curves, budgets)
+    figure.set_size_inches(5.8, 4.6)
+    (axes,) = figure.axes
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.ticklabel_format(axis="x", style="plain", useOffset=False)
     axes.xaxis.label.set_fontsize(14)
@@ -127,30 +119,29 @@ def scan(menu: Menu, result: Scan) -> Picture:
     cut = getattr(trigger.description, "threshold", None)
     if cut is not None and values[0] <= cut <= values[-1]:
         axes.axvline(cut, color="black", linestyle="--", linewidth=1.0)
-    columns_of = {"threshold": values}
-    for key, pair in zip(("total", "unique", "menu"), columns.values(), strict=True):
-        columns_of[f"{key}_hz"], columns_of[f"{key}_error_hz"] = pair
     line = " Dashed: its threshold; dotted: the budget." if budgets else " Dashed: its threshold."
     return Picture(
         f"scan_{file_stem(menu.name)}_{file_stem(steps.trigger)}",
         f"{menu.name}: rates against the threshold of {steps.trigger}.{line}",
-        made,
-        columns_of,
+        figure,
+        columns,
     )
 
 
 def turnon(result: Turnon) -> Picture:
     """Draw the efficiencies against an observable in a category."""
     edges = np.array(result.profile.edges)
+    columns: dict[str, FloatArray | IntArray] = {
+        "low": edges[:-1],
+        "high": edges[1:],
+        "events": result.events,
+    }
+    for curve in result.curves:
+        for key in ("value", "low", "high", "gain", "gain_error"):
+            columns[f"{curve.name} {'efficiency' if key == 'value' else key}"] = getattr(curve, key)
     return Picture(
         f"turnon_{file_stem(result.profile.observable)}_{file_stem(result.category)}",
         f"{result.profile.name}; {result.heading}: {int(result.events.sum())} events in the bins.",
-        turnon_of(result.profile, result.curves, result.heading),
-        {"low": edges[:-1], "high": edges[1:], "events": result.events} | dict(_columns(result)),
+        next(view_of(result).figures(result)),
+        columns,
     )
-
-
-def _columns(result: Turnon) -> Iterator[tuple[str, FloatArray]]:
-    for curve in result.curves:
-        for key in ("value", "low", "high", "gain", "gain_error"):
-            yield f"{curve.name} {'efficiency' if key == 'value' else key}", getattr(curve, key)

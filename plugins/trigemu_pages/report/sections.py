@@ -7,15 +7,14 @@ from dataclasses import replace
 
 from trigemu.base.errors import PluginError, TrigemuError, few_of, own_cause
 from trigemu.base.plugins import FoundPlugin, find, reason_of
-from trigemu.base.shown import view_of
+from trigemu.base.shown import Shown, view_of
 from trigemu.rates.results import MenuRates
 from trigemu.results import notes, numbers
-from trigemu.results.comparison import changes_table
+from trigemu.results.efficiency import events_of
 from trigemu.results.figures.draw import of_triggers
-from trigemu.results.section import Contents, Picture, Profiles, Section
+from trigemu.results.section import Contents, Picture, Section
 from trigemu.results.table import Table
 from trigemu.studies.comparison import Comparison
-from trigemu_pages.report_contents import shown_turnons
 
 from . import pictures, tables
 from .page import provenance
@@ -25,6 +24,8 @@ from .tables import beside_references
 _DRAWN = 12
 #: The most triggers and changes that a sentence names.
 _NAMED = 3
+#: Turn-ons that nobody requested are left out if they have fewer events.
+_FEW_EVENTS = 50
 
 
 def summary(contents: Contents) -> Iterator[Section]:
@@ -73,7 +74,7 @@ def _accepts(variant: MenuRates) -> str:
 
 def _differs(comparison: Comparison, first: str, name: str) -> str:
     """Say by how much the rate of a menu differs from that of the first, and what is defined differently."""
-    variant, d = comparison[name], tables.change_of_menu(comparison, first, name)
+    variant, d = comparison[name], tables.changes_of_menu(comparison, first)[name]
     hz, error, before = d.b_minus_a_hz, d.error_hz, comparison[first].rate.hz
     text = f"{name} accepts {numbers.format_rate(variant.rate)}"
     if hz or error:
@@ -88,7 +89,7 @@ def _differs(comparison: Comparison, first: str, name: str) -> str:
         if (d.a, d.b) == (first, name) and d.what in before_last and (d.b_minus_a_hz or d.error_hz):
             more = "less" if d.b_minus_a_hz < 0 else "more"
             text += f"; {d.what} accepts {numbers.in_unit(abs(d.b_minus_a_hz), d.error_hz)} {more}"
-    gains = tables.gains_of(comparison)
+    gains = {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in comparison.gained}
     gained, lost = gains[first, name], gains[name, first]
     if any(gained) and any(lost):
         text += f"; it gains {numbers.in_unit(*gained)} and loses {numbers.in_unit(*lost)}"
@@ -149,13 +150,17 @@ def _remarks(contents: Contents) -> Iterator[str]:
 
 
 def differences(contents: Contents) -> Iterator[Section]:
-    if not contents.comparison:
-        return
-    comparison = contents.comparison
-    changes = replace(changes_table(comparison), title="What is defined differently.")
-    shown = (changes, tables.differences(comparison), tables.common(comparison))
-    text = "The menus were run on the same events."
-    yield Section("Differences", (text,), tuple(table for table in shown if table.rows))
+    if contents.comparison:
+        text = (
+            "The menus were run on the same events: errors of differences include the correlation. Gained: "
+            "what the second accepts beyond the first."
+        )
+        yield Section("Differences", (text,), _tables_of(contents.comparison))
+
+
+def _tables_of(result: Shown) -> tuple[Table, ...]:
+    """Return the tables that the command line prints of a result."""
+    return tuple(part for part in view_of(result).page(result).parts if isinstance(part, Table))
 
 
 def rates(contents: Contents) -> Iterator[Section]:
@@ -169,15 +174,7 @@ def rates(contents: Contents) -> Iterator[Section]:
     equal = (note for note in sources if note.about == "weights")
     marks = notes.legend(listed, variants)
     text = (errors, *dict.fromkeys(equal), *marks)
-    pages = ((variant.menu.name, view_of(variant).page(variant).parts) for variant in variants)
-    yield _joined(
-        "Rates",
-        [
-            Section(name, tables=tuple(part for part in parts if isinstance(part, Table)))
-            for name, parts in pages
-        ],
-        text,
-    )
+    yield _joined("Rates", [Section(v.menu.name, tables=_tables_of(v)) for v in variants], text)
 
 
 def _joined(title: str, parts: Sequence[Section], text: tuple[str, ...] = ()) -> Section:
@@ -215,41 +212,26 @@ def scans(contents: Contents) -> Iterator[Section]:
 
 def turnons(contents: Contents) -> Iterator[Section]:
     for profiles in contents.turnons:
-        yield from _efficiencies(profiles)
-
-
-def _efficiencies(profiles: Profiles) -> Iterator[Section]:
-    efficiencies = profiles.efficiencies
-    labels = {c.condition: c.name for c in profiles.profile_set.categories} if profiles.profile_set else {}
-    if efficiencies.turnons[0].sample is not None:
-        by_sample = tuple(tables.efficiencies_by_sample(efficiencies, labels))
-        yield Section("Efficiencies by sample", tuple(_text(profiles)), tables=by_sample)
-    turnons = [efficiencies.turnons[i] for i in shown_turnons(profiles)]
-    parts = []
-    for observable in profiles.observables:
-        of_observable = (t for t in turnons if t.profile.observable == observable.observable)
-        if drawn := tuple(pictures.turnon(t) for t in of_observable):
-            parts.append(Section(observable.name, pictures=drawn))
-    if not parts:
-        return
-    title = "Efficiencies" if profiles.profile_set else f"Efficiencies for {efficiencies.samples[0]}"
-    if all(len(part.pictures) == 1 for part in parts):
-        alone = tuple(picture for part in parts for picture in part.pictures)
-        yield Section(title, tuple(_text(profiles)), pictures=alone)
-    else:
-        yield Section(title, tuple(_text(profiles)), parts=tuple(parts))
-
-
-def _text(profiles: Profiles) -> Iterator[str]:
-    efficiencies = profiles.efficiencies
-    entering = f" with {efficiencies.require}" if efficiencies.require else ""
-    yield (
-        f"Events of {', '.join(efficiencies.samples)}{entering}; bands are intervals at 68 % (Wilson, for "
-        f"weighted events)."
-    )
-    if len(efficiencies.menus) > 1:
-        yield f"Gain: efficiency of a menu less that of {efficiencies.menus[0].name}, on the same events."
-    yield from (f"Warning: {warning}." for warning in efficiencies.warnings)
+        measured = profiles.efficiencies
+        text = [f"{events_of(measured)}; bands are intervals at 68 % (Wilson, for weighted events)."]
+        if len(measured.menus) > 1:
+            first = measured.menus[0].name
+            text.append(f"Gain: efficiency of a menu less that of {first}, on the same events.")
+        text += [f"Warning: {warning}." for warning in measured.warnings]
+        if measured.turnons[0].sample is not None:
+            yield Section("Efficiencies by sample", tuple(text), tables=_tables_of(measured))
+        least = 1 if profiles.profile_set else _FEW_EVENTS
+        shown = [t for t in measured.turnons if t.sample is None and t.events.sum() >= least]
+        parts = []
+        for observable in profiles.observables:
+            of_observable = (t for t in shown if t.profile.observable == observable.observable)
+            if drawn := tuple(map(pictures.turnon, of_observable)):
+                parts.append(Section(observable.name, pictures=drawn))
+        title = "Efficiencies" if profiles.profile_set else f"Efficiencies for {measured.samples[0]}"
+        if parts and all(len(part.pictures) == 1 for part in parts):
+            yield Section(title, tuple(text), pictures=tuple(part.pictures[0] for part in parts))
+        elif parts:
+            yield Section(title, tuple(text), parts=tuple(parts))
 
 
 def of_plugins(contents: Contents) -> Iterator[Section]:

@@ -8,17 +8,14 @@ from typing import Any
 import msgspec
 
 from trigemu.base.toml import TomlTable
-from trigemu.counting.quantities import COMPARED
 from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.rates.results import MenuRates, Rate
 from trigemu.results import numbers
 from trigemu.results.section import Contents, Section
-from trigemu.results.table import Column, RowStyle, Table
+from trigemu.results.table import Column, Table
 from trigemu.studies.comparison import Comparison, Difference
-from trigemu.studies.efficiency import Efficiencies, Turnon
 from trigemu.studies.efficiency_profiles import Reference
-from trigemu.studies.intervals import Curve
 
 #: Quantity of a reference → its label.
 NAMES = {
@@ -104,19 +101,10 @@ def _hz(hz: float, error_hz: float) -> str:
 NONE = "–"
 #: Fields of a description that have a column of their own, or do not help a reader.
 _LEFT_OUT = ("above", "sha256")
-_GAINS = Column("gained", "rate", "gained"), Column("lost", "rate", "lost")
-#: What both variants of a trigger accept.
-_BOTH = (
-    Column("trigger", "key", "trigger"),
-    *(Column(key, "label", key) for key in ("menu A", "menu B")),
-    Column("both", "rate", "both accept"),
-    *(Column(key, "number", key) for key in ("of A", "of B")),
-)
 
 
 def menus(contents: Contents) -> Table:
     """Return a line per menu: its rate, and the difference from the first menu."""
-    comparison = contents.comparison
     columns = [
         Column("menu", "key", "menu"),
         Column("triggers", "count", "triggers"),
@@ -124,26 +112,20 @@ def menus(contents: Contents) -> Table:
         Column("events", "number", numbers.EVENTS, text=numbers.events_text),
     ]
     first = contents.variants[0].menu.name
-    if comparison:
-        columns += [Column("less the first", "difference", f"less {first}"), *_GAINS]
+    changes = changes_of_menu(contents.comparison, first) if contents.comparison else {}
+    if changes:
+        columns.append(Column("less the first", "difference", f"less {first}"))
     table = Table(columns)
     for variant in contents.variants:
-        against: tuple[Any, ...] = (NONE,) * 3
-        if comparison and (name := variant.menu.name) != first:
-            gains = gains_of(comparison)
-            change = change_of_menu(comparison, first, name)
-            against = (change.b_minus_a_hz, change.error_hz), gains[first, name], gains[name, first]
-        table.add(variant.menu.name, len(variant.menu.enabled), variant.rate, variant.rate, *against)
+        change = changes.get(variant.menu.name)
+        less = (change.b_minus_a_hz, change.error_hz) if change else NONE
+        table.add(variant.menu.name, len(variant.menu.enabled), variant.rate, variant.rate, less)
     return table
 
 
-def change_of_menu(comparison: Comparison, first: str, name: str) -> Difference:
-    """Return the difference of the rates of two menus."""
-    return next(d for d in comparison.differences if (d.what, d.a, d.b) == ("menu", first, name))
-
-
-def gains_of(comparison: Comparison) -> dict[tuple[str, str], tuple[float, float]]:
-    return {(gain.a, gain.b): (gain.hz, gain.error_hz) for gain in comparison.gained}
+def changes_of_menu(comparison: Comparison, first: str) -> dict[str, Difference]:
+    """Return the differences of the rates of menus from that of the first, by the names of the menus."""
+    return {d.b: d for d in comparison.differences if (d.what, d.a) == ("menu", first)}
 
 
 def definitions(variants: Sequence[MenuRates]) -> Table:
@@ -217,63 +199,3 @@ def _threshold(menu: Menu, trigger: Trigger) -> str:
         return ""
     value = numbers.with_error(threshold, trigger.solution.error if trigger.solution else 0.0)
     return f"{value} {unit_of_threshold(menu, trigger)}".rstrip()
-
-
-def differences(comparison: Comparison) -> Table:
-    """Return a line per pair of menus and trigger (or menu) whose rates differ, a column per quantity."""
-    by_pair: dict[tuple[str, str, str], dict[str, tuple[float, float]]] = {}
-    for d in comparison.differences:
-        if d.b_minus_a_hz or d.error_hz:
-            by_pair.setdefault((d.a, d.b, d.what), {})[d.quantity] = (d.b_minus_a_hz, d.error_hz)
-    quantities = (Column(f"{quantity}_hz", "difference", f"{quantity} rate") for quantity in COMPARED)
-    names = Column("pair", "key", "difference"), Column("of", "key", "of")
-    title = "Differences of rates, with paired errors: events that both menus accept cancel."
-    table, gains = Table((*names, *quantities, *_GAINS), title=title), gains_of(comparison)
-    for (a, b, what), rows in by_pair.items():
-        values: dict[str, Any] = {"pair": f"{b} − {a}", "of": what}
-        style: RowStyle = "summary" if what == "menu" else "plain"
-        if "rate_hz" in rows:  # of a menu or level, beside the total rates of triggers
-            values["total_hz"] = rows["rate_hz"]
-        else:
-            values |= {f"{quantity}_hz": rows.get(f"{quantity}_hz", "0 Hz") for quantity in COMPARED}
-        if what == "menu":
-            values |= {"gained": gains[a, b], "lost": gains[b, a]}
-        table.add_record(values, style)
-    return table
-
-
-def common(comparison: Comparison) -> Table:
-    """Return the overlaps of triggers of one name that two menus define differently."""
-    changed = {(change.a, change.b, change.what) for change in comparison.changes}
-    table = Table(_BOTH, title="What both variants of a trigger accept.")
-    for c in comparison.common:
-        if c.of_a == c.of_b and (c.a, c.b, c.of_a) in changed:
-            shares = (NONE if share is None else f"{100 * share:.1f} %" for share in c.shares)
-            table.add(c.of_a, c.a, c.b, (c.hz, c.error_hz), *shares)
-    return table
-
-
-def efficiencies_by_sample(result: Efficiencies, labels: Mapping[str, str]) -> Iterator[Table]:
-    """Yield a table for each category: the efficiency of each menu for the samples, measured apart."""
-    names = [menu.name for menu in result.menus]
-    columns = [Column("sample", "key", "sample"), Column("events", "count", "events")]
-    for name in names:
-        columns.append(Column(name, "number", name))
-        columns += [Column(f"gain of {name}", "number", "gain")] if name != names[0] else []
-    first = result.turnons[0].profile
-    for category in dict.fromkeys(turnon.category for turnon in result.turnons):
-        text = f"{labels.get(category, category)}; gain: over {names[0]}, on the same events."
-        table = Table(columns, title=text[0].upper() + text[1:])
-        for turnon in result.turnons:
-            if (turnon.profile, turnon.category) == (first, category):
-                table.add(str(turnon.sample), turnon.selected, *_of_menus(turnon, names))
-        yield table
-
-
-def _of_menus(turnon: Turnon, names: Sequence[str]) -> Iterator[str]:
-    curves: dict[str, Curve] = {curve.menu: curve for curve in turnon.curves if curve.trigger is None}
-    for name in names:
-        overall = curves[name].overall
-        yield f"{overall.value:.3f} ± {(overall.high - overall.low) / 2:.3f}"
-        if name != names[0]:
-            yield f"{overall.gain:+.3f} ± {overall.gain_error:.3f}"

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from optimise_toys import analytic, brute_force, correlated, group_of, problem_of
 from toys import engine
+from trigemu_optimise.goals import Merit
 from trigemu_optimise.problem import Evaluation
 from trigemu_optimise.search import Front, Hop, Refit, Searches, best_of, broken, of_replica
 from trigemu_optimise.variables import Order
 
 from trigemu.base.mapping import map_chunks
 
-SEEDS = range(8)
+SEEDS = range(4)
 
 
 @pytest.mark.parametrize("triggers", [2, 4, 6])
@@ -25,29 +26,22 @@ def test_exponential_spectra(triggers: int) -> None:
     for seed in SEEDS:
         found = Hop(seed, 1, 1).run(problem)
         losses.append(float(found.objectives[0]))
-        assert Evaluation(problem).rate(found.points[0]) <= problem.cap
+        assert Evaluation(problem).at(found.points[0])[0][0] <= problem.cap
     assert min(losses) >= least - 1e-9  # no point is better than the analytic one
     assert max(losses) <= 1.01 * least
     assert 1.0 - max(losses) >= 0.99 * (1.0 - least)
 
 
-def test_all_points_of_three_thresholds() -> None:
-    """The least loss of 60³ points, found from any seed."""
-    problem = correlated(1, 60)
-    problem = replace(problem, ceilings=np.array([0.8, 0.85]))
+@pytest.mark.parametrize(
+    ("merit", "seed", "steps"), [("squared", 1, 60), ("mean", 2, 40), ("mean", 3, 40), ("worst", 2, 40)]
+)
+def test_all_points_of_three_thresholds(merit: Merit, seed: int, steps: int) -> None:
+    """The least loss of all points, found from any seed."""
+    problem = replace(correlated(seed, steps), merit=merit, ceilings=np.array([0.8, 0.9]))
     least, _ = brute_force(problem)
-    for seed in SEEDS:
-        found = Hop(seed, 1, 2).run(problem)
+    for start in range(4):
+        found = Hop(start, 1, 3).run(problem)
         assert least <= found.objectives[0] <= 1.01 * least
-
-
-@pytest.mark.parametrize("merit", ["mean", "worst"])
-@pytest.mark.parametrize("seed", [2, 3])
-def test_other_merits(merit: str, seed: int) -> None:
-    problem = replace(correlated(seed, 40), merit=merit, ceilings=np.array([0.7, 0.9]))
-    least, _ = brute_force(problem)
-    found = Hop(0, 1, 3).run(problem)
-    assert least <= found.objectives[0] <= 1.01 * least
 
 
 def test_a_start_at_the_tightest_point_and_hops_are_the_same_again() -> None:
@@ -99,7 +93,7 @@ def test_a_front_improves_with_the_cap_and_may_move_one_way_only() -> None:
     assert (np.diff(np.array([start, *found.points[3:]]), axis=0) <= 0).all()
     assert (free <= one_way + 1e-9).all()
     for cap, point in zip((*caps, *caps), found.points, strict=True):
-        assert Evaluation(problem).rate(point) <= cap
+        assert Evaluation(problem).at(point)[0][0] <= cap
     down = Front((2e4, 1e4), start).run(problem)
     assert (np.diff(np.array([start, *down.points[2:]]), axis=0) >= 0).all()
     alone = Front((5e4,), start, 1).run(problem)  # more than any menu of the front gives that channel
@@ -126,4 +120,4 @@ def test_an_infeasible_problem_ends_at_its_least_excess() -> None:
     problem = problem_of(values, events, [group_of(np.array([[4]]), np.ones(1))], 1.0)
     found = Hop(1, 1, 2).run(problem)
     assert found.objectives[0] > 1000
-    assert Evaluation(problem).rate(found.points[0]) == 2.0
+    assert Evaluation(problem).at(found.points[0])[0][0] == 2.0

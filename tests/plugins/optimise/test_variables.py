@@ -122,7 +122,7 @@ def test_only_events_that_no_model_was_trained_on(
     catalogue = memory_catalogue(samples, signals={"s": signal})
     monkeypatch.setattr(scaling, "unseen_half", lambda *_: 1 - trained)
     setup = make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 3e9)), catalogue)
-    for number, half in enumerate((setup.fitted, setup.unseen)):
+    for number, half in enumerate((setup.problem.half, setup.unseen)):
         expected = []
         for events in samples.values():
             quarter = [_quarter(i) == 2 * (1 - trained) + number for i in range(len(events))]
@@ -132,7 +132,7 @@ def test_only_events_that_no_model_was_trained_on(
                 np.array(some) & quarter
             ].tolist()
         assert half.background.weight.tolist() == pytest.approx(expected, rel=1e-12)
-    signals = [half.events[1] for half in (setup.fitted, setup.unseen)]
+    signals = [half.channels[0].event for half in (setup.problem.half, setup.unseen)]
     assert len(signals[0]) + len(signals[1]) == len(signal)
     assert "which no model of the menu was trained on" in setup.halves
 

@@ -7,10 +7,7 @@ export class Calculator {
   #data;
   #written;
   #engines = new Map();
-  #rates = new Map();
-  #changes = new Map();
-  #asWritten = new Map();
-  #between = null;
+  #kept = new Map();
 
   constructor(data, written) {
     this.#data = data;
@@ -23,29 +20,29 @@ export class Calculator {
     return this.#engines.get(place);
   }
 
+  /** The last answer to a question, found anew if its inputs are others. */
+  #answer(question, inputs, find) {
+    const known = this.#kept.get(question);
+    if (known?.inputs.every((input, i) => input === inputs[i])) return known.answer;
+    const answer = find();
+    this.#kept.set(question, { inputs, answer });
+    return answer;
+  }
+
   /** Rates of the slot at a place, "A" or "B". */
   rates(place, slot) {
-    const known = this.#rates.get(place);
-    if (known?.slot === slot) return known.rates;
-    const rates = this.engine(place).rates(slot);
-    this.#rates.set(place, { slot, rates });
-    return rates;
+    return this.#answer(`rates ${place}`, [slot], () => this.engine(place).rates(slot));
   }
 
   /** Differences of a slot from its menu as written: the rates of the slot less the written ones. */
   fromWritten(place, slot) {
-    const known = this.#changes.get(place);
-    if (known?.slot === slot) return known.changes;
-    const changes = this.engine(place).differences(slot, this.#written[slot.menu]);
-    this.#changes.set(place, { slot, changes });
-    return changes;
+    const find = () => this.engine(place).differences(slot, this.#written[slot.menu]);
+    return this.#answer(`from written ${place}`, [slot], find);
   }
 
   /** Differences of two slots, a − b. */
   between(a, b) {
-    if (this.#between?.a !== a || this.#between.b !== b)
-      this.#between = { a, b, found: this.engine("A").differences(a, b) };
-    return this.#between.found;
+    return this.#answer("between", [a, b], () => this.engine("A").differences(a, b));
   }
 
   scan(place, slot, trigger) {
@@ -66,10 +63,7 @@ export class Calculator {
   }
 
   writtenTurnon(place, signal, turnon, menu) {
-    const key = `${signal} ${turnon} ${menu}`;
-    if (!this.#asWritten.has(key)) {
-      this.#asWritten.set(key, this.turnon(place, signal, turnon, this.#written[menu], null));
-    }
-    return this.#asWritten.get(key);
+    const find = () => this.turnon(place, signal, turnon, this.#written[menu], null);
+    return this.#answer(`turn-on ${signal} ${turnon} ${menu}`, [], find);
   }
 }

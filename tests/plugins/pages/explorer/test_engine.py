@@ -16,7 +16,7 @@ from hypothesis import Phase, example, given, settings, strategies as st
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
 from trigemu_pages.explorer.columns import turnon_profiles
-from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
+from trigemu_pages.explorer.make import PageData, all_enabled, page_data
 from trigemu_pages.explorer.turnon_bins import signal_bins
 
 import trigemu

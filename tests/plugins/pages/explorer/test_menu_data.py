@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from explorer_truth import unpacked
 from toys import memory_catalogue, menu_from, toy_events
-from trigemu_pages.explorer.fit import all_enabled, page_data
+from trigemu_pages.explorer.make import all_enabled, page_data
 from trigemu_pages.explorer.menu_data import decision_of
 
 from trigemu import Menu, TrigemuError, score_table

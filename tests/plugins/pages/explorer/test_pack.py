@@ -13,7 +13,7 @@ from explorer_truth import unpacked
 from hypothesis import given, strategies as st
 from toys import memory_catalogue, menu_from, toy_events
 from trigemu_pages.explorer.columns import steps_between, turnon_profiles
-from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
+from trigemu_pages.explorer.make import PageData, all_enabled, page_data
 from trigemu_pages.explorer.pack import CELL_EVENTS
 from trigemu_pages.explorer.turnon_bins import signal_bins
 
@@ -147,7 +147,7 @@ def test_a_page_that_is_too_large_offers_less(tmp_path: Path, catalogue: Catalog
     scores = score_table(menu, catalogue)
     full = page_data(menu, scores, {}, "0")
     assert not full.warnings
-    smaller = page_data(menu, scores, {}, "0", most=len(full.base64) * 3 // 4 - 500)
+    smaller = page_data(menu, scores, {}, "0", most=len(full.packed) - 500)
     assert "J" in smaller.warnings[0]
     first = [unpacked(result.block)["scores"][0]["steps"][0] for result in (full, smaller)]
     assert first[0] < first[1] < 60.0

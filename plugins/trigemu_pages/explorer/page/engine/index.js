@@ -3,14 +3,11 @@
 import { judged, Rows } from "./columns.js";
 import { DifferenceRows } from "./differences.js";
 import { acceptedBy, efficiencies, turnonBins } from "./efficiency.js";
-import { asWritten, Menu } from "./menu.js";
+import { Menu } from "./menu.js";
 import { Patterns } from "./patterns.js";
 import { overlapFrom, ratesFrom } from "./rates.js";
 import { scanOf } from "./scan.js";
 import { parentsOf, PatternRows, sumColumns, sumPatterns } from "./sums.js";
-import { unpack } from "./unpack.js";
-
-export { asWritten, unpack };
 
 /**
  * Overlaps are of so many triggers, those with the largest rates: a matrix of hundreds is neither read nor

@@ -2,6 +2,8 @@
 // with the square of their sum; the weights of those with equal patterns are summed first. What is the same in
 // all events, as of a random trigger, has no error, because the weight of all events is known.
 
+import { Dictionary } from "./dictionary.js";
+
 /** Two fractions that differ by less are equal: products of other factors give the last digits. */
 const ROUNDING = 1e-14;
 /** The most entries that are kept, of old states too. */
@@ -234,12 +236,10 @@ export function sumColumns(sums, rows, columns) {
       if (size > largest[c]) largest[c] = size;
     }
   }
-  const { first, second, product } = sums.pairs;
-  for (let slot = 0; slot < first.length; slot++) {
-    if (first[slot] === -1) continue;
-    addPair(variance, arrays, varying, first[slot], second[slot], 2 * product[slot]);
-    addPair(squares, arrays, value, first[slot], second[slot], 2 * product[slot]);
-  }
+  sums.pairs.forEach((a, b, product) => {
+    addPair(variance, arrays, varying, a, b, 2 * product);
+    addPair(squares, arrays, value, a, b, 2 * product);
+  });
   some.forEach((any, c) => {
     if (!any) events[c] = 0;
   });
@@ -261,43 +261,25 @@ function addPair(sums, { start, end, column }, value, a, b, product) {
   }
 }
 
-/** Sums by pairs of numbers: `product` of each pair in a slot whose `first` is not −1. */
+/** Sums by pairs of numbers. */
 class Pairs {
-  #size = 0;
-  first = new Int32Array(2 ** 16).fill(-1);
-  second = new Int32Array(2 ** 16);
-  product = new Float64Array(2 ** 16);
+  #dictionary = new Dictionary(2);
+  #key = new Uint32Array(2);
+  #product = new Float64Array(1024);
 
   /** Add to the sum of a pair, in whichever order. */
   add(a, b, value) {
-    const slot = a < b ? this.#slot(a, b) : this.#slot(b, a); // first: it may make room in new arrays
-    this.product[slot] += value;
+    this.#key[0] = Math.min(a, b);
+    this.#key[1] = Math.max(a, b);
+    const number = this.#dictionary.number(this.#key);
+    this.#product = grown(this.#product, number, 0);
+    this.#product[number] += value;
   }
 
-  #slot(a, b) {
-    const mask = this.first.length - 1;
-    const hash = Math.imul(a, 0x9e3779b1) ^ Math.imul(b, 0x85ebca6b);
-    let slot = (hash ^ (hash >>> 15)) & mask;
-    while (this.first[slot] !== -1) {
-      if (this.first[slot] === a && this.second[slot] === b) return slot;
-      slot = (slot + 1) & mask;
-    }
-    if (2 * this.#size > mask) {
-      this.#grow();
-      return this.#slot(a, b);
-    }
-    this.#size++;
-    this.first[slot] = a;
-    this.second[slot] = b;
-    return slot;
-  }
-
-  #grow() {
-    const { first, second, product } = this;
-    this.first = new Int32Array(2 * first.length).fill(-1);
-    this.second = new Int32Array(2 * first.length);
-    this.product = new Float64Array(2 * first.length);
-    this.#size = 0;
-    first.forEach((a, slot) => a !== -1 && this.add(a, second[slot], product[slot]));
+  /** Call a function of both numbers of each pair and its sum. */
+  forEach(use) {
+    const { size } = this.#dictionary;
+    for (let n = 0; n < size; n++)
+      use(this.#dictionary.word(n, 0), this.#dictionary.word(n, 1), this.#product[n]);
   }
 }

@@ -3,7 +3,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asWritten, Engine, unpack } from "../../../../../plugins/trigemu_pages/explorer/page/engine/index.js";
+import { Engine } from "../../../../../plugins/trigemu_pages/explorer/page/engine/index.js";
+import { asWritten } from "../../../../../plugins/trigemu_pages/explorer/page/engine/menu.js";
+import { unpack } from "../../../../../plugins/trigemu_pages/explorer/page/engine/unpack.js";
 
 /** Numbers between 0 and 1 that are the same in each run. */
 function random(seed) {

@@ -4,7 +4,9 @@
 
 import fs from "node:fs";
 import { decode } from "../../../../../plugins/trigemu_pages/explorer/page/address.js";
-import { asWritten, Engine, unpack } from "../../../../../plugins/trigemu_pages/explorer/page/engine/index.js";
+import { Engine } from "../../../../../plugins/trigemu_pages/explorer/page/engine/index.js";
+import { asWritten } from "../../../../../plugins/trigemu_pages/explorer/page/engine/menu.js";
+import { unpack } from "../../../../../plugins/trigemu_pages/explorer/page/engine/unpack.js";
 import { menuText } from "../../../../../plugins/trigemu_pages/explorer/page/toml.js";
 import { numbersOf } from "../../../../../plugins/trigemu_pages/explorer/page/everything.js";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decode, encode } from "../../../../../plugins/trigemu_pages/explorer/page/address.js";
 import { ratesCsv } from "../../../../../plugins/trigemu_pages/explorer/page/csv.js";
-import { asWritten } from "../../../../../plugins/trigemu_pages/explorer/page/engine/index.js";
+import { asWritten } from "../../../../../plugins/trigemu_pages/explorer/page/engine/menu.js";
 import { History } from "../../../../../plugins/trigemu_pages/explorer/page/history.js";
 import { menuText } from "../../../../../plugins/trigemu_pages/explorer/page/toml.js";
 

@@ -1,7 +1,8 @@
-"""Tables and references say what the results hold."""
+"""The summary, tables and references say what the results hold."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from toys import memory_catalogue, toy_events
 from trigemu_pages import collect_contents, sections
 from trigemu_pages.html import table_html
 from trigemu_pages.report import pictures, tables
+from trigemu_pages.report.sections import all_are_drawn, summary
 from trigemu_pages.report.tables import beside_references
 from trigemu_pages.report_contents import parse_scan, profiles_beside
 
 from trigemu import Steps, TrigemuError, read_menu
 from trigemu.api import Contents, Table, numbers, style
-from trigemu.results.comparison import changes_table
+from trigemu.base.shown import view_of
 from trigemu.results.overlap import overlap_page
 from trigemu.results.terminal import text_of
 from trigemu.studies.efficiency_profiles import ProfileSet, Reference
@@ -29,6 +31,8 @@ MU = (
     "prescale = 2\n"
 )
 NEVER = '[[trigger]]\nname = "NEVER"\nkind = "threshold"\nobservable = "met"\nabove = 1e6\n'
+JET = '[[trigger]]\nname = "J{0}"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {0}\n'
+MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = {}\n'
 
 
 def contents(folder: Path, *texts: str, **others: Any) -> Contents:
@@ -38,6 +42,11 @@ def contents(folder: Path, *texts: str, **others: Any) -> Contents:
         file.write_text(text)
         menus.append(read_menu(file))
     return collect_contents(menus, memory_catalogue({"a": toy_events(1, 300)}), **others)
+
+
+def named(folder: Path, *texts: str) -> Contents:
+    """The contents of menus m0, m1 …"""
+    return contents(folder, *(HEAD.format(f"m{number}") + text for number, text in enumerate(texts)))
 
 
 @pytest.fixture
@@ -57,14 +66,12 @@ def heads(table: Table) -> list[str | None]:
 
 def test_the_menus(two: Contents) -> None:
     table = tables.menus(two)
-    assert heads(table) == ["menu", "triggers", "rate", "events (N_eff)", "less one", "gained", "lost"]
+    assert heads(table) == ["menu", "triggers", "rate", "events (N_eff)", "less one"]
     first, second = cells(table)
     assert (first[0], first[4], second[0], second[1]) == ("one", "–", "two", "1")
     assert two.comparison
-    (gain,) = (g for g in two.comparison.gained if (g.a, g.b) == ("one", "two"))
-    (loss,) = (g for g in two.comparison.gained if (g.a, g.b) == ("two", "one"))
-    assert second[5:] == [numbers.unsigned(gain.hz, gain.error_hz), numbers.unsigned(loss.hz, loss.error_hz)]
-    assert second[4].startswith("-")
+    (change,) = (d for d in two.comparison.differences if d.what == "menu")
+    assert second[4] == numbers.signed(change.b_minus_a_hz, change.error_hz)
 
 
 def test_equal_definitions_appear_once(two: Contents) -> None:
@@ -90,30 +97,12 @@ def test_definitions_of_one_trigger_follow_each_other(tmp_path: Path) -> None:
     ]
 
 
-def test_differences_are_of_the_later_menu_less_the_earlier(two: Contents) -> None:
-    assert two.comparison
-    rows = {row[1]: row for row in cells(tables.differences(two.comparison))}
-    assert rows["menu"][0] == "two − one"
-    assert rows["MU"][2].startswith("-")
-    (common,) = cells(tables.common(two.comparison))
-    assert (common[0], common[-1]) == ("J30", "100.0 %")  # what is above 40 is above 30
-    assert ["J30", "one", "two", "above: 30 → 40"] in [
-        row[:4] for row in cells(changes_table(two.comparison))
-    ]
-
-
-def test_a_share_is_of_the_events_that_a_fitted_trigger_is_judged_on(tmp_path: Path) -> None:
-    """What is above 30 is above 20: from the unseen half, also of the trigger that keeps all events; and at
-    the crossing rate of both."""
-    fitted = J30.format(20.0) + 'fitted_on = "toy"\n'
-    slower = HEAD.format("two") + "crossing_rate_hz = 30e6\n"
-    of = contents(tmp_path, HEAD.format("one") + J30.format(30.0), slower + fitted)
-    assert of.comparison
-    (row,) = cells(tables.common(of.comparison))
-    assert (row[0], row[-2]) == ("J30", "100.0 %")
-    (common,) = of.comparison.common
-    assert common.hz == common.a_hz != 0.75 * of.variants[0]["J30"].total.hz
-    assert common.b_hz == pytest.approx(of.variants[1]["J30"].total.hz, rel=1e-12)
+def test_differences_are_those_of_the_comparison(two: Contents) -> None:
+    (section,) = (section for section in sections(two) if section.title == "Differences")
+    shown = [cells(table) for table in section.tables]
+    assert ["J30", "one", "two", "above: 30 → 40"] in [row[:4] for row in shown[0]]
+    printed = [part for part in view_of(two.comparison).page(two.comparison).parts if isinstance(part, Table)]
+    assert shown == [cells(table) for table in printed]
 
 
 def test_overlaps_in_a_menu_have_shares_of_the_same_events(tmp_path: Path) -> None:
@@ -128,14 +117,6 @@ def test_overlaps_in_a_menu_have_shares_of_the_same_events(tmp_path: Path) -> No
     (table,) = (part for part in overlap_page(rates).parts if isinstance(part, Table))
     of_pair = next(row.values for row in table.rows if {row.values["a"], row.values["b"]} == {"J30", "J20"})
     assert of_pair["of a" if of_pair["a"] == "J30" else "of b"] == 100.0
-
-
-def test_identical_menus_have_no_differences(tmp_path: Path) -> None:
-    same = contents(tmp_path, HEAD.format("one") + MU, HEAD.format("two") + MU)
-    assert same.comparison
-    assert not tables.differences(same.comparison).rows
-    assert not changes_table(same.comparison).rows
-    assert "Differences" in [section.title for section in sections(same)]
 
 
 def test_rates_have_limits_and_no_columns_that_say_nothing(tmp_path: Path) -> None:
@@ -266,3 +247,69 @@ def test_long_names_are_shortened_and_stay_different() -> None:
     assert result["J100"] == "J100"
     assert max(map(len, result.values())) <= 31
     assert len(set(result.values())) == 4
+
+
+# ---- the sentences of the summary hold the numbers of the results
+
+
+def test_a_menu_is_its_rate_and_the_largest_shares(tmp_path: Path) -> None:
+    found = named(tmp_path, MET.format(40) + "".join(JET.format(pt) for pt in (30, 40, 50, 60)))
+    (section,) = summary(found)
+    (sentence,) = section.text
+    (variant,) = found.variants
+    assert sentence.startswith(
+        f"The menu m0 accepts {numbers.format_rate(variant.rate)}; by share, J30 takes "
+    )
+    assert sentence.endswith(" %.")
+    assert "2 other triggers" in sentence
+    shares = [float(text) for text in re.findall(r"([0-9.]+) %", sentence)]
+    assert sum(shares) == pytest.approx(100, abs=2)
+    assert shares[0] == pytest.approx(100 * variant["J30"].share.hz / variant.rate.hz, abs=0.51)
+
+
+def test_two_menus_are_what_changed_by_how_much(tmp_path: Path) -> None:
+    found = named(tmp_path, JET.format(30) + MET.format(40), JET.format(30) + MET.format(60) + JET.format(90))
+    ((_, sentence),) = (section.text for section in summary(found))
+    assert found.comparison
+    (d,) = (d for d in found.comparison.differences if d.what == "menu")
+    rate, change = found.variants[1].rate, numbers.in_unit(-d.b_minus_a_hz, d.error_hz)
+    assert sentence.startswith(f"m1 accepts {numbers.format_rate(rate)}, {change} (")
+    percent, sigma = map(float, re.findall(r"([0-9.]+) (?:%|σ)", sentence))
+    assert percent == pytest.approx(-100 * d.b_minus_a_hz / found.variants[0].rate.hz, rel=0.06)
+    assert sigma == pytest.approx(-d.b_minus_a_hz / d.error_hz, rel=0.06)
+    assert ") less than m0. Defined differently: " in sentence
+    assert "J90 (only in m1)" in sentence
+    assert "MET (above: 40 → 60)" in sentence
+
+
+def test_equal_menus_have_the_same_rate(tmp_path: Path) -> None:
+    found = named(tmp_path, JET.format(30), JET.format(30))
+    ((_, sentence),) = (section.text for section in summary(found))
+    assert sentence == f"m1 accepts {numbers.format_rate(found.variants[1].rate)}, the same rate as m0."
+
+
+def test_levels_before_the_last_are_named_if_they_differ(tmp_path: Path) -> None:
+    text = 'levels = ["L1", "HLT"]\n' + MET.format(60) + 'level = "HLT"\nseed = "{0}"\n'
+    first, second = (text.format(f"J{pt}") + JET.format(pt) + 'level = "L1"\n' for pt in (30, 20))
+    found = named(tmp_path, first, second)
+    ((_, sentence),) = (section.text for section in summary(found))
+    assert found.comparison
+    (d,) = (d for d in found.comparison.differences if d.what == "level L1")
+    assert f"; level L1 accepts {numbers.in_unit(d.b_minus_a_hz, d.error_hz)} more" in sentence
+
+
+def test_a_menu_that_accepts_nothing_has_a_limit(tmp_path: Path) -> None:
+    found = named(tmp_path, JET.format(10**6))
+    ((sentence,),) = (section.text for section in summary(found))
+    assert sentence == f"The menu m0 accepts {numbers.format_rate(found.variants[0].rate)}."
+    assert "<" in sentence
+
+
+def test_the_figure_has_the_triggers_with_the_highest_rates(tmp_path: Path) -> None:
+    few = named(tmp_path, JET.format(30))
+    many = named(tmp_path, "".join(JET.format(pt) for pt in range(20, 60, 2)))
+    assert (all_are_drawn(few), all_are_drawn(many)) == (True, False)
+    (section,) = summary(many)
+    (picture,) = section.pictures
+    assert list(picture.numbers["trigger"]) == [f"J{pt}" for pt in range(20, 44, 2)]
+    assert "12 triggers with the highest total rates" in picture.caption
