@@ -173,9 +173,3 @@ def test_an_efficiency_needs_it_only_among_several_samples(
         assert of[0][key] == pytest.approx(of[1][key], rel=1e-9)
     status, text = trigemu(*EFFICIENCY, "--sample", "whole", "--sample", "signal")
     assert (status, MISSING in text) == (2, True)
-
-
-def test_a_background_needs_it(place: Any, trigemu: Run) -> None:
-    write_root(place.folder / "all.root", toy_events(5, 20), runs=False)
-    status, text = trigemu("run", "menu.toml", *ON_TOYS)
-    assert (status, "sample 'all': " in text, "Runs/genEventSumw" in text) == (2, True, True)

@@ -80,7 +80,7 @@ def check_rate(
             rel_tol=1e-9,
         )
         assert set(rate.unseen) == unseen(rate, varying, accepted)
-    elif rate.contained_in:  # what test_containment.py has to say of
+    elif rate.contained_in:
         assert rate.upper_limit_hz is None
     else:
         assert limit is not None

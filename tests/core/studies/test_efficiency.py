@@ -387,17 +387,3 @@ def test_what_cannot_be_had_is_named(tmp_path: Path, asked: dict[str, Any], mess
     usual = {"menus": [menu], "catalogue": signal(toy_events(1, 60)), "samples": ["yy"], "profiles": [PT]}
     with pytest.raises(TrigemuError, match=message):
         efficiencies(**usual | asked)
-
-
-def test_menus_of_one_name_go_by_their_files(tmp_path: Path) -> None:
-    tighter = MENU.replace("above = ", "above = 1")
-    assert tighter != MENU
-    texts = {"a": MENU, "b": tighter}
-    samples, curves = signal(toy_events(1, 60)), {}
-    for head in ("", '[menu]\nname = "x"\n'):
-        found = efficiencies([write(tmp_path, n, head + t) for n, t in texts.items()], samples, ["yy"], [PT])
-        curves[head] = {
-            curve.menu: (curve.overall.value, curve.overall.gain) for curve in found.turnons[0].curves
-        }
-    assert curves[""] == curves['[menu]\nname = "x"\n']
-    assert curves[""]["b"][1] < 0

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from likeness import alike
-from plugin_toys import write_card
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
@@ -216,26 +215,6 @@ def test_values_that_are_scores(tmp_path: Path) -> None:
     for value, point in zip(scores, found.points, strict=True):
         passing = [event for event in events if event["jet"] and event["jet"][0]["pt"] > value]
         assert point.rate.events == len(passing)
-
-
-@pytest.mark.parametrize("fitted_on", ["", 'fitted_on = "toy"'])
-def test_a_trigger_with_a_model_is_scanned(
-    tmp_path: Path, catalogue: Catalogue, carded: None, fitted_on: str
-) -> None:
-    write_card(tmp_path / "card.toml", {"met": 1.0, "jet[0].pt": -0.5})
-    text = (
-        '[menu]\nplugins = ["carded"]\n[[trigger]]\nname = "AD"\nkind = "carded"\ncard = "card.toml"\n'
-        f'requires = "n_jet >= 1"\nabove = VALUE\n{fitted_on}\n[[trigger]]\nname = "G"\nkind = "threshold"\n'
-        'observable = "photon[0].pt"\nabove = 12\n'
-    )
-    values = (-50.0, 0.0, 10.0, 40.0, 100.0, 1e4)
-    menu = menu_from(tmp_path, text.replace("VALUE", "1.0"))
-    found = scan(menu, Steps("AD", values), catalogue)
-    for value, point in zip(values, found.points, strict=True):
-        separate = replace(menu, triggers=menu_from(tmp_path, text.replace("VALUE", str(value))).triggers)
-        assert alike(everything(point), everything(rates_of(emulate([separate], catalogue))))
-        assert alike(point.half is not None, bool(fitted_on))
-    assert len({point.rate.hz for point in found.points}) > 3
 
 
 BUDGETS = """
