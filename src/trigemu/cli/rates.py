@@ -31,12 +31,10 @@ def run(menu: Path, session: Session, overlap: str | None) -> None:
     """Run a MENU over samples and print each trigger's rates."""
     menus = session.menus(menu, by_column=True)
     columns = session.run(menus, rates_of_columns)
-    shown: Shown = columns
-    named = {f"Column {name}": rates for name, rates in columns.items()}
-    if not menus[0].columns.chosen:
-        (shown,) = columns.values()
-        named = {"": shown}
-    session.present(shown, *overlaps(named, overlap), pictures=pictures_of([*columns.values()]))
+    in_columns = menus[0].columns.chosen is not None
+    result: Shown = columns if in_columns else next(iter(columns.values()))
+    named = {f"Column {name}" if in_columns else "": rates for name, rates in columns.items()}
+    session.present(result, *overlaps(named, overlap), pictures=pictures_of([*columns.values()]))
 
 
 @click.command()

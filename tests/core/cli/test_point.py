@@ -135,8 +135,11 @@ def test_one_table_with_each_column_at_its_own_pileup(columns: Any, trigemu: Run
     lines = [line.split(",") for line in (columns.folder / "a.csv").read_text().splitlines()]
     for column, mean in (("high", "2.5"), ("low", "2")):
         alone = ("--column", column, "--pileup", mean, "--json", "b.json")
-        assert trigemu("run", "menu.toml", *ON, *alone)[0] == 0
-        (own,) = json.loads((columns.folder / "b.json").read_text())["columns"]
+        status, text = trigemu("run", "menu.toml", *ON, *alone)
+        assert (status, f"to {mean} (Poisson" in " ".join(text.split())) == (0, True)
+        alone_document = json.loads((columns.folder / "b.json").read_text())
+        assert alone_document["provenance"]["catalogue"]["pileup"]["mean"] == float(mean)
+        (own,) = alone_document["columns"]
         (of_all,) = (c for c in document["columns"] if c["column"] == column)
         assert own == of_all
         (total,) = (line for line in lines if line[0] == column and line[4] == "menu")

@@ -21,7 +21,6 @@ from trigemu.results.bins import BinnedRatesView
 from trigemu.results.numbers import format_rate
 from trigemu.results.overlap import overlap_page
 from trigemu.results.rates import ColumnRatesView, MenuRatesView
-from trigemu.samples.catalogue import LeftOut
 from trigemu.studies.scan import Steps, scan
 
 MENU = """
@@ -222,15 +221,6 @@ def test_a_sample_without_a_rate_has_none() -> None:
     assert [line.split()[:5] for line in str(catalogue).splitlines()[2:]] == [
         ["a", "background", "nanoaod", "1", "20"], ["s", "signal", "nanoaod", "1", "5"]
     ]  # fmt: skip
-
-
-def test_files_that_are_left_out_are_told() -> None:
-    catalogue = memory_catalogue({"a": toy_events(1, 20)})
-    lacking = replace(catalogue, left_out=(LeftOut("a", "b.root", "is damaged", 5),))
-    assert "Warning: 1 of 2 files cannot be read and are left out, about 20 %" in str(lacking)
-    document = lacking.to_dict()["left_out"]
-    assert document["share_of_events"] == 0.2
-    assert document["files"][0]["file"] == "b.root"
 
 
 # ---- marks of errors that may be too small, in JSON and CSV as in the tables
