@@ -7,29 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from toys import CATALOGUE, toy_events, write_root
+from toys import CATALOGUE, threshold, toy_events, write_root
 
 from trigemu import read_menu
 
 Run = Callable[..., tuple[int, str]]
-COLUMNS = """
-[menu]
-prescale_columns = ["high", "low"]
-
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-prescales = [4, 1]
-
-[[trigger]]
-name = "MET"
-kind = "threshold"
-observable = "met"
-above = 20.0
-prescales = [1, 0]
-"""
+COLUMNS = (
+    '[menu]\nprescale_columns = ["high", "low"]\n'
+    + threshold("J30", "jet[0].pt", 30.0, "prescales = [4, 1]")
+    + threshold("MET", "met", 20.0, "prescales = [1, 0]")
+)
 ON = ("--samples", "catalogue.toml")
 QUICK = ("--replicas", "0", "--caps", "0")
 FILL = "[fill]\nhours = 1\npileup = 3.5\nhalf_life_hours = 20\n"
