@@ -118,9 +118,7 @@ def test_overlaps_are_listed_the_largest_first(result: MenuRates, monkeypatch: p
 
 COLUMNS = (
     '[menu]\nname = "toy"\nprescale_columns = ["a", "b"]\n'
-    + threshold("MET", "met", 0, 'prescales = [1.5, 0]\ngroup = "g"').replace(
-        "above = 0", "total_rate_hz = 20"
-    )
+    + threshold("MET", "met", None, 'total_rate_hz = 20\nprescales = [1.5, 0]\ngroup = "g"')
     + threshold("JET", "jet[0].pt", 10)
     + threshold("NEVER", "met", 10, "prescales = [-1, 0]")
 )
@@ -259,12 +257,8 @@ def test_marks_of_a_scan(levels: Any) -> None:
 
 def test_legends_explain_the_marks_that_are_shown(tmp_path: Path) -> None:
     """A comparison explains each once for all menus, a scan only those of what it prints."""
-    texts = [
-        threshold("J20", "jet[0].pt", 20)
-        + threshold("J40", "jet[0].pt", high)
-        + threshold("NEVER", "met", 1e6)
-        for high in (40, 50)
-    ]
+    low, never = threshold("J20", "jet[0].pt", 20), threshold("NEVER", "met", 1e6)
+    texts = [low + threshold("J40", "jet[0].pt", high) + never for high in (40, 50)]
     menus = []
     for number, text in enumerate(texts):
         (folder := tmp_path / str(number)).mkdir()
@@ -274,7 +268,7 @@ def test_legends_explain_the_marks_that_are_shown(tmp_path: Path) -> None:
     assert len(lines) == 1
     assert lines[0].startswith("0: ")
     assert lines[0].count("J40 (J20)") == 1
-    solved = threshold("B", "met", 1).replace("above = 1", "total_rate_hz = 25.0")
+    solved = threshold("B", "met", None, "total_rate_hz = 25.0")
     both = []
     for number, high in enumerate((40, 50)):
         (folder := tmp_path / f"solved{number}").mkdir()
