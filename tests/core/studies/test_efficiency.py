@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from menu_variants import write
 from toy_menus import all_outcomes, any_of, as_toml, menus
 from toys import evaluation_half, is_evaluation, memory_catalogue, toy_events
 
-from trigemu import Menu, TrigemuError, read_menu
+from trigemu import TrigemuError
 from trigemu.counting.patterns import Keys, count_patterns
 from trigemu.results.efficiency import EfficienciesView
 from trigemu.samples.catalogue import Catalogue
@@ -44,12 +45,6 @@ CATEGORIES: dict[str, Any] = {
     "n_jet > 1": lambda e: len(e["jet"]) > 1,
     "met > 10": lambda e: e["met"] > 10,
 }
-
-
-def write(folder: Path, name: str, text: str) -> Menu:
-    file = folder / f"{name}.toml"
-    file.write_text(text)
-    return read_menu(file)
 
 
 def signal(events: Sequence[dict[str, Any]], **more: Any) -> Catalogue:

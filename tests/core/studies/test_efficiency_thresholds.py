@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from menu_variants import write
 from toys import memory_catalogue, toy_events
 
-from trigemu import Menu, Profile, efficiencies, read_menu
+from trigemu import Menu, Profile, efficiencies
 from trigemu.studies.intervals import Curve
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\ntotal_rate_hz = 100.0\n'
@@ -21,12 +22,6 @@ PROFILE = Profile("met", (0.0, 20.0, 60.0, 1000.0))
 @pytest.fixture
 def background() -> list[dict[str, Any]]:
     return [event | {"weight": 1.0} for event in toy_events(5, 800)]
-
-
-def write(folder: Path, name: str, text: str) -> Menu:
-    file = folder / f"{name}.toml"
-    file.write_text(text)
-    return read_menu(file)
 
 
 def measured(menus: list[Menu], catalogue: Any, **more: Any) -> dict[tuple[str, str | None], Curve]:
