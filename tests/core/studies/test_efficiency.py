@@ -24,7 +24,7 @@ from trigemu.counting.patterns import Keys, count_patterns
 from trigemu.results.efficiency import EfficienciesView
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency import MAX_CATEGORIES, Efficiencies, Turnon, efficiencies
-from trigemu.studies.intervals import Curve, Profile, Sums, wilson
+from trigemu.studies.intervals import Curve, Profile, Sums
 
 Triggers = list[dict[str, Any]]
 #: Of an observable, what it is of an event; None where it has no value.
@@ -185,15 +185,6 @@ def coverage(passing: float, of_passing: float, of_failing: float, toys: int = 6
     assert enough.mean() > 0.5
     covered = (curve.low <= truth) & (truth <= curve.high)
     return float(covered[enough].mean())
-
-
-def test_of_equal_weights_it_is_the_interval_of_wilson() -> None:
-    """7 of 20, from the formula as it is printed; none and all of 5."""
-    low, high = wilson(np.array([0.35, 0.0, 1.0]), np.array([20.0, 5.0, 5.0]))
-    half = math.sqrt(0.35 * 0.65 / 20 + 1 / 1600) / 1.05
-    assert (low[0], high[0]) == pytest.approx((0.375 / 1.05 - half, 0.375 / 1.05 + half))
-    assert (low[1], high[1]) == pytest.approx((0.0, 1 / 6))
-    assert (low[2], high[2]) == pytest.approx((5 / 6, 1.0))
 
 
 def test_negative_weights_are_warned_of(tmp_path: Path) -> None:
