@@ -13,14 +13,14 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.shown import Shown
-from trigemu.counting.acceptance import Acceptance, Rows, acceptances
+from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import distinct_entries, starts_of
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation.loop import Emulation
@@ -125,24 +125,24 @@ def _combinations(
 ) -> list[tuple[tuple[int, ...], float]]:
     """Return the combinations of triggers in `within`, bool[t], that can accept a pattern, and their
     probabilities."""
-    combinations: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
-    own = slice(*np.searchsorted(acceptance.rows.pattern, [pattern, pattern + 1]))
-    rows = [Rows(*row) for row in zip(*(column[own].tolist() for column in acceptance.rows), strict=True)]
-    for _, part in groupby(rows, attrgetter("part")):
+    rows, combinations = acceptance.rows, [(tuple[int, ...](), 1.0)]
+    own = slice(*np.searchsorted(rows.pattern, [pattern, pattern + 1]))
+    columns = rows.part, rows.outcome, rows.probability, rows.counter, rows.trigger, rows.accept
+    listed = zip(*(column[own].tolist() for column in columns), strict=True)
+    for _, part in groupby(listed, itemgetter(0)):
         before, combinations = combinations, []
-        for (_, probability), outcome in groupby(part, attrgetter("outcome", "probability")):
+        for (_, probability), outcome in groupby(part, itemgetter(1, 2)):
             found = [(triggers, likely * probability) for triggers, likely in before]
-            for _, counter in groupby(outcome, attrgetter("counter")):
-                fired, accept = [], [1.0]
-                for row in counter:
-                    if within[row.trigger]:
-                        fired.append(row.trigger)
-                        accept.append(row.accept)
+            for _, counter in groupby(outcome, itemgetter(3)):
+                inside = [(trigger, accept) for *_, trigger, accept in counter if within[trigger]]
+                fired = [trigger for trigger, _ in inside]
+                limits = pairwise([1.0, *(accept for _, accept in inside), 0.0])
+                widths = [*enumerate(higher - lower for higher, lower in limits)]
                 found = [
-                    ((*triggers, *fired[:n]), likely * (higher - lower))
+                    ((*triggers, *fired[:n]), likely * width)
                     for triggers, likely in found
-                    for n, (higher, lower) in enumerate(pairwise([*accept, 0.0]))
-                    if likely * (higher - lower) > NEGLIGIBLE
+                    for n, width in widths
+                    if likely * width > NEGLIGIBLE
                 ]
             combinations += found
     return combinations

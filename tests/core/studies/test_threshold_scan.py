@@ -104,14 +104,14 @@ NUMBERS = {
 }
 #: Placeholder → the trigger that has it, its path, and values to scan; at one it is equal to another trigger.
 PATHS: dict[str, tuple[str, str | None, tuple[float, ...]]] = {
-    "s": ("S", None, (-1.0, 5.0, 20.0, 30.0, 31.0, 44.5, 60.0, 1e9)),
+    "s": ("S", None, (-1.0, 30.0, 31.0, 44.5, 1e9)),
     "twin": ("TWIN", None, (20.0, 31.0, 40.0)),
     "photon": ("G", None, (8.0, 12.0, 20.0)),
-    "spread": ("P", None, (-5.0, 0.0, 7.5, 40.0, 200.0)),
-    "lead": ("D", "legs[0].pt", (6.0, 12.5, 20.0, 30.0, 44.0, 1e3)),
+    "spread": ("P", None, (-5.0, 7.5, 200.0)),
+    "lead": ("D", "legs[0].pt", (6.0, 30.0, 44.0, 1e3)),
     "second": ("D", "legs[1].pt.above", (5.0, 10.0, 17.0)),
-    "eta": ("D", "legs[0].eta", (0.5, 1.0, 2.0, 3.0)),
-    "mass": ("D", "pairs[0].mass.max", (10.0, 40.0, 120.0, 300.0)),
+    "eta": ("D", "legs[0].eta", (0.5, 2.0, 3.0)),
+    "mass": ("D", "pairs[0].mass.max", (40.0, 120.0, 300.0)),
     "dr": ("D", "pairs[0].outside_dr", (0.1, 0.5, 2.0)),
     "mass3": ("SEEDED", "mass3", (10.0, 50.0, 90.0)),
 }
