@@ -24,7 +24,7 @@ from trigemu.results.numbers import (
     with_error,
 )
 from trigemu.results.samples import left_out
-from trigemu.results.table import Column, Page, Table, records
+from trigemu.results.table import Column, Page, RowStyle, Table, records
 from trigemu.results.view import Figures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
@@ -273,8 +273,8 @@ class ColumnRatesView(View[ColumnRates]):
         for is_group, key in (*keys, *((True, group) for is_group, group in on if is_group)):
             parts = [of_column.get((is_group, key)) for of_column in known]
             totals = ((part.total, part.prescale) if part else "off" for part in parts)
-            label, style = (f"group {key}", "group") if is_group else (key, "plain")
-            table.add(label, *totals, style=style)
+            style: RowStyle = "group" if is_group else "plain"
+            table.add(f"group {key}" if is_group else key, *totals, style=style)
         table.add_gap()
         for number, level in enumerate(menu.levels):
             of_level = ((rates.levels[number].rate, None) for rates in runs)
