@@ -11,6 +11,7 @@ from typing import Any
 import awkward as ak
 import pytest
 from project import ROOT
+from toys import threshold
 
 import trigemu
 from trigemu.api import Table
@@ -18,26 +19,11 @@ from trigemu.results.rates import COLUMNS
 from trigemu.results.table import file_columns
 
 DOCS = ROOT / "docs"
-LEVELS = """
-[menu]
-levels = ["L1", "HLT"]
-
-[[trigger]]
-name = "A"
-level = "L1"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 20.0
-group = "jets"
-
-[[trigger]]
-name = "B"
-level = "HLT"
-seed = "A"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-"""
+LEVELS = (
+    '[menu]\nlevels = ["L1", "HLT"]\n'
+    + threshold("A", "jet[0].pt", 20.0, 'level = "L1"\ngroup = "jets"')
+    + threshold("B", "jet[0].pt", 30.0, 'level = "HLT"\nseed = "A"')
+)
 #: Keys that are names of the reader's: of samples, files, plugins.
 NAMED = {"scales", "samples", "plugins", "models"}
 

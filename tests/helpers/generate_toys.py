@@ -80,18 +80,31 @@ def particles(rng: np.random.Generator, counts: list[int], pdg: int = 211) -> Pa
     m = sum(counts)
     pt = rng.exponential(4.0, m) + 0.1
     eta, phi = rng.normal(0, 1.0, m), rng.uniform(-math.pi, math.pi, m)
+    return of_momenta(np.concatenate([[0], np.cumsum(counts)]), np.full(m, pdg), pt, eta, phi)
+
+
+def of_momenta(
+    offsets: np.ndarray,
+    pdg: np.ndarray,
+    pt: np.ndarray,
+    eta: np.ndarray,
+    phi: np.ndarray,
+    photon: bool = False,
+) -> Particles:
+    """Massless prompt particles. photon: whether one is in the hard scattering of each interaction."""
+    n = len(offsets) - 1
     return Particles(
-        offsets=np.concatenate([[0], np.cumsum(counts)]),
-        id=np.full(m, pdg),
-        prompt=np.ones(m, bool),
+        offsets=offsets,
+        id=pdg,
+        prompt=np.ones(len(pt), bool),
         px=pt * np.cos(phi),
         py=pt * np.sin(phi),
         pz=pt * np.sinh(eta),
         e=pt * np.cosh(eta),
-        weight=np.ones(len(counts)),
-        pt_hat=np.ones(len(counts)),
-        photon=np.zeros(len(counts), bool),
-        origin=np.arange(len(counts)),
+        weight=np.ones(n),
+        pt_hat=np.ones(n),
+        photon=np.full(n, photon),
+        origin=np.arange(n),
         heavy=NONE,
         taus=NONE,
     )

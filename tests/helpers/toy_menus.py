@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 #: TOML of a trigger's own keys, and what it means.
 EVENT_KINDS: list[tuple[str, Any]] = [
     ('kind = "threshold"\nobservable = "jet[0].pt"\nabove = 30', lambda e: pt(e, "jet", 0) > 30),
+    ('kind = "threshold"\nobservable = "jet[0].pt"\nabove = 50', lambda e: pt(e, "jet", 0) > 50),
     ('kind = "threshold"\nobservable = "jet[1].pt"\nabove = 15', lambda e: pt(e, "jet", 1) > 15),
     ('kind = "threshold"\nobservable = "photon[0].pt"\nabove = 10', lambda e: pt(e, "photon", 0) > 10),
     ('kind = "threshold"\nobservable = "ht"\nabove = 70', lambda e: sum(j["pt"] for j in e["jet"]) > 70),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import math
 import os
 import random
@@ -292,6 +293,13 @@ def write_root(
         if runs:
             file.mktree("Runs", {"genEventSumw": "f8"})
             file["Runs"].extend({"genEventSumw": np.array([total])})
+
+
+def threshold(name: str, observable: str, above: float | None, more: str = "") -> str:
+    """A trigger in TOML, with more keys; None: a budget is among these."""
+    cut = "" if above is None else f"above = {above}\n"
+    keys = f'kind = "threshold"\nobservable = "{observable}"\n{cut}{more}\n'
+    return f"[[trigger]]\nname = {json.dumps(name)}\n{keys}"
 
 
 def menu_from(folder: Path, text: str) -> Menu:

@@ -21,7 +21,7 @@ from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.studies.efficiency import binned
+from trigemu.studies.efficiency import Bins
 from trigemu.studies.intervals import Profile
 from trigemu.triggers.base import Context
 
@@ -74,5 +74,5 @@ class _FindBins(Task[_Part]):
         selected = self.require.evaluate(work) if self.require else np.ones(len(events), np.bool_)
         bins = np.empty((len(events), len(self.profiles)), np.uint8)
         for column, (number, edges) in enumerate(self.profiles):
-            bins[:, column] = binned(number.evaluate(work), edges)
+            bins[:, column] = Bins(number, edges)(work)
         return events.id, selected, bins

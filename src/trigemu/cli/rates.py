@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from trigemu.base.errors import TrigemuError
+from trigemu.base.shown import Shown
 from trigemu.cli import options
 from trigemu.cli.session import Session, session
-from trigemu.rates.menu_rates import emulation_of, rates_of, rates_of_columns
+from trigemu.rates.menu_rates import rates_of_columns
 from trigemu.rates.results import MenuRates
 from trigemu.results.comparison import ComparisonView
 from trigemu.results.overlap import overlap_page
@@ -29,15 +30,11 @@ from trigemu.studies.comparison import compare as compare_menus
 def run(menu: Path, session: Session, overlap: str | None) -> None:
     """Run a MENU over samples and print each trigger's rates."""
     menus = session.menus(menu, by_column=True)
-    if not menus[0].columns.chosen:
-        result = session.run(menus, lambda menus, good, **how: rates_of(emulation_of(menus, good, **how)))
-        pages = overlaps({"": result}, overlap) if overlap else ()
-        session.present(result, *pages, pictures=pictures_of([result]))
-        return
     columns = session.run(menus, rates_of_columns)
-    named = {f"Column {name}": rates for name, rates in columns.items()}
-    pages = overlaps(named, overlap) if overlap else ()
-    session.present(columns, *pages, pictures=pictures_of([*columns.values()]))
+    in_columns = menus[0].columns.chosen is not None
+    result: Shown = columns if in_columns else next(iter(columns.values()))
+    named = {f"Column {name}" if in_columns else "": rates for name, rates in columns.items()}
+    session.present(result, *overlaps(named, overlap), pictures=pictures_of([*columns.values()]))
 
 
 @click.command()
@@ -53,12 +50,12 @@ def compare(menus: tuple[Path, ...], session: Session, every: bool, overlap: str
     if len(menus) < 2:
         raise TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
     result = session.run(session.menus(*menus), compare_menus)
-    pages = overlaps({v.menu.name: v for v in result.variants}, overlap) if overlap else ()
+    pages = overlaps({v.menu.name: v for v in result.variants}, overlap)
     session.present(result, *pages, view=ComparisonView(every), pictures=pictures_of(result.variants))
 
 
-def overlaps(rates: Mapping[str, MenuRates], which: str) -> Iterator[Page | str]:
-    """Yield the "largest" overlaps of each menu below its name, or "all"."""
-    for name, menu_rates in rates.items():
+def overlaps(rates: Mapping[str, MenuRates], which: str | None) -> Iterator[Page | str]:
+    """Yield the "largest" overlaps of each menu below its name, or "all"; None: none."""
+    for name, menu_rates in rates.items() if which else ():
         yield from ("", name) if name else ("",)
         yield overlap_page(menu_rates, which == "all")

@@ -17,8 +17,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -60,22 +58,6 @@ class Rows(NamedTuple):
 
     def take(self, rows: IntArray | BoolArray | slice) -> Rows:
         return Rows(*(column[rows] for column in self))  # type: ignore[arg-type]
-
-
-class Row(NamedTuple):
-    """A row of a pattern."""
-
-    part: int
-    outcome: int
-    counter: int
-    trigger: int
-    accept: float
-    probability: float
-    certain: bool
-
-
-#: The outcomes of a part of a pattern, each with its probability and the rows of each counter.
-Part = list[tuple[float, list[list[Row]]]]
 
 
 @dataclass(frozen=True)
@@ -201,24 +183,6 @@ class Acceptance:
         of_pattern = starts_of(rows.pattern[first])
         run, owner, loss = _in_runs(best, of_pattern, losses)
         return sparse.csr_array((loss, (rows.pattern[first][of_pattern][run], owner)), shape)
-
-    def outcomes(self, pattern: int, within: BoolArray) -> list[Part]:
-        """Return the parts of a pattern, with only the triggers in `within`, bool[t]."""
-        rows = self.rows.take(slice(*np.searchsorted(self.rows.pattern, [pattern, pattern + 1])))
-        listed = [Row(*values) for values in zip(*(column.tolist() for column in rows[1:]), strict=True)]
-        return [
-            [
-                (
-                    probability,
-                    [[row for row in of if within[row.trigger]] for _, of in groupby(some, _COUNTER)],
-                )
-                for (_, probability), some in groupby(part, _OUTCOME)
-            ]
-            for _, part in groupby(listed, _PART)
-        ]
-
-
-_PART, _OUTCOME, _COUNTER = attrgetter("part"), attrgetter("outcome", "probability"), attrgetter("counter")
 
 
 def _certain(probability: FloatArray) -> FloatArray:

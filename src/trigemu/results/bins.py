@@ -60,10 +60,10 @@ def _rows(part: Bin) -> list[dict[str, Any]]:
     """Return the rates in a bin: of the menu, then of each trigger; none in a bin without crossings."""
     if not (part.rates and part.menu_if_all):
         return []
-    items = [(part.rates.menu.name, "menu", part.rates.rate, part.menu_if_all)]
-    triggers = zip(part.rates.triggers, part.if_all, strict=True)
-    items += ((trigger.name, "trigger", trigger.total, if_all) for trigger, if_all in triggers)
-    return [dict(zip(("name", "kind", "total", "if_all"), item, strict=True)) for item in items]
+    menu = {"name": part.rates.menu.name, "kind": "menu", "total": part.rates.rate}
+    triggers = ({"name": t.name, "kind": "trigger", "total": t.total} for t in part.rates.triggers)
+    rescaled = (part.menu_if_all, *part.if_all)
+    return [row | {"if_all": rate} for row, rate in zip((menu, *triggers), rescaled, strict=True)]
 
 
 @dataclass(frozen=True)

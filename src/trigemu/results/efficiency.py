@@ -156,23 +156,18 @@ def table_of(turnons: Sequence[Turnon]) -> Table:
     return Table.of(COLUMNS[1:] if turnons[0].sample is None else COLUMNS, rows)
 
 
-def turnon_table(turnon: Turnon, with_bins: bool = True) -> Table:
-    """Return the efficiencies in a category as a whole, and in the bins of its observable."""
-    return _printed([turnon], turnon.name, turnon.profile.name if with_bins else "", with_bins)
-
-
-def _printed(
-    turnons: Sequence[Turnon], title: str, heading: str, with_bins: bool, apart: bool = False
-) -> Table:
-    """Return a line of each curve for each bin and the whole category, of which the first has the bin, or the
-    sample if samples are `apart`, and its events; without gains if there is one menu, and without triggers if
-    there is none. heading: that of the first column."""
+def turnon_table(*turnons: Turnon, with_bins: bool = True) -> Table:
+    """Return the efficiencies in a category as a whole, and in the bins of its observable, a line for each
+    curve: the first one has the bin, or the sample if there are no bins and samples are measured apart, and
+    the number of events. Without gains if there is one menu, and without triggers if there is none."""
+    apart = not with_bins and turnons[0].sample is not None
+    heading = "sample" if apart else turnons[0].profile.name if with_bins else ""
     names = [Column("menu", "key", "menu"), Column("trigger", "key", "trigger")]
     if not any(curve.trigger for curve in turnons[0].curves):
         del names[1]
     place = Column("bin", "key", heading), Column("events", "count", "events", gives_way=1)
     numbers = _PRINTED if has_gains(turnons[0]) else _PRINTED[:-1]
-    table = Table((*place, *names, *numbers), title=title)
+    table = Table((*place, *names, *numbers), title=turnons[0].name)
     for turnon in turnons:
         for first, *others in zip(*_rows_of_curves(turnon), strict=True):
             is_whole = first["low_edge"] is None
@@ -209,17 +204,12 @@ class EfficienciesView(View[Efficiencies]):
 
     def page(self, result: Efficiencies) -> Page:
         """Each category as a whole; for one observable also its bins."""
-        turnons = result.turnons
-        shown = [turnon for turnon in turnons if turnon.profile == turnons[0].profile]
-        apart = turnons[0].sample is not None
-        with_bins = not apart and len(shown) == len(turnons)
-        if apart:
-            by_category: dict[str, list[Turnon]] = {}
-            for turnon in shown:
-                by_category.setdefault(turnon.name, []).append(turnon)
-            tables = [_printed(part, title, "sample", False, apart) for title, part in by_category.items()]
-        else:
-            tables = [turnon_table(turnon, with_bins) for turnon in shown]
+        turnons, categories = result.turnons, dict[str, list[Turnon]]()
+        with_bins = turnons[0].sample is None and all(t.profile == turnons[0].profile for t in turnons)
+        for turnon in turnons:
+            if turnon.profile == turnons[0].profile:
+                categories.setdefault(turnon.category, []).append(turnon)
+        tables = [turnon_table(*part, with_bins=with_bins) for part in categories.values()]
         below = [f"{events_of(result)}; intervals at 68 %."]
         if has_gains(turnons[0]):
             below.append(f"Gain: efficiency less that of {result.menus[0].name}, on the same events.")

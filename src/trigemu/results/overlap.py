@@ -15,13 +15,11 @@ from trigemu.results.view import Figures, View
 from trigemu.studies.exclusive import ExclusiveRates
 
 COLUMNS = (
+    Column("all", "key", "exactly these triggers", in_files=False, of=lambda c: " & ".join(c.triggers)),
+    Column("rate", "rate", "rate", in_files=False, of=lambda c: unsigned(c.hz, c.error_hz)),
     Column("triggers", "note", None, "The triggers that accept, with no other.", of=lambda c: [*c.triggers]),
     Column("hz", "number", None, "The rate of these events in Hz.", errors=("error_hz",)),
     Column("error_hz", "number", None, "Its statistical uncertainty in Hz."),
-)
-_PRINTED = (
-    Column("all", "key", "exactly these triggers", of=lambda c: " & ".join(c.triggers)),
-    Column("rate", "rate", "rate", of=lambda c: unsigned(c.hz, c.error_hz)),
 )
 
 
@@ -33,10 +31,7 @@ class ExclusiveRatesView(View[ExclusiveRates]):
         if result.others:
             others = in_unit(result.others_hz, 0.0)
             notes.append(f"{result.others} further combinations have {others} together.")
-        return Page([Table.of(_PRINTED, result.largest)], notes)
-
-    def table(self, result: ExclusiveRates) -> Table:
-        return Table.of(COLUMNS, result.largest)
+        return Page([Table.of(COLUMNS, result.largest)], notes)
 
     def document(self, result: ExclusiveRates) -> dict[str, Any]:
         return asdict(result)

@@ -267,19 +267,14 @@ class ColumnRatesView(View[ColumnRates]):
                 table.add(heading, *(f"{point[part] or 0:.3g}" for point in points))
         if table.rows:
             table.add_gap()
-        on = {trigger.name for rates in runs for trigger in rates.triggers}
-        triggers = [t.name for t in menu.triggers if t.prescales or t.name in on]
-        groups = [*dict.fromkeys(group.name for rates in runs for group in rates.groups)]
-        lines: dict[str, tuple[str, list[str], RowStyle]] = {
-            "triggers": ("", triggers, "plain"),
-            "groups": ("group ", groups, "group"),
-        }
-        for kind, (prefix, names, style) in lines.items():
-            known = [{part.name: part for part in getattr(rates, kind)} for rates in runs]
-            for key in names:
-                parts = [of_column.get(key) for of_column in known]
-                totals = ((part.total, part.prescale) if part else "off" for part in parts)
-                table.add(f"{prefix}{key}", *totals, style=style)
+        known = [{(t.kind == "group", t.name): t for t in (*r.triggers, *r.groups)} for r in runs]
+        on = dict.fromkeys(key for of_column in known for key in of_column)
+        keys = [(False, t.name) for t in menu.triggers if t.prescales or (False, t.name) in on]
+        for is_group, key in (*keys, *((True, group) for is_group, group in on if is_group)):
+            parts = [of_column.get((is_group, key)) for of_column in known]
+            totals = ((part.total, part.prescale) if part else "off" for part in parts)
+            style: RowStyle = "group" if is_group else "plain"
+            table.add(f"group {key}" if is_group else key, *totals, style=style)
         table.add_gap()
         for number, level in enumerate(menu.levels):
             of_level = ((rates.levels[number].rate, None) for rates in runs)

@@ -303,7 +303,8 @@ class Bins:
         return self.number.needs()
 
     def __call__(self, work: Workspace) -> IntArray:
-        return binned(self.number.evaluate(work), self.edges)
+        """Return the bin of each event, int64[n]: low ≤ v < high."""
+        return (np.searchsorted(self.edges, self.number.evaluate(work), "right") - 1) % len(self.edges)
 
 
 @dataclass(frozen=True)
@@ -340,11 +341,6 @@ class CountProfiles(Task[tuple[PatternTable, ...]]):
         counted = chunk.sample, words[enters], events.weight[enters]
         bins = (axis(work)[enters] for axis in self.axes)
         return tuple(count_patterns(*counted, Keys(bin=inside), made_from=made_from) for inside in bins)
-
-
-def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
-    """Return the bin of each value, int64[n], with low ≤ v < high. All other values get len(edges) − 1."""
-    return (np.searchsorted(edges, values, "right") - 1) % len(edges)
 
 
 def _turnons(

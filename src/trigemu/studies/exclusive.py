@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, Words
 from trigemu.base.shown import Shown
-from trigemu.counting.acceptance import Acceptance, Part, Row, acceptances
-from trigemu.counting.patterns import distinct_entries
+from trigemu.counting.acceptance import Acceptance, acceptances
+from trigemu.counting.patterns import distinct_entries, starts_of
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu
@@ -99,7 +100,7 @@ def exclusive_rates(
             acceptance = acceptances(table.words[rows][first], part, bits)
             of_patterns = np.bincount(entry, hz[rows] * factor[rows], len(first))
             for pattern in np.flatnonzero(of_patterns).tolist():
-                for triggers, probability in _combinations(acceptance.outcomes(pattern, level)):
+                for triggers, probability in _combinations(acceptance, pattern, level):
                     rates[tuple(sorted(triggers))] += float(of_patterns[pattern]) * probability
     rates.pop((), None)
     order = sorted(rates, key=lambda combination: (-rates[combination], combination))
@@ -119,16 +120,24 @@ def exclusive_rates(
     return ExclusiveRates(largest, len(others), math.fsum(rates[combination] for combination in others))
 
 
-def _combinations(parts: Sequence[Part]) -> list[tuple[tuple[int, ...], float]]:
-    """Return the combinations that can accept an event, from independent `parts`, and their probabilities."""
-    combinations: list[tuple[tuple[int, ...], float]] = [((), 1.0)]
-    for outcomes in parts:
+def _combinations(
+    acceptance: Acceptance, pattern: int, within: BoolArray
+) -> list[tuple[tuple[int, ...], float]]:
+    """Return the combinations of triggers in `within`, bool[t], that can accept a pattern, and their
+    probabilities."""
+    rows, combinations = acceptance.rows, [(tuple[int, ...](), 1.0)]
+    own = slice(*np.searchsorted(rows.pattern, [pattern, pattern + 1]))
+    columns = rows.part, rows.outcome, rows.probability, rows.counter, rows.trigger, rows.accept
+    listed = zip(*(column[own].tolist() for column in columns), strict=True)
+    for _, part in groupby(listed, itemgetter(0)):
         before, combinations = combinations, []
-        for probability, counters in outcomes:
+        for (_, probability), outcome in groupby(part, itemgetter(1, 2)):
             found = [(triggers, likely * probability) for triggers, likely in before]
-            for counter in counters:
-                fired = [row.trigger for row in counter]
-                widths = [*enumerate(_width(counter, n) for n in range(len(counter) + 1))]
+            for _, counter in groupby(outcome, itemgetter(3)):
+                inside = [(trigger, accept) for *_, trigger, accept in counter if within[trigger]]
+                fired = [trigger for trigger, _ in inside]
+                limits = pairwise([1.0, *(accept for _, accept in inside), 0.0])
+                widths = [*enumerate(higher - lower for higher, lower in limits)]
                 found = [
                     ((*triggers, *fired[:n]), likely * width)
                     for triggers, likely in found
@@ -139,35 +148,34 @@ def _combinations(parts: Sequence[Part]) -> list[tuple[tuple[int, ...], float]]:
     return combinations
 
 
-def _width(counter: Sequence[Row], n: int) -> float:
-    """Return the probability that of the triggers of one counter, of which the least prescaled come first,
-    exactly the first n accept."""
-    return (counter[n - 1].accept if n else 1.0) - (counter[n].accept if n < len(counter) else 0.0)
-
-
 def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> FloatArray:
     """Return the probability, float64[m], that all triggers in `members` accept and no other trigger in
-    `within` accepts; both are bool[t]."""
-    inside = members & within
-    accepted = acceptance.accepted
-    possible = (accepted > 0) @ inside.astype(np.int64) == inside.sum()
-    possible &= (accepted == 1) @ (within & ~inside).astype(np.int64) == 0
-    probability, positions = np.zeros(len(possible)), {*np.flatnonzero(inside).tolist()}
-    for pattern in np.flatnonzero(possible).tolist():
-        parts = acceptance.outcomes(pattern, within)
-        probability[pattern] = math.prod(_exactly_in(part, positions) for part in parts)
-    return probability
+    `within` accepts; both are bool[t].
 
+    Of the triggers of one counter, the first n accept exactly with the width between the probability of the
+    last of them and that of the next.
+    """
+    rows, members = acceptance.rows, members & within
+    outcome = starts_of(rows.pattern, rows.part, rows.outcome)
+    outcome_of = np.repeat(np.arange(len(outcome)), np.diff(outcome, append=len(rows.pattern)))
+    probability, found = rows.probability[outcome], np.zeros(len(outcome), np.int64)
 
-def _exactly_in(part: Part, members: Set[int]) -> float:
-    """Return the probability that in a part the `members` accept, of its triggers, and no others."""
-    fired = [{row.trigger for counter in counters for row in counter} for _, counters in part]
-    needed, total = members & set().union(*fired), 0.0
-    for (probability, counters), triggers in zip(part, fired, strict=True):
-        if needed <= triggers:
-            for counter in counters:
-                n = sum(row.trigger in members for row in counter)
-                are_first = all(row.trigger in members for row in counter[:n])
-                probability *= _width(counter, n) if are_first else 0.0
-            total += probability
-    return total
+    inside = np.flatnonzero(within[rows.trigger])
+    is_member, accept = members[rows.trigger[inside]], rows.accept[inside]
+    counter = starts_of(outcome_of[inside], rows.counter[inside])
+    size = np.diff(counter, append=len(inside))
+    n = np.add.reduceat(is_member.astype(np.int64), counter)
+    is_first = np.arange(len(inside)) < np.repeat(counter + n, size)
+    higher = np.where(n > 0, accept[counter + n - 1], 1.0)
+    lower = np.where(n < size, np.append(accept, 0.0)[counter + n], 0.0)
+    possible = np.logical_and.reduceat(is_first == is_member, counter)
+    np.multiply.at(probability, outcome_of[inside[counter]], np.where(possible, higher - lower, 0.0))
+    np.add.at(found, outcome_of[inside[counter]], n)
+
+    part = starts_of(rows.pattern[outcome], rows.part[outcome])
+    needed = np.maximum.reduceat(found, part)
+    probability[found < np.repeat(needed, np.diff(part, append=len(outcome)))] = 0.0
+    pattern, result = rows.pattern[outcome[part]], np.ones(acceptance.patterns)
+    np.multiply.at(result, pattern, np.add.reduceat(probability, part))
+    result[np.bincount(pattern, needed, acceptance.patterns) < members.sum()] = 0.0
+    return result

@@ -15,7 +15,6 @@ from trigemu.api import say
 from trigemu.cli.console import console
 
 Run = Callable[..., tuple[int, str]]
-ODD = "\\u001b[31mη→\\u0007\\u202e\\n[b]"
 ON_TOYS = ("--samples", "catalogue.toml")
 
 
@@ -24,17 +23,6 @@ def test_texts_have_their_control_characters_escaped(capsys: pytest.CaptureFixtu
     say("d\re")
     say("f\x1bg", err=True)
     assert capsys.readouterr() == ("a\\x1bb\nc\nd\\re\n", "f\\x1bg\n")
-
-
-def test_names_do_not_act_on_the_terminal(place: Any, trigemu: Run) -> None:
-    menu = (
-        (place.folder / "menu.toml").read_text().replace('"J30"', f'"{ODD}"').replace('"jets"', f'"g{ODD}"')
-    )
-    place.write("menu.toml", f'[menu]\nname = "m{ODD}"\n{menu}')
-    status, text = trigemu("run", "menu.toml", *ON_TOYS, "--overlap")
-    assert status == 0
-    assert text.count(r"\x1b[31mη→\x07\u202e\n[b]") >= 3
-    assert not {"\x1b", "\x07", "\u202e"} & set(text)
 
 
 def test_errors_of_the_command_line_do_not_act_on_the_terminal(place: Any, trigemu: Run) -> None:

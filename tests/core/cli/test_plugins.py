@@ -81,18 +81,6 @@ def test_a_module_brings_a_command(here: Path, trigemu: Run) -> None:
     assert trigemu("wave") == (0, "hi\n")
 
 
-def test_help_and_other_commands_load_no_plugin(here: Path, trigemu: Run) -> None:
-    write(here / "plugins" / "greeting" / "__init__.py", f"{DECLARED}\nraise SystemExit('was loaded')")
-    for arguments in (("--help",), ("samples", "--help"), ("samples",), ("import", "--help")):
-        status, text = trigemu(*arguments)
-        assert status == 0
-        assert "was loaded" not in text
-    assert "trigemu_plugin_greeting" not in sys.modules
-    rows = listed(trigemu("--help")[1])
-    assert rows["greet"] == "Greet the users."
-    assert not {"mute", "quiet", "greeting"} & set(rows)
-
-
 #: In one process, from what needs least to what needs most.
 NEED_NO_PLUGIN = f"""
 import sys
@@ -149,12 +137,6 @@ def test_a_command_that_is_broken(here: Path, trigemu: Run, file: str, source: s
         assert text.startswith("trigemu: plugin 'greeting'")
         assert message in text
     assert trigemu("--help")[0] == 0
-
-
-@pytest.mark.parametrize("declared", ["PLUGIN = Plugin(command={})", "def f(:", "\0"])
-def test_a_declaration_that_cannot_be_read_hides_no_command(here: Path, trigemu: Run, declared: str) -> None:
-    write(here / "plugins" / "other.py", declared)
-    assert trigemu("greet") == (0, "hello\n")
 
 
 def test_no_plugin_replaces_a_command(here: Path, trigemu: Run) -> None:
@@ -286,28 +268,3 @@ def test_the_line_and_the_traceback_of_a_plugins_error(
     if cause:
         assert cause in text
         assert f'"{file}", line {number}' in text
-
-
-def test_two_plugins_of_one_name(place: Any, trigemu: Run) -> None:
-    place.write("menu.toml", OF_PLUGIN)
-    command = ("run", "menu.toml", *ON_TOYS, "--plugin-path", "a", "--plugin-path", "b")
-    for folder in "ab":
-        place.write(f"{folder}/mine.py", plugin())
-    assert trigemu(*command)[0] == 0
-    place.write("b/mine.py", plugin() + "# another\n")
-    status, text = trigemu(*command)
-    assert (status, "two different plugins are called 'mine'" in text) == (2, True)
-    assert all(str(place.folder / folder / "mine.py") in text for folder in "ab")
-
-
-def test_a_plugin_in_two_workers(place: Any, trigemu: Run) -> None:
-    """It gives the same rates as in one."""
-    catalogue = (place.folder / "catalogue.toml").read_text()
-    place.write("catalogue.toml", catalogue.replace('["all.root"]', '["all.root", "more.root"]'))
-    content = (place.folder / "all.root").read_bytes()
-    (place.folder / "more.root").write_bytes(content + b"x")  # not a copy, which is refused
-    place.write("menu.toml", OF_PLUGIN)
-    place.write("plugins/mine.py", plugin())
-    one, two = (trigemu("run", "menu.toml", *ON_TOYS, "--json", "-", "--workers", n) for n in "12")
-    assert one == two
-    assert one[0] == 0

@@ -7,29 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from toys import CATALOGUE, toy_events, write_root
+from toys import CATALOGUE, threshold, toy_events, write_root
 
 from trigemu import read_menu
 
 Run = Callable[..., tuple[int, str]]
-COLUMNS = """
-[menu]
-prescale_columns = ["high", "low"]
-
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-prescales = [4, 1]
-
-[[trigger]]
-name = "MET"
-kind = "threshold"
-observable = "met"
-above = 20.0
-prescales = [1, 0]
-"""
+COLUMNS = (
+    '[menu]\nprescale_columns = ["high", "low"]\n'
+    + threshold("J30", "jet[0].pt", 30.0, "prescales = [4, 1]")
+    + threshold("MET", "met", 20.0, "prescales = [1, 0]")
+)
 ON = ("--samples", "catalogue.toml")
 QUICK = ("--replicas", "0", "--caps", "0")
 FILL = "[fill]\nhours = 1\npileup = 3.5\nhalf_life_hours = 20\n"
@@ -135,8 +122,11 @@ def test_one_table_with_each_column_at_its_own_pileup(columns: Any, trigemu: Run
     lines = [line.split(",") for line in (columns.folder / "a.csv").read_text().splitlines()]
     for column, mean in (("high", "2.5"), ("low", "2")):
         alone = ("--column", column, "--pileup", mean, "--json", "b.json")
-        assert trigemu("run", "menu.toml", *ON, *alone)[0] == 0
-        (own,) = json.loads((columns.folder / "b.json").read_text())["columns"]
+        status, text = trigemu("run", "menu.toml", *ON, *alone)
+        assert (status, f"to {mean} (Poisson" in " ".join(text.split())) == (0, True)
+        alone_document = json.loads((columns.folder / "b.json").read_text())
+        assert alone_document["provenance"]["catalogue"]["pileup"]["mean"] == float(mean)
+        (own,) = alone_document["columns"]
         (of_all,) = (c for c in document["columns"] if c["column"] == column)
         assert own == of_all
         (total,) = (line for line in lines if line[0] == column and line[4] == "menu")

@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 import uproot
-from project import ROOT
 from toys import toy_events, write_root
-
-from trigemu import open_catalogue
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")
@@ -41,28 +38,6 @@ def test_all_columns_of_a_file(place: Any, document: Callable[..., Any]) -> None
     assert [column["off"] for column in found["columns"]] == [["MU"], []]
     assert found["provenance"]["prescales"]["path"] == "p.csv"
     assert "Column low" in found["text"]
-    menu = (place.folder / "menu.toml").read_text().replace("prescale = 2", "prescale = 4")
-    place.write("low.toml", menu.replace('"jets"', '"jets"\nprescale = 1.5'))
-    low = document("run", "low.toml", *ON_TOYS)
-    assert found["columns"][1]["triggers"] == low["triggers"]
-    assert found["columns"][1]["overlap"] == low["overlap"]
-
-
-def test_some_columns_of_a_menu(place: Any, trigemu: Run, document: Callable[..., Any]) -> None:
-    """Without any, the column that the menu names, or a message that lists them."""
-    menu = (place.folder / "menu.toml").read_text()
-    columns = menu.replace("prescale = 2", "prescale = 2\nprescales = [8, 2, 0]")
-    head = '[menu]\nname = "menu"\nprescale_columns = ["a", "b", "c"]\n'
-    place.write("columns.toml", head + columns)
-    chosen = document("run", "columns.toml", *ON_TOYS, "--column", "c", "--column", "b")
-    assert [column["column"] for column in chosen["columns"]] == ["c", "b"]
-    assert chosen["provenance"]["prescales"] is None
-    status, text = trigemu("run", "columns.toml", *ON_TOYS)
-    assert (status, 'column = "a"' in text, "a, b, c" in text) == (2, True, True)
-    place.write("own.toml", head + 'column = "b"\n' + columns)
-    own, plain = (document("run", name, *ON_TOYS) for name in ("own.toml", "menu.toml"))
-    assert own["triggers"] == plain["triggers"] == chosen["columns"][1]["triggers"]
-    assert own["provenance"]["menu"]["column"] == "b"
 
 
 def test_samples_are_a_catalogue_its_folder_or_a_file(place: Any, trigemu: Run) -> None:
@@ -95,17 +70,6 @@ def test_a_tree_by_its_name(place: Any, trigemu: Run, document: Callable[..., An
     assert trigemu("check-menu", *arguments)[0] == 0
     passed = sum(max(pt, default=0.0) > 30 for pt in columns["jet_pt"][:100].tolist())
     assert document("run", *arguments)["triggers"][0]["total_events"] == passed > 0
-
-
-def test_another_pile_up_of_the_embedded_sample(document: Callable[..., Any]) -> None:
-    """Which is the default."""
-    found = document("run", str(ROOT / "menus" / "primary.toml"), "--pileup", "12")
-    mean = open_catalogue().table.mean_interactions
-    assert f"reweighted from µ = {mean:.4g} to 12 " in found["text"]
-    conditions = found["provenance"]["catalogue"]
-    assert conditions["luminosity_cm2s"] is None
-    assert conditions["pileup"]["mean"] == 12.0
-    assert 0 < conditions["pileup"]["effective_events"] < conditions["pileup"]["effective_before"]
 
 
 def test_another_luminosity(place: Any, document: Callable[..., Any]) -> None:
@@ -173,9 +137,3 @@ def test_an_efficiency_needs_it_only_among_several_samples(
         assert of[0][key] == pytest.approx(of[1][key], rel=1e-9)
     status, text = trigemu(*EFFICIENCY, "--sample", "whole", "--sample", "signal")
     assert (status, MISSING in text) == (2, True)
-
-
-def test_a_background_needs_it(place: Any, trigemu: Run) -> None:
-    write_root(place.folder / "all.root", toy_events(5, 20), runs=False)
-    status, text = trigemu("run", "menu.toml", *ON_TOYS)
-    assert (status, "sample 'all': " in text, "Runs/genEventSumw" in text) == (2, True, True)

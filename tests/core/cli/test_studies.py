@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from likeness import alike
 
 import trigemu as library
 from trigemu.studies.efficiency_profiles import read_profiles
@@ -63,16 +62,9 @@ def document(place: Any, trigemu: Run) -> Callable[..., Any]:
     return run
 
 
-def test_a_scan_has_the_runs_at_its_values(place: Any, document: Callable[..., Any]) -> None:
+def test_a_scan_says_where_a_budget_is_met(place: Any, document: Callable[..., Any]) -> None:
     scan = ("scan", "menu.toml", "--trigger", "J30", "--values")
     found = document(*scan, "20:40:5", "--budget", "2e7", "--figure", "out.png")
-    assert [point["values"] for point in found["points"]] == [[20.0], [25.0], [30.0], [35.0], [40.0]]
-    single = document("run", "menu.toml")
-    assert alike(
-        {key: found["points"][2][key] for key in ("triggers", "menu")},
-        {key: single[key] for key in ("triggers", "menu")},
-    )
-    assert found["provenance"] == single["provenance"]
     assert found["met"]
     for entry in found["met"]:
         assert entry["low_hz"] >= entry["budget_hz"] == 2e7 >= entry["high_hz"]
@@ -92,14 +84,6 @@ def test_a_scan_of_a_leg(document: Callable[..., Any]) -> None:
     assert f"is 1 MHz between {leg} = " in found["text"]
     both = document(*scan, "--trigger", "G", "--vary", "above", "--values", "10,12")
     assert "MU legs[0].pt.min  G above" in both["text"]
-
-
-def test_a_scan_of_what_never_fires_is_drawn(place: Any, document: Callable[..., Any]) -> None:
-    """Rates of zero and a single value have no logarithm and no width."""
-    silent = PHOTON.replace("12.0", "1e9")
-    place.write("menu.toml", silent + silent.replace('"G"', '"H"'))
-    for values in (("1e8",), ("1e8,1e9", "--trigger", "H", "--values", "1e8,1e9")):
-        document("scan", "menu.toml", "--trigger", "G", "--values", *values, "--figure", "out.png")
 
 
 def test_rates_of_some_triggers_against_an_observable(place: Any, document: Callable[..., Any]) -> None:

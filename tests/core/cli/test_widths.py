@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -56,18 +53,6 @@ def test_nothing_is_too_long_or_broken(page: Callable[[str], list[Any]], name: s
             left_out = any(line.startswith("Not shown: share") for line in lines)
             assert left_out == ("share" not in head)
             assert (width == 80) <= left_out <= (width < 120)
-
-
-def test_a_pipe_has_plain_text_as_wide_as_columns_say(place: Any) -> None:
-    command = [sys.executable, "-m", "trigemu", "run", "menu.toml", "--samples", "catalogue.toml"]
-    settings = {"PYTHONIOENCODING": "ascii", "COLUMNS": "60"}
-    done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, check=True)
-    text = done.stdout.decode("ascii")
-    assert "\x1b" not in text
-    assert "\\" not in text
-    assert "±" not in text
-    assert max(map(len, text.splitlines())) <= 60
-    assert "Not shown: share" in text
 
 
 @pytest.mark.parametrize(

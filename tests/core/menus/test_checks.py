@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from toys import memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, threshold, toy_events
 
 from trigemu import Menu, TrigemuError, make_plan, run
 from trigemu.menus.checks import unit_of_observable, unit_of_threshold
@@ -14,8 +14,7 @@ from trigemu.results.numbers import threshold_label
 
 
 def trigger(name: str, more: str, above: float = 20.0, observable: str = "jet[0].pt") -> str:
-    head = f'[[trigger]]\nname = "{name}"\nkind = "threshold"\n'
-    return f'{head}observable = "{observable}"\nabove = {above}\n{more}\n'
+    return threshold(name, observable, above, more)
 
 
 def warnings(menu: Menu) -> tuple[str, ...]:
@@ -139,25 +138,11 @@ def test_prescales_are_lost_through_logic_and_in_columns(tmp_path: Path) -> None
     assert "'T2' does not get the prescale of 'T0': its seed 'L'" in warning
 
 
-MENU = """
-[[trigger]]
-name = "J"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-[[trigger]]
-name = "D"
-kind = "threshold"
-observable = "muon[0].dxy"
-above = 0.1
-unit = "cm"
-[[trigger]]
-name = "PLAIN"
-kind = "threshold"
-observable = "met"
-above = 0.1
-unit = ""
-"""
+MENU = (
+    threshold("J", "jet[0].pt", 30.0)
+    + threshold("D", "muon[0].dxy", 0.1, 'unit = "cm"')
+    + threshold("PLAIN", "met", 0.1, 'unit = ""')
+)
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,10 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import jsonschema
 import pytest
 import tomlkit
-from project import ROOT
 
-from trigemu import TrigemuError, menu_schema, read_menu
-from trigemu.menus import read
+from trigemu import TrigemuError, read_menu
 from trigemu.menus.write import write_calibrated
 
 TRIGGER = """
@@ -29,11 +26,6 @@ def written(tmp_path: Path, head: str, rest: str = TRIGGER) -> Path:
     return file
 
 
-@pytest.mark.parametrize("head", ["", "format = 1", 'name = "a"\nformat = 1'])
-def test_the_present_format_is_said_or_left_out(tmp_path: Path, head: str) -> None:
-    assert [trigger.name for trigger in read_menu(written(tmp_path, head)).triggers] == ["J"]
-
-
 def test_a_newer_menu_is_refused_with_one_sentence(tmp_path: Path) -> None:
     """What else this trigemu does not know there, it does not call a mistake."""
     file = written(tmp_path, 'name = "a"\nformat = 2\nnew_key = 3', TRIGGER + 'new_key = "x"\n')
@@ -49,33 +41,6 @@ def test_a_huge_format_is_not_written_out(tmp_path: Path) -> None:
         TrigemuError, match=r"format = a value of type int, too long to show: written for a newer"
     ):
         read_menu(written(tmp_path, f"format = 0x{'f' * 5000}"))
-
-
-@pytest.mark.parametrize(
-    ("said", "message"),
-    [
-        ("0", "menu.format = 0: expected an integer >= 1"),
-        ("-1", "menu.format = -1: expected an integer >= 1"),
-        ('"1"', "menu.format = '1': expected an integer"),
-        ("1.0", "menu.format = 1.0: expected an integer"),
-        ("true", "menu.format = True: expected an integer"),
-        ("[1]", "menu.format = [1]: expected an integer"),
-    ],
-)
-def test_what_is_no_format_is_a_mistake_among_others(tmp_path: Path, said: str, message: str) -> None:
-    with pytest.raises(TrigemuError) as caught:
-        read_menu(written(tmp_path, f"format = {said}", TRIGGER.replace("100.0", '"high"')))
-    format_line, above_line = str(caught.value).splitlines()
-    assert format_line.startswith(f"{tmp_path / 'menu.toml'}:3: [menu]: {message}")
-    assert ":9:" in above_line
-
-
-def test_the_schema_knows_it() -> None:
-    schema = menu_schema()
-    trigger = tomllib.loads(TRIGGER)["trigger"]
-    for said, valid in ((1, True), (0, False), (2, False), ("1", False)):
-        content = {"menu": {"format": said}, "trigger": trigger}
-        assert jsonschema.Draft202012Validator(schema).is_valid(content) == valid, said
 
 
 @pytest.mark.parametrize(
@@ -100,9 +65,3 @@ def test_a_menu_without_a_head_gets_one(tmp_path: Path) -> None:
     write_calibrated(read_menu(file), tmp_path / "new.toml", "toy")
     new = tomlkit.parse((tmp_path / "new.toml").read_text())
     assert new == tomllib.loads(TRIGGER) | {"menu": {"format": 1}}
-
-
-@pytest.mark.parametrize("file", sorted((ROOT / "menus").glob("*.toml")), ids=lambda file: file.stem)
-def test_menus_that_come_with_the_program_give_it(file: Path) -> None:
-    head = tomllib.loads(file.read_text()).get("menu")
-    assert head is None or head["format"] == read.FORMAT

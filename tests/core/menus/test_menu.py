@@ -235,6 +235,7 @@ def legs(*legs: str, pair: str = "") -> str:
         ("\ntrigger = 3\n", 2, "a menu needs at least one [[trigger]]"),
         ("\ntrigger = [\n 3 ]\n", 3, "expected a table [[trigger]]"),
         ("menu = 3\n" + trigger(RANDOM), 1, "[menu]: menu = 3: expected a table"),
+        ("[menu]\nformat = 0\n" + trigger(RANDOM), 2, "[menu]: menu.format = 0: expected an integer >= 1"),
         ("objects = 3\n" + trigger(RANDOM), 1, "expected tables [objects.NAME]"),
         ("sums = [1]\n" + trigger(RANDOM), 1, "expected tables [sums.NAME]"),
         (trigger(""), 1, "trigger 'T': the key 'kind' is missing (known: anomaly, combination, "),

@@ -283,13 +283,6 @@ def test_columns_that_are_not_there_or_have_nothing_on(tmp_path: Path) -> None:
         at_column(at_column(menu, "2e34"), "1e34")
 
 
-def test_lines_may_end_in_any_way(tmp_path: Path) -> None:
-    menu = menu_from(tmp_path, TEXT)
-    for end in ("\n", "\r\n", "\r"):
-        (tmp_path / "p.csv").write_bytes(b"\xef\xbb\xbf" + end.join(["name,x", "A,1", "B,2", "R,3"]).encode())
-        assert read_prescales(menu, tmp_path / "p.csv").columns.names == ("x",)
-
-
 def test_a_table_of_cms(tmp_path: Path) -> None:
     """With a title, a number before each name, remarks, empty rows and columns, bits without a trigger, and
     what is known of each column."""

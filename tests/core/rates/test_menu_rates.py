@@ -80,7 +80,7 @@ def check_rate(
             rel_tol=1e-9,
         )
         assert set(rate.unseen) == unseen(rate, varying, accepted)
-    elif rate.contained_in:  # what test_containment.py has to say of
+    elif rate.contained_in:
         assert rate.upper_limit_hz is None
     else:
         assert limit is not None
@@ -186,44 +186,6 @@ def test_a_half_whose_weights_add_up_to_nothing_stands_for_nothing(
         event |= {"parent": parent, "weight": weight}
     with pytest.raises(TrigemuError, match="'a': there is no weight in its evaluation half"):
         rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
-
-
-def test_two_coherent_triggers_share_their_prescaled_events(tmp_path: Path) -> None:
-    """Prescales 2 and 4 on one counter keep 1/2 of the events; on two counters 1 − 1/2 · 3/4."""
-    one = 'kind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
-    text = f'[[trigger]]\nname = "A"\nprescale = 2\n{one}C\n[[trigger]]\nname = "B"\nprescale = 4\n{one}C\n'
-    catalogue = memory_catalogue({"a": toy_events(1, 10)})
-    total = sum(s.rate_hz for s in catalogue.samples)
-    coherent = menu_from(tmp_path, text.replace("C", 'coherent = "c"'))
-    assert rates_of(emulate([coherent], catalogue)).rate.hz == pytest.approx(total / 2)
-    apart = menu_from(tmp_path, text.replace("C", ""))
-    assert rates_of(emulate([apart], catalogue)).rate.hz == pytest.approx(total * 5 / 8)
-
-
-@pytest.mark.parametrize(
-    ("prescales", "enumerated"),
-    [
-        ((1, 1), (0.5, 0.5)),
-        ((1, 2), (0.75, 0.25)),
-        ((2, 4), (0.4375, 0.1875)),
-        ((1, 2, 4), (2 / 3, 11 / 48, 5 / 48)),
-    ],
-)
-def test_a_share_is_in_proportion_to_acceptance(
-    tmp_path: Path, prescales: tuple[int, ...], enumerated: tuple[float, ...]
-) -> None:
-    """And not the mean of 1/k over all outcomes of the prescale counters, where triggers are prescaled."""
-    text = "".join(
-        f'[[trigger]]\nname = "T{i}"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\nprescale = {p}\n'
-        for i, p in enumerate(prescales)
-    )
-    result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": [toy_events(1, 1)[0]]})))
-    weight = result.triggers[0].total.hz * prescales[0]
-    either = 1 - math.prod(1 - 1 / p for p in prescales)
-    shares = [t.share.hz / weight for t in result.triggers]
-    assert shares == pytest.approx([either / p / sum(1 / q for q in prescales) for p in prescales])
-    assert sum(enumerated) == pytest.approx(sum(shares))
-    assert (shares == pytest.approx(enumerated)) == (set(prescales) == {1})
 
 
 def test_random_takes_its_rate_and_needs_crossings(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from likeness import alike
-from project import ROOT
 from toys import COLLECTIONS, evaluation_half, even_events, memory_catalogue, menu_from, write_root
 
 from trigemu import compare, run
@@ -73,19 +72,18 @@ def test_rates_are_unbiased_and_errors_cover_them(tmp_path: Path) -> None:
         assert 0.8 < np.std(of) < 1.2, name
 
 
-@pytest.mark.slow
 def test_a_rate_is_the_same_beside_fitted_triggers(tmp_path: Path) -> None:
-    """Of the menu that comes with trigemu: alone, and in a comparison with one that has a budget more."""
-    primary = ROOT / "menus" / "primary.toml"
-    fitted = tmp_path / "fitted.toml"
-    budget = '[[trigger]]\nname = "FIT"\nkind = "threshold"\nobservable = "met"\nunique_rate_hz = 1e3\n'
-    fitted.write_text(primary.read_text().replace('name = "primary"', 'name = "fitted"') + budget)
-    alone, beside = run(primary), compare([primary, fitted])
-    for name in ("J100", "G30"):
-        assert alike(beside["primary"][name], alone[name])
-        assert alike(beside["fitted"][name].total, alone[name].total)
-    assert beside["fitted"]["FIT"].unique.budgeted
-    assert not beside["fitted"]["FIT"].total.budgeted
+    """Alone, in a menu with a fitted trigger, and in a comparison with it."""
+    catalogue = memory_catalogue({"a": drawn(np.random.default_rng(3), 600.0)})
+    alone = run(menu_from(tmp_path, JET), catalogue)
+    menus = [
+        menu_from(tmp_path, f'[menu]\nname = "{name}"\n{JET}{more}')
+        for name, more in (("a", ""), ("b", FITTED))
+    ]
+    beside = compare(menus, catalogue)
+    assert alike(beside["a"]["J"], alone["J"])
+    assert alike(beside["b"]["J"].total, alone["J"].total)
+    assert beside["b"].half is not None
 
 
 def test_a_limit_is_at_most_what_a_containing_trigger_accepts(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pileup_toys import crossing_catalogue, crossings
 from printing import text_of
-from toys import memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, threshold, toy_events
 
 from trigemu import binned_rates, column_rates, compare, emulate, rates_of
 from trigemu.api import MenuRates, Page, Rate, Table
@@ -21,34 +21,16 @@ from trigemu.results.bins import BinnedRatesView
 from trigemu.results.numbers import format_rate
 from trigemu.results.overlap import overlap_page
 from trigemu.results.rates import ColumnRatesView, MenuRatesView
-from trigemu.samples.catalogue import LeftOut
 from trigemu.studies.scan import Steps, scan
 
-MENU = """
-[menu]
-name = "toy [bold]menu"
-[[trigger]]
-name = "J30 [/x]"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-group = "jets :smile:"
-prescale = 3
-[[trigger]]
-name = "MU"
-kind = "combination"
-legs = [{ object = "muon" }]
-[[trigger]]
-name = "NEVER"
-kind = "threshold"
-observable = "met"
-above = 1e9
-group = "jets :smile:"
-[[trigger]]
-name = "ANY"
-kind = "random"
-rate_hz = 1000.0
-"""
+GROUP = 'group = "jets :smile:"'
+MENU = (
+    '[menu]\nname = "toy [bold]menu"\n'
+    + threshold("J30 [/x]", "jet[0].pt", 30.0, f"{GROUP}\nprescale = 3")
+    + '[[trigger]]\nname = "MU"\nkind = "combination"\nlegs = [{ object = "muon" }]\n'
+    + threshold("NEVER", "met", 1e9, GROUP)
+    + '[[trigger]]\nname = "ANY"\nkind = "random"\nrate_hz = 1000.0\n'
+)
 
 
 @pytest.fixture(scope="module")
@@ -134,32 +116,12 @@ def test_overlaps_are_listed_the_largest_first(result: MenuRates, monkeypatch: p
     assert overlap_page(result, every=True).parts[0].rows == table.rows  # type: ignore[union-attr]
 
 
-COLUMNS = """
-[menu]
-name = "toy"
-prescale_columns = ["a", "b"]
-
-[[trigger]]
-name = "MET"
-kind = "threshold"
-observable = "met"
-total_rate_hz = 20
-prescales = [1.5, 0]
-group = "g"
-
-[[trigger]]
-name = "JET"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 10
-
-[[trigger]]
-name = "NEVER"
-kind = "threshold"
-observable = "met"
-above = 10
-prescales = [-1, 0]
-"""
+COLUMNS = (
+    '[menu]\nname = "toy"\nprescale_columns = ["a", "b"]\n'
+    + threshold("MET", "met", None, 'total_rate_hz = 20\nprescales = [1.5, 0]\ngroup = "g"')
+    + threshold("JET", "jet[0].pt", 10)
+    + threshold("NEVER", "met", 10, "prescales = [-1, 0]")
+)
 
 
 def test_each_trigger_has_a_row_with_all_columns(tmp_path: Path) -> None:
@@ -189,7 +151,7 @@ def test_one_column_is_printed_as_a_run(tmp_path: Path) -> None:
     assert text_of(ColumnRatesView().page(result)) == text_of(MenuRatesView().page(result["a"]))
 
 
-MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 20\n'
+MET = threshold("MET", "met", 20)
 
 
 def outcome(tmp_path: Path) -> Any:
@@ -224,34 +186,13 @@ def test_a_sample_without_a_rate_has_none() -> None:
     ]  # fmt: skip
 
 
-def test_files_that_are_left_out_are_told() -> None:
-    catalogue = memory_catalogue({"a": toy_events(1, 20)})
-    lacking = replace(catalogue, left_out=(LeftOut("a", "b.root", "is damaged", 5),))
-    assert "Warning: 1 of 2 files cannot be read and are left out, about 20 %" in str(lacking)
-    document = lacking.to_dict()["left_out"]
-    assert document["share_of_events"] == 0.2
-    assert document["files"][0]["file"] == "b.root"
-
-
 # ---- marks of errors that may be too small, in JSON and CSV as in the tables
 
-LEVELS = """
-[menu]
-levels = ["L1", "HLT"]
-[[trigger]]
-name = "L1_J"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 20.0
-level = "L1"
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-level = "HLT"
-seed = "L1_J"
-"""
+LEVELS = (
+    '[menu]\nlevels = ["L1", "HLT"]\n'
+    + threshold("L1_J", "jet[0].pt", 20.0, 'level = "L1"')
+    + threshold("J30", "jet[0].pt", 30.0, 'level = "HLT"\nseed = "L1_J"')
+)
 CATALOGUE = memory_catalogue({"soft": toy_events(1, 150), "hard": toy_events(2, 100)})
 
 
@@ -316,13 +257,8 @@ def test_marks_of_a_scan(levels: Any) -> None:
 
 def test_legends_explain_the_marks_that_are_shown(tmp_path: Path) -> None:
     """A comparison explains each once for all menus, a scan only those of what it prints."""
-    trigger = '[[trigger]]\nname = "{}"\nkind = "threshold"\nobservable = "{}"\nabove = {}\n'
-    texts = [
-        trigger.format("J20", "jet[0].pt", 20)
-        + trigger.format("J40", "jet[0].pt", high)
-        + trigger.format("NEVER", "met", 1e6)
-        for high in (40, 50)
-    ]
+    low, never = threshold("J20", "jet[0].pt", 20), threshold("NEVER", "met", 1e6)
+    texts = [low + threshold("J40", "jet[0].pt", high) + never for high in (40, 50)]
     menus = []
     for number, text in enumerate(texts):
         (folder := tmp_path / str(number)).mkdir()
@@ -332,11 +268,11 @@ def test_legends_explain_the_marks_that_are_shown(tmp_path: Path) -> None:
     assert len(lines) == 1
     assert lines[0].startswith("0: ")
     assert lines[0].count("J40 (J20)") == 1
-    solved = trigger.format("B", "met", 1).replace("above = 1", "total_rate_hz = 25.0")
+    solved = threshold("B", "met", None, "total_rate_hz = 25.0")
     both = []
     for number, high in enumerate((40, 50)):
         (folder := tmp_path / f"solved{number}").mkdir()
-        both.append(menu_from(folder, solved + trigger.format("J", "jet[0].pt", high)))
+        both.append(menu_from(folder, solved + threshold("J", "jet[0].pt", high)))
     notes = view_of(compare(both, CATALOGUE)).page(compare(both, CATALOGUE)).notes
     assert sum(": threshold " in line for line in notes) == 1  # the same in both: without a name
     assert any(line.startswith("B: threshold ") for line in notes)

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from menu_variants import write
 from toy_menus import all_outcomes, any_of, as_toml, menus
 from toys import evaluation_half, is_evaluation, memory_catalogue, toy_events
 
-from trigemu import Menu, TrigemuError, read_menu
+from trigemu import TrigemuError
 from trigemu.counting.patterns import Keys, count_patterns
 from trigemu.results.efficiency import EfficienciesView
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency import MAX_CATEGORIES, Efficiencies, Turnon, efficiencies
-from trigemu.studies.intervals import Curve, Profile, Sums, wilson
+from trigemu.studies.intervals import Curve, Profile, Sums
 
 Triggers = list[dict[str, Any]]
 #: Of an observable, what it is of an event; None where it has no value.
@@ -44,12 +45,6 @@ CATEGORIES: dict[str, Any] = {
     "n_jet > 1": lambda e: len(e["jet"]) > 1,
     "met > 10": lambda e: e["met"] > 10,
 }
-
-
-def write(folder: Path, name: str, text: str) -> Menu:
-    file = folder / f"{name}.toml"
-    file.write_text(text)
-    return read_menu(file)
 
 
 def signal(events: Sequence[dict[str, Any]], **more: Any) -> Catalogue:
@@ -190,15 +185,6 @@ def coverage(passing: float, of_passing: float, of_failing: float, toys: int = 6
     assert enough.mean() > 0.5
     covered = (curve.low <= truth) & (truth <= curve.high)
     return float(covered[enough].mean())
-
-
-def test_of_equal_weights_it_is_the_interval_of_wilson() -> None:
-    """7 of 20, from the formula as it is printed; none and all of 5."""
-    low, high = wilson(np.array([0.35, 0.0, 1.0]), np.array([20.0, 5.0, 5.0]))
-    half = math.sqrt(0.35 * 0.65 / 20 + 1 / 1600) / 1.05
-    assert (low[0], high[0]) == pytest.approx((0.375 / 1.05 - half, 0.375 / 1.05 + half))
-    assert (low[1], high[1]) == pytest.approx((0.0, 1 / 6))
-    assert (low[2], high[2]) == pytest.approx((5 / 6, 1.0))
 
 
 def test_negative_weights_are_warned_of(tmp_path: Path) -> None:
@@ -387,17 +373,3 @@ def test_what_cannot_be_had_is_named(tmp_path: Path, asked: dict[str, Any], mess
     usual = {"menus": [menu], "catalogue": signal(toy_events(1, 60)), "samples": ["yy"], "profiles": [PT]}
     with pytest.raises(TrigemuError, match=message):
         efficiencies(**usual | asked)
-
-
-def test_menus_of_one_name_go_by_their_files(tmp_path: Path) -> None:
-    tighter = MENU.replace("above = ", "above = 1")
-    assert tighter != MENU
-    texts = {"a": MENU, "b": tighter}
-    samples, curves = signal(toy_events(1, 60)), {}
-    for head in ("", '[menu]\nname = "x"\n'):
-        found = efficiencies([write(tmp_path, n, head + t) for n, t in texts.items()], samples, ["yy"], [PT])
-        curves[head] = {
-            curve.menu: (curve.overall.value, curve.overall.gain) for curve in found.turnons[0].curves
-        }
-    assert curves[""] == curves['[menu]\nname = "x"\n']
-    assert curves[""]["b"][1] < 0

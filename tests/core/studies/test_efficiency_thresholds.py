@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from menu_variants import write
 from toys import memory_catalogue, toy_events
 
-from trigemu import Menu, Profile, efficiencies, read_menu
+from trigemu import Menu, Profile, efficiencies
 from trigemu.studies.intervals import Curve
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\ntotal_rate_hz = 100.0\n'
@@ -22,12 +22,6 @@ PROFILE = Profile("met", (0.0, 20.0, 60.0, 1000.0))
 @pytest.fixture
 def background() -> list[dict[str, Any]]:
     return [event | {"weight": 1.0} for event in toy_events(5, 800)]
-
-
-def write(folder: Path, name: str, text: str) -> Menu:
-    file = folder / f"{name}.toml"
-    file.write_text(text)
-    return read_menu(file)
 
 
 def measured(menus: list[Menu], catalogue: Any, **more: Any) -> dict[tuple[str, str | None], Curve]:
@@ -100,30 +94,3 @@ def test_a_menu_with_a_budget_gains_nothing_over_itself(
     catalogue = memory_catalogue({"soft": background}, signals={"yy": toy_events(3, 100)})
     for curve in measured([write(tmp_path, n, MET + JET) for n in "ab"], catalogue).values():
         assert (curve.overall.gain, curve.overall.gain_error) == (0.0, 0.0)
-
-
-def test_they_are_the_spread_over_toys(tmp_path: Path) -> None:
-    """Of fresh backgrounds with one signal, and the whole error that of fresh signals too."""
-    rng = np.random.default_rng(7)
-    empty = toy_events(1, 1)[0] | {"jet": [], "photon": [], "muon": [], "weight": 1.0}
-
-    def events(mean: float, n: int) -> list[dict[str, Any]]:
-        return [empty | {"met": float(met)} for met in rng.exponential(mean, n).astype(np.float32)]
-
-    n, signal, of_samples = 3000, events(40.0, 6000), []
-    menus = [write(tmp_path, "a", MUON), write(tmp_path, "b", MUON + MET.replace("100.0", "900.0"))]
-    for _ in range(60):
-        catalogue = memory_catalogue({"soft": events(20.0, n)}, signals={"yy": signal})
-        whole = measured(menus, catalogue)["b", None].overall
-        of_samples.append((whole.gain_threshold_error, whole.gain_error))
-    fixed, fresh = [], []
-    values = np.array([event["met"] for event in signal])
-    for _ in range(2000):
-        half = np.sort(rng.exponential(20.0, rng.poisson(n / 2)))[::-1]
-        threshold = half[450 - 1]  # of 900 Hz, scaled from half of the sample to all of it
-        fixed.append(np.mean(values > threshold))
-        fresh.append(np.mean(rng.exponential(40.0, len(values)) > threshold))
-    threshold, error = np.mean(of_samples, axis=0)
-    assert threshold == pytest.approx(np.std(fixed), rel=0.1)
-    assert error == pytest.approx(np.std(fresh), rel=0.1)
-    assert threshold > 1.2 * math.sqrt(error**2 - threshold**2)  # neither part is small

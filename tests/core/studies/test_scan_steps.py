@@ -6,33 +6,18 @@ import re
 from pathlib import Path
 
 import pytest
-from toys import menu_from
+from toys import menu_from, threshold
 
 from trigemu import Menu, TrigemuError
 from trigemu.studies.scan import MAX_POINTS, Steps, parse_values, steps_of
 
-MENU = """
-[[trigger]]
-name = "S"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 31.0
-[[trigger]]
-name = "L"
-kind = "logic"
-expression = "S and not C"
-[[trigger]]
-name = "C"
-kind = "combination"
-legs = [{ object = "jet", pt = { min = 20 } }, { object = "jet", eta = { min = -2, max = 2 } }]
-pairs = [{ legs = [0, 1], mass = { max = 200 } }]
-[[trigger]]
-name = "OFF"
-kind = "threshold"
-observable = "met"
-above = 1
-enabled = false
-"""
+MENU = (
+    threshold("S", "jet[0].pt", 31.0)
+    + '[[trigger]]\nname = "L"\nkind = "logic"\nexpression = "S and not C"\n'
+    + '[[trigger]]\nname = "C"\nkind = "combination"\npairs = [{ legs = [0, 1], mass = { max = 200 } }]\n'
+    + 'legs = [{ object = "jet", pt = { min = 20 } }, { object = "jet", eta = { min = -2, max = 2 } }]\n'
+    + threshold("OFF", "met", 1, "enabled = false")
+)
 
 
 @pytest.fixture

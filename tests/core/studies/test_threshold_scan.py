@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from likeness import alike
-from plugin_toys import write_card
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
@@ -105,14 +104,14 @@ NUMBERS = {
 }
 #: Placeholder → the trigger that has it, its path, and values to scan; at one it is equal to another trigger.
 PATHS: dict[str, tuple[str, str | None, tuple[float, ...]]] = {
-    "s": ("S", None, (-1.0, 5.0, 20.0, 30.0, 31.0, 44.5, 60.0, 1e9)),
+    "s": ("S", None, (-1.0, 30.0, 31.0, 44.5, 1e9)),
     "twin": ("TWIN", None, (20.0, 31.0, 40.0)),
     "photon": ("G", None, (8.0, 12.0, 20.0)),
-    "spread": ("P", None, (-5.0, 0.0, 7.5, 40.0, 200.0)),
-    "lead": ("D", "legs[0].pt", (6.0, 12.5, 20.0, 30.0, 44.0, 1e3)),
+    "spread": ("P", None, (-5.0, 7.5, 200.0)),
+    "lead": ("D", "legs[0].pt", (6.0, 30.0, 44.0, 1e3)),
     "second": ("D", "legs[1].pt.above", (5.0, 10.0, 17.0)),
-    "eta": ("D", "legs[0].eta", (0.5, 1.0, 2.0, 3.0)),
-    "mass": ("D", "pairs[0].mass.max", (10.0, 40.0, 120.0, 300.0)),
+    "eta": ("D", "legs[0].eta", (0.5, 2.0, 3.0)),
+    "mass": ("D", "pairs[0].mass.max", (40.0, 120.0, 300.0)),
     "dr": ("D", "pairs[0].outside_dr", (0.1, 0.5, 2.0)),
     "mass3": ("SEEDED", "mass3", (10.0, 50.0, 90.0)),
 }
@@ -216,26 +215,6 @@ def test_values_that_are_scores(tmp_path: Path) -> None:
     for value, point in zip(scores, found.points, strict=True):
         passing = [event for event in events if event["jet"] and event["jet"][0]["pt"] > value]
         assert point.rate.events == len(passing)
-
-
-@pytest.mark.parametrize("fitted_on", ["", 'fitted_on = "toy"'])
-def test_a_trigger_with_a_model_is_scanned(
-    tmp_path: Path, catalogue: Catalogue, carded: None, fitted_on: str
-) -> None:
-    write_card(tmp_path / "card.toml", {"met": 1.0, "jet[0].pt": -0.5})
-    text = (
-        '[menu]\nplugins = ["carded"]\n[[trigger]]\nname = "AD"\nkind = "carded"\ncard = "card.toml"\n'
-        f'requires = "n_jet >= 1"\nabove = VALUE\n{fitted_on}\n[[trigger]]\nname = "G"\nkind = "threshold"\n'
-        'observable = "photon[0].pt"\nabove = 12\n'
-    )
-    values = (-50.0, 0.0, 10.0, 40.0, 100.0, 1e4)
-    menu = menu_from(tmp_path, text.replace("VALUE", "1.0"))
-    found = scan(menu, Steps("AD", values), catalogue)
-    for value, point in zip(values, found.points, strict=True):
-        separate = replace(menu, triggers=menu_from(tmp_path, text.replace("VALUE", str(value))).triggers)
-        assert alike(everything(point), everything(rates_of(emulate([separate], catalogue))))
-        assert alike(point.half is not None, bool(fitted_on))
-    assert len({point.rate.hz for point in found.points}) > 3
 
 
 BUDGETS = """

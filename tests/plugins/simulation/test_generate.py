@@ -28,12 +28,6 @@ def digests(folder: Path) -> dict[str, str]:
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
 
 
-@pytest.mark.slow
-def test_two_workers_from_scratch_give_the_same_files(tiny: Config, sample: Path, tmp_path: Path) -> None:
-    assert generate(tiny, tmp_path, workers=2) == tmp_path / "catalogue.toml"
-    assert digests(tmp_path) == digests(sample)
-
-
 def test_catalogue_and_files_agree(sample: Path) -> None:
     catalogue = tomllib.loads((sample / "catalogue.toml").read_text(encoding="utf-8"))
     for entry in catalogue["sample"]:

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from generate_toys import NONE, particles as toy
+from generate_toys import of_momenta, particles as toy
 from trigemu_simulation import Slice, detector, pythia, reconstruct
 from trigemu_simulation.pythia import Particles
 
@@ -91,25 +91,10 @@ def test_polar_keeps_phi_in_its_interval() -> None:
 
 def test_isolated_photon_and_its_jet() -> None:
     """A lone photon's jet is marked, that of one in a spray of pions is not; the pT around both is known."""
-    particles = toy(np.random.default_rng(3), [1, 6])
     eta, phi = np.full(7, 0.5), np.full(7, 1.0)
     pt = np.array([50.0, 50.0, 9.0, 9.0, 9.0, 9.0, 9.0])
     phi[2:] += np.linspace(-0.2, 0.2, 5)
-    equal = Particles(
-        offsets=particles.offsets,
-        id=np.array([22, 22, 211, 211, 211, 211, 211]),
-        prompt=np.ones(7, bool),
-        px=pt * np.cos(phi),
-        py=pt * np.sin(phi),
-        pz=pt * np.sinh(eta),
-        e=pt * np.cosh(eta),
-        weight=np.ones(2),
-        pt_hat=np.ones(2),
-        photon=np.ones(2, bool),
-        origin=np.arange(2),
-        heavy=NONE,
-        taus=NONE,
-    )
+    equal = of_momenta(np.array([0, 1, 7]), np.array([22, 22, *[211] * 5]), pt, eta, phi, photon=True)
     result = [reconstruct.reconstruct(equal, np.random.default_rng(seed)) for seed in range(80)]
     jets = [f.objects["jet"].columns["flavour"].tolist() for f in result]
     assert all(h == [-1, 0] for h in jets)
@@ -125,21 +110,8 @@ def test_electrons_have_the_photons_that_they_radiate() -> None:
     n = 400
     pt = np.tile([40.0, 10.0, 20.0], n)
     phi = np.tile([1.0, 1.05, 2.0], n)
-    particles = Particles(
-        offsets=np.arange(0, 3 * n + 1, 3),
-        id=np.tile([11, 22, 22], n),
-        prompt=np.ones(3 * n, bool),
-        px=pt * np.cos(phi),
-        py=pt * np.sin(phi),
-        pz=np.zeros(3 * n),
-        e=pt,
-        weight=np.ones(n),
-        pt_hat=np.ones(n),
-        photon=np.zeros(n, bool),
-        origin=np.arange(n),
-        heavy=NONE,
-        taus=NONE,
-    )
+    offsets, pdg = np.arange(0, 3 * n + 1, 3), np.tile([11, 22, 22], n)
+    particles = of_momenta(offsets, pdg, pt, np.zeros(3 * n), phi)
     result = reconstruct.reconstruct(particles, np.random.default_rng(1)).objects
     electrons, photons = result["electron"].columns, result["photon"].columns
     assert len(electrons["pt"]) > 0.8 * n

@@ -68,13 +68,6 @@ def test_names_and_types_are_nanoaods(tmp_path: Path) -> None:
     assert runs.genEventSumw2.tolist() == [1.25, 0.25]
 
 
-def test_equal_content_gives_equal_bytes(tmp_path: Path) -> None:
-    for folder in (tmp_path / "a", tmp_path / "other"):
-        folder.mkdir()
-        write.root_file(folder / "x.root", columns(), NORM)
-    assert (tmp_path / "a" / "x.root").read_bytes() == (tmp_path / "other" / "x.root").read_bytes()
-
-
 def test_long_samples_have_several_baskets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(write, "BASKET", 2)
     write.root_file(tmp_path / "x.root", columns(), NORM)

@@ -34,6 +34,7 @@ card = "network.toml"
 requires = "n_photon >= 1"
 above = 1.0
 """
+COARSE = 'precision = { input = "ap_fixed<8,8>", threshold = "ap_fixed<8,8>", score = "ap_fixed<10,3>" }'
 KERNELS = ("above = 0.0", 'above = 0.0\nengine = "kernels"')
 
 
@@ -52,6 +53,19 @@ def plan_at(models: Models, *cuts: float) -> Plan:
     return dataclasses.replace(plan, slots=tuple(slots))
 
 
+def near_scores(models: Models, events: Events, step: int) -> Plan:
+    """Cuts at every so many scores, and next to them."""
+    scores = compiled(models.menu(MENU, KERNELS)).evaluate(Workspace(events))
+    values = np.unique(scores[np.isfinite(scores)])[::step]
+    return plan_at(models, 0.0, *values, *np.nextafter(values, -np.inf), *np.nextafter(values, np.inf))
+
+
+def check(plan: Plan, events: Events) -> None:
+    words = decide(events, plan)
+    assert words.any()
+    np.testing.assert_array_equal(streamed(plan, events), words)
+
+
 def test_decisions_are_those_of_other_libraries(
     models: Models, events: Events, plain_events: list[dict[str, Any]]
 ) -> None:
@@ -61,25 +75,30 @@ def test_decisions_are_those_of_other_libraries(
     clear = np.abs(scores) > 1e-4
     assert 10 < fired.sum() < 400
     np.testing.assert_array_equal(fired[clear], scores[clear] > 0)
-    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+    check(plan, events)
 
 
-def test_cuts_on_scores_and_next_to_them(models: Models, events: Events) -> None:
-    scores = compiled(models.menu(MENU, KERNELS)).evaluate(Workspace(events))
-    values = np.unique(scores[np.isfinite(scores)])[::25]
-    cuts = [*values, *np.nextafter(values, -np.inf), *np.nextafter(values, np.inf), np.inf, -np.inf]
-    for some in np.array_split(np.array(cuts), -(-len(cuts) // 40)):
-        plan = plan_at(models, *some)
-        words = decide(events, plan)
-        assert words.any()
-        np.testing.assert_array_equal(streamed(plan, events), words)
+@pytest.mark.parametrize("fixture", ["", "no_tables", "no_compiler"])
+def test_cuts_on_scores_and_next_to_them(
+    models: Models, events: Events, fixture: str, request: pytest.FixtureRequest
+) -> None:
+    """By tables of cells, by trees one by one, and without a compiler."""
+    if fixture:
+        request.getfixturevalue(fixture)
+    plan = near_scores(models, events, 25)
+    trees = plan.slots[0].compiled.quantile.model  # type: ignore[attr-defined]
+    assert (trees.how == "one by one") == (fixture == "no_tables")
+    check(plan, events)
 
 
-def test_the_full_menu_also_with_trees_in_fixed_point(models: Models, events: Events) -> None:
-    coarse = 'precision = { input = "ap_fixed<8,8>", threshold = "ap_fixed<8,8>", score = "ap_fixed<10,3>" }'
-    for menu in (models.menu(), models.menu(MENU, ("above = 0.0", f"above = 0.0\n{coarse}"))):
-        plan = make_plan([menu])
-        np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+@pytest.mark.parametrize("keys", ["", 'engine = "parallel"', 'engine = "kernels"', COARSE])
+def test_the_full_menu(models: Models, events: Events, keys: str) -> None:
+    """With each engine and in fixed point: alone, in a batch of a few, and in one that asks many models."""
+    plan = make_plan([models.menu(MENU, ("above = 0.0", f"above = 0.0\n{keys}"))])
+    check(plan, events)
+    stream = Stream(plan, events)
+    for size in (3, 200):
+        np.testing.assert_array_equal(stream.decide_many(7, 7 + size), decide(events, plan)[7 : 7 + size])
 
 
 def test_a_menu_that_is_ready_to_run() -> None:
@@ -98,24 +117,6 @@ def test_a_menu_that_is_ready_to_run() -> None:
     assert any(words.any() for words in result)
 
 
-@pytest.mark.usefixtures("no_tables")
-def test_the_full_menu_with_trees_one_by_one(models: Models, events: Events) -> None:
-    plan = make_plan([models.menu(MENU, KERNELS)])
-    trees = plan.slots[plan.bits[0]["AD"]].compiled.quantile.model  # type: ignore[attr-defined]
-    assert trees.how == "one by one"
-    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
-
-
-@pytest.mark.parametrize("engine", ["parallel", "kernels"])
-def test_either_engine(models: Models, events: Events, engine: str) -> None:
-    """Alone, in a batch of a few, and in one that requests many models."""
-    plan = make_plan([models.menu(MENU, ("above = 0.0", f'above = 0.0\nengine = "{engine}"'))])
-    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
-    stream = Stream(plan, events)
-    for size in (3, 200):
-        np.testing.assert_array_equal(stream.decide_many(7, 7 + size), decide(events, plan)[7 : 7 + size])
-
-
 def test_a_network_as_the_quantile(models: Models, events: Events) -> None:
     """y − Y(x) of two networks, alone and in batches."""
     content = onnx_toys.autoencoder(2, (4, 2), "Tanh")
@@ -123,25 +124,13 @@ def test_a_network_as_the_quantile(models: Models, events: Events) -> None:
     was = hashlib.sha256((models.folder / "quantile.json").read_bytes()).hexdigest()
     digest = hashlib.sha256(content).hexdigest()
     models.write_card(("quantile.json", "quantile.onnx"), (was, digest))
-    scores = compiled(models.menu(MENU, KERNELS)).evaluate(Workspace(events))
-    values = np.unique(scores[np.isfinite(scores)])[::40]
-    plan = plan_at(models, 0.0, *values, *np.nextafter(values, -np.inf))
-    words = decide(events, plan)
-    assert words.any()
-    np.testing.assert_array_equal(streamed(plan, events), words)
+    plan = near_scores(models, events, 40)
+    check(plan, events)
     kind = plan.slots[0].compiled
     assert isinstance(kind, CompiledDecade)
     assert kind.scores(preselected(Workspace(events), kind.requires)[0])[1].std() > 0
     assert set(bare_models(plan.slots[0].compiled, events)) == {"bare_onnxruntime"}
     assert trees_of(plan.slots[0].compiled) is None
-
-
-@pytest.mark.usefixtures("no_compiler")
-def test_trees_without_a_compiler(models: Models, events: Events) -> None:
-    scores = compiled(models.menu(MENU, KERNELS)).evaluate(Workspace(events))
-    values = np.unique(scores[np.isfinite(scores)])[::50]
-    plan = plan_at(models, 0.0, *values, *np.nextafter(values, -np.inf))
-    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
 
 
 def test_an_infinite_observable_of_the_trees(models: Models, plain_events: list[dict[str, Any]]) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-from likeness import alike
 from project import ROOT
 
-from trigemu import compare, read_menu, run
+from trigemu import read_menu
 from trigemu.studies.efficiency_profiles import read_profiles
 
 
@@ -31,15 +29,3 @@ def test_that_of_the_paper_is_of_its_menus() -> None:
     assert result.scope.object("jet") == menus[0].scope.object("jet")
     assert result.scope.ht == tuple(menus[0].scope.object(name) for name in ("jet", "photon"))
     assert result.scope.mht == result.scope.ht
-
-
-@pytest.mark.slow
-def test_a_rate_is_the_same_with_fitted_triggers() -> None:
-    """Of the menus that come with trigemu: alone, and in a comparison."""
-    primary, baseline = (ROOT / "menus" / f"{name}.toml" for name in ("primary", "baseline"))
-    alone, beside = run(primary), compare([primary, baseline])
-    for name in ("J100", "G30"):
-        assert alike(beside["primary"][name], alone[name])
-        assert alike(beside["baseline"][name].total, alone[name].total)
-    assert beside["baseline"]["AD"].unique.budgeted
-    assert not beside["baseline"]["AD"].total.budgeted

@@ -225,14 +225,11 @@ def draw_spectrum(
         rates, variances = (np.array([values[name] for name in background]) for values in (sum_w, variance))
         total = rates.sum(axis=0)
         share = np.max(np.divide(rates, total, out=np.zeros_like(rates), where=total > 0), axis=1)
-        rare = np.zeros(len(rates), bool)
-        if len(rates) > SHOWN + 1:
-            rare[np.argsort(-share, kind="stable")[SHOWN:]] = True
-            others = {f"{rare.sum()} others": (rates[rare].sum(axis=0), variances[rare].sum(axis=0))}
-        lines = {
-            name: (sum_w[name], variance[name]) for name, one in zip(background, rare, strict=True) if not one
-        }
-        lines |= (others if rare.any() else {}) | {_SUM: (total, variances.sum(axis=0))}
+        rare = np.argsort(-share, kind="stable")[SHOWN:] if len(rates) > SHOWN + 1 else np.zeros(0, int)
+        lines = {n: (sum_w[n], variance[n]) for i, n in enumerate(background) if i not in rare}
+        if len(rare):
+            lines[f"{len(rare)} others"] = rates[rare].sum(axis=0), variances[rare].sum(axis=0)
+        lines[_SUM] = total, variances.sum(axis=0)
     totals = {name: float(np.sum(sum_w[name])) for name in sum_w if name in signals}
     shapes = {n: (sum_w[n] / total, variance[n] / total**2) for n, total in totals.items() if total > 0}
     both = (lines, f"rate [Hz{per}]", RATES_SHOWN), (shapes, f"share of the signal{per}", SHAPES_SHOWN)
