@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 from trigemu_validation import DecisionCheck, check_decisions
@@ -15,19 +14,16 @@ from trigemu.base.files import check_outputs
 from trigemu.base.plugins import search_path
 from trigemu.cli import options
 from trigemu.cli.console import on_disk, present
-from trigemu.cli.progress import bar
-from trigemu.cli.session import Session, check_inputs, processing
+from trigemu.cli.session import Session, processing
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import read_menu
 from trigemu.results.table import csv_of
-from trigemu.samples.catalogue import without_bad_files
+from trigemu.samples.catalogue import Catalogue
 
 from .cli_import import any_overlap_vetoes, mass_limit, networks, networks_of
-from .imported import LeftOut
 from .l1_conditions import AsEmulated
 from .pairs import (
     CheckedPair,
-    Pair,
     as_json,
     find_pairs,
     pairs_page,
@@ -113,34 +109,25 @@ def check(
             "--match-bits takes no --inject: flipped decisions are those of their own bits"
         )
 
-    def compared(menu: Menu, sample: str, files: Sequence[Path]) -> DecisionCheck:
-        """Compare a menu with a sample. files: the outputs, none of which may be an input."""
-        with replace(session, catalogue=sample).opened() as (engine, catalogue):
+    files = on_disk(session.json_file, session.csv_file, html_file)
+
+    def compared(menu: Menu, sample: str) -> DecisionCheck:
+        def task(menus: list[Menu], catalogue: Catalogue, executor: Any) -> DecisionCheck:
             if decisions is not None:
-                catalogue = with_decisions(catalogue, decisions, executor=engine)
-            check_inputs(files, [menu], catalogue)
-            with bar("events", engine):
-                check_sample = functools.partial(
-                    check_decisions,
-                    menu,
-                    inject=inject,
-                    consecutive=not not_consecutive,
-                    match_bits=match_bits,
-                    executor=engine,
-                )
-                return without_bad_files(catalogue, check_sample)
+                catalogue = with_decisions(catalogue, decisions, executor=executor)
+            return check_decisions(
+                menus[0],
+                catalogue,
+                inject=inject,
+                consecutive=not not_consecutive,
+                match_bits=match_bits,
+                executor=executor,
+            )
+
+        return replace(session, catalogue=sample, files=tuple(files)).run([menu], task, reweight=False)
 
     folders = search_path(session.plugin_path)
-    if folder is not None:
-        if menu is not None or decisions is not None or inject:
-            raise click.UsageError("--all takes no MENU and SAMPLE, no --decisions and no --inject")
-        as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
-        read = functools.partial(read_menu_of, plugin_path=folders, as_emulated=as_emulated)
-        pairs = _check_all(folder, compared, read, session, html_file)
-        fails = any(
-            pair.result.differ or (strict and (pair.left_out or pair.result.skipped)) for pair in pairs
-        )
-    else:
+    if folder is None:
         if menu is None or sample is None:
             raise click.UsageError("expected MENU and SAMPLE, or --all FOLDER")
         if session.csv_file or html_file or mass_limit or any_overlap_vetoes or networks:
@@ -148,38 +135,29 @@ def check(
                 "--csv, --html, --mass-limit, --any-overlap-vetoes and --network are for --all FOLDER; "
                 "`trigemu import cms-l1` takes the last three"
             )
-        check_outputs(session.files, (menu, sample, decisions))
-        result = compared(read_menu(menu, folders), sample, session.files)
+        check_outputs(files, (menu, sample, decisions))
+        result = compared(read_menu(menu, folders), sample)
         session.present(result)
-        fails = bool(result.differ or (strict and result.skipped))
-    context.exit(1 if fails else 0)
-
-
-def _check_all(
-    folder: Path,
-    compared: Callable[[Menu, str, Sequence[Path]], DecisionCheck],
-    read: Callable[[Pair], tuple[Menu, tuple[LeftOut, ...]]],
-    session: Session,
-    html_file: Path | None,
-) -> list[CheckedPair]:
-    """Check the pairs of a folder by `compared`, with menus from `read`, and show all results."""
+        context.exit(1 if result.differ or (strict and result.skipped) else 0)
+    if menu is not None or decisions is not None or inject:
+        raise click.UsageError("--all takes no MENU and SAMPLE, no --decisions and no --inject")
+    as_emulated = AsEmulated(mass_limit, any_overlap_vetoes, networks_of(networks))
     pairs, alone = find_pairs(folder)
-    files = on_disk(session.json_file, session.csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
     checked, problems = [], []
     for pair in pairs:
         try:
-            menu, left_out = read(pair)
-            checked.append(CheckedPair(pair, left_out, compared(menu, str(pair.vector), files)))
+            read, left_out = read_menu_of(pair, folders, as_emulated)
+            checked.append(CheckedPair(pair, left_out, compared(read, str(pair.vector))))
         except TrigemuError as error:
             problems.append(str(error))
     if problems:
         raise TrigemuError(listed([*dict.fromkeys(problems)]))
-
     documents = [
         (session.json_file, lambda: as_json(checked)),
         (session.csv_file, lambda: csv_of(pairs_table(checked))),
         (html_file, lambda: validation_page(checked, alone)),
     ]
     present([pairs_page(checked, alone)], documents)
-    return checked
+    fails = (one.result.differ or (strict and (one.left_out or one.result.skipped)) for one in checked)
+    context.exit(1 if any(fails) else 0)

@@ -28,7 +28,7 @@ from .l1_grammar import (
     Term,
     parse,
 )
-from .l1_objects import Needed, integer_tables, never_fires, precision, scale_warnings
+from .l1_objects import digits_of, integer_tables, never_fires, scale_warnings
 from .l1_xml import Algorithm, XMLMenu, read_xml
 from .yaml import noted
 
@@ -98,9 +98,8 @@ class _Assembly:
 
     def _convert_condition(self, algorithm: Algorithm, condition: Condition) -> Converted:
         converted = condition_table(self.menu, algorithm, condition, self.as_emulated)
-        for first, second, kinds in converted.pairs:
-            for kind in kinds:
-                precision(self.menu, first, second, kind)
+        for _ in digits_of(self.menu, converted.table):  # which have to exist
+            pass
         return converted
 
     def _named(self, condition: Condition, converted: Converted) -> str:
@@ -176,15 +175,11 @@ class _Assembly:
         return {leg["object"] for converted in self._all() for leg in converted.table.get("legs", ())}
 
     def _integers(self) -> Iterator[str]:
-        needed: list[Needed] = [pair for converted in self._all() for pair in converted.pairs]
-        tables = integer_tables(self.menu, needed)
+        tables = integer_tables(self.menu, (converted.table for converted in self._all()))
         if tables:
-            comment = toml_text.comment(
+            yield toml_text.comment(
                 "The integer arithmetic of pairs: scales, decimal digits of look-up tables."
-            )
-            yield comment + "".join(
-                toml_text.table(f"[integer.{name}]", table) for name, table in tables.items()
-            )
+            ) + "".join(toml_text.table(f"[integer.{name}]", table) for name, table in tables.items())
 
 
 def _conditions(term: Term) -> Iterator[Condition]:

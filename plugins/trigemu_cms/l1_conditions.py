@@ -22,6 +22,12 @@ MASS_LIMIT = 1414.2135623730949
 
 #: The cuts of functions, and, for each function: the least and largest number of objects, and its cuts.
 _RANGES = {"DETA": "deta", "DPHI": "dphi", "DR": "dr"}
+_AT_LEAST = {"TBPT": "pair_pt", "MASSDR": "mass_over_dr"}
+#: The functions whose mass is not that of two objects with their pT.
+_MASSES = {
+    **{"mass_trv": "transverse_mass", "mass_trv_orm": "transverse_mass"},
+    **{"mass_inv_upt": "mass_upt", "mass_inv_3": "mass3"},
+}
 _OVERLAPS = {"ORMDETA": "outside_deta", "ORMDPHI": "outside_dphi", "ORMDR": "outside_dr"}
 _PAIR = {*_RANGES, "CHGCOR", "TBPT"}
 _FUNCTIONS: dict[str, tuple[int, int, set[str]]] = {
@@ -62,11 +68,9 @@ class AsEmulated:
 
 @dataclass(frozen=True)
 class Converted:
-    """A converted condition or algorithm. table: the keys of a trigger. pairs: types of objects whose pairs
-    have cuts, and the kinds of PRECISION that the cuts need. note: a remark for the reader."""
+    """A converted condition or algorithm. table: the keys of a trigger. note: a remark for the reader."""
 
     table: Mapping[str, Any]
-    pairs: tuple[tuple[str, str, frozenset[str]], ...] = ()
     note: str = ""
 
 
@@ -86,7 +90,7 @@ def condition_table(
     if isinstance(condition, Object):
         legs = [leg_of(menu, algorithm, condition)]
         return Converted({"kind": "combination", "legs": legs})
-    return _Combination(menu, algorithm, condition, as_emulated).convert()
+    return _combination(menu, algorithm, condition, as_emulated)
 
 
 def _score(algorithm: Algorithm, signal: Signal, networks: Sequence[ScoreNetwork]) -> dict[str, Any]:
@@ -119,83 +123,52 @@ def _external(word: str | None, bit: int, crossing: int) -> dict[str, Any]:
     return table | ({"crossing": crossing} if crossing else {})
 
 
-class _Combination:
-    """The conversion of a function of objects."""
-
-    def __init__(
-        self, menu: XMLMenu, algorithm: Algorithm, function: Function, as_emulated: AsEmulated
-    ) -> None:
-        self.menu, self.function, self.objects = menu, function, function.objects
-        self.as_emulated = as_emulated
-        least, most, allowed = _FUNCTIONS[function.name]
-        if not least <= len(self.objects) <= most:
-            expected = str(least) if least == most else f"{least} to {most}"
-            raise TrigemuError(f"{function.name} of {len(self.objects)} objects: expected {expected}")
-        if function.name == "comb" and len({(o.type, o.crossing) for o in self.objects}) > 1:
-            raise TrigemuError("comb of different types or crossings: join them by AND")
-        self.cuts = list(cuts_of(algorithm, function.cuts, function.name, allowed))
-        self.legs = [leg_of(menu, algorithm, object_) for object_ in self.objects]
-        self.pairs: dict[tuple[int, int], dict[str, Any]] = {}
-        self.needed: dict[tuple[str, str], set[str]] = {}
-        self.note = ""
-
-    def convert(self) -> Converted:
-        table: dict[str, Any] = {"kind": "combination", "legs": self.legs}
-        for cut in self.cuts:
-            if cut.type == "CHGCOR":
-                if cut.data not in _CORRELATIONS:
-                    hint = nearest(cut.data, _CORRELATIONS)
-                    raise TrigemuError(f"cut {cut.name!r} (line {cut.line}): {cut.data!r}{hint}")
-                table["charge"] = _CORRELATIONS[cut.data]
-            elif self.function.name == "mass_inv_3":
-                table["mass3"] = self._mass(cut, ((0, 1), (0, 2), (1, 2)))
-            else:
-                self._pair_cut(cut)
-        if self.pairs:
-            table["pairs"] = [{"legs": list(legs)} | cuts for legs, cuts in sorted(self.pairs.items())]
-        needed = tuple((*types, frozenset(kinds)) for types, kinds in self.needed.items())
-        return Converted(table, needed, self.note)
-
-    def _pair_cut(self, cut: Cut) -> None:
-        first = self.pairs.setdefault((0, 1), {}) if cut.type not in _OVERLAPS else {}
-        if cut.type in _RANGES:
-            first[_RANGES[cut.type]] = _limits(cut)
-            self._need((0, 1), "Delta")
-        elif cut.type == "TBPT":
-            first["pair_pt"] = {"min": cut.minimum}
-            self._need((0, 1), "TwoBodyPt", "TwoBodyPtMath")
-        elif cut.type == "MASSDR":
-            first["mass_over_dr"] = {"min": cut.minimum}
-            self._need((0, 1), "Mass", "MassPt", "Math", "InverseDeltaRMath")
-        elif cut.type in _OVERLAPS:
-            last = len(self.objects) - 1
-            for leg in range(last):
-                pair = self.pairs.setdefault((leg, last), {})
-                pair[_OVERLAPS[cut.type]] = _limits(cut)
-                if self.as_emulated.any_overlap_vetoes:
-                    pair["every"] = True
-                self._need((leg, last), "Delta")
+def _combination(
+    menu: XMLMenu, algorithm: Algorithm, function: Function, as_emulated: AsEmulated
+) -> Converted:
+    """Convert a function of objects."""
+    objects, (least, most, allowed) = function.objects, _FUNCTIONS[function.name]
+    if not least <= len(objects) <= most:
+        expected = str(least) if least == most else f"{least} to {most}"
+        raise TrigemuError(f"{function.name} of {len(objects)} objects: expected {expected}")
+    if function.name == "comb" and len({(o.type, o.crossing) for o in objects}) > 1:
+        raise TrigemuError("comb of different types or crossings: join them by AND")
+    cuts = list(cuts_of(algorithm, function.cuts, function.name, allowed))
+    table: dict[str, Any] = {
+        "kind": "combination",
+        "legs": [leg_of(menu, algorithm, object_) for object_ in objects],
+    }
+    pairs: dict[tuple[int, int], dict[str, Any]] = {}
+    note = ""
+    for cut in cuts:
+        if cut.type == "CHGCOR":
+            if cut.data not in _CORRELATIONS:
+                hint = nearest(cut.data, _CORRELATIONS)
+                raise TrigemuError(f"cut {cut.name!r} (line {cut.line}): {cut.data!r}{hint}")
+            table["charge"] = _CORRELATIONS[cut.data]
+            continue
+        if cut.type in _OVERLAPS:
+            window = _limits(cut)
+            for leg in range(len(objects) - 1):
+                pair = pairs.setdefault((leg, len(objects) - 1), {})
+                pair |= {_OVERLAPS[cut.type]: window}
+                pair |= {"every": True} if as_emulated.any_overlap_vetoes else {}
+            continue
+        if cut.type in _AT_LEAST:
+            key, window = _AT_LEAST[cut.type], {"min": cut.minimum}
         else:
-            transverse = self.function.name.startswith("mass_trv")
-            unconstrained = self.function.name == "mass_inv_upt"
-            name = "transverse_mass" if transverse else "mass_upt" if unconstrained else "mass"
-            first[name] = self._mass(cut, ((0, 1),))
-
-    def _mass(self, cut: Cut, pairs: Sequence[tuple[int, int]]) -> dict[str, float]:
-        for pair in pairs:
-            self._need(pair, "Mass", "MassPt", "Math")
-        limits = _limits(cut)
-        if self.as_emulated.mass_limit and self.function.name == "mass" and cut.maximum > MASS_LIMIT:
-            self.note = (
+            key, window = _RANGES.get(cut.type) or _MASSES.get(function.name, "mass"), _limits(cut)
+        exceeds = function.name == "mass" and cut.type == "MASS" and cut.maximum > MASS_LIMIT
+        if exceeds and as_emulated.mass_limit:
+            note = (
                 f"The XML's maximum of the mass is {cut.maximum!r} GeV. The emulator of 2016 never fires "
                 f"above M²/2 = 10⁶ GeV², the limit used here; the hardware does."
             )
-            limits["max"] = MASS_LIMIT
-        return limits
-
-    def _need(self, legs: tuple[int, int], *kinds: str) -> None:
-        types = (self.objects[legs[0]].type, self.objects[legs[1]].type)
-        self.needed.setdefault(types, set()).update(kinds)
+            window["max"] = MASS_LIMIT
+        (table if key == "mass3" else pairs.setdefault((0, 1), {}))[key] = window
+    if pairs:
+        table["pairs"] = [{"legs": list(legs)} | cuts_ for legs, cuts_ in sorted(pairs.items())]
+    return Converted(table, note)
 
 
 def _limits(cut: Cut) -> dict[str, float]:

@@ -10,12 +10,9 @@ Operators in order of decreasing precedence: NOT, AND, XOR, OR. The digits after
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn
 
-from trigemu.base.errors import MAX_EXCERPT, TrigemuError, nearest
+from trigemu.base.errors import TrigemuError, nearest
 
 #: Types of objects, and their collections in this package.
 OBJECTS: dict[str, str] = {
@@ -46,7 +43,7 @@ FUNCTIONS = (
 #: Names of early development versions.
 _ALIASES = {"mass_inv_3_obj": "mass_inv_3", "mass_inv_div_dr": "mass_inv_dr"}
 MAX_CROSSING = 2
-#: The deepest nesting; each level takes up to eight of the 1000 calls that Python nests.
+#: The deepest nesting; each level takes up to five of the 1000 calls that Python nests.
 MAX_LEVELS = 50
 
 
@@ -102,142 +99,122 @@ class Junction:
 Condition = Object | Signal | ExternalSignal | Function
 Term = Condition | Junction
 
-#: A function with its brace, a name, a crossing, the cuts in brackets, and any other sign or the end.
-_TOKEN = re.compile(
-    r"\s*(?:([A-Za-z_][\w.]*)\s*\{|([A-Za-z_][\w.]*)|([+-]\d{1,9}(?!\d))|\[([^]]*)\]|(.|$))", re.ASCII
-)
-(_FUNCTION, _NAME, _CROSSING, _CUTS, _SIGN) = range(1, 6)
-_OBJECT = re.compile(rf"({'|'.join(OBJECTS)})(\.[a-z]{{2}}\.)?(\d{{1,9}}(?:p\d{{1,9}})?)")
-_CUT = re.compile(r"[A-Za-z0-9_.+-]+")
 _OPERATIONS = ("OR", "XOR", "AND")
+_WORD = r"[A-Za-z_][\w.]*"
+_CUTS = r"\s*(?:\[([^]]*)\])?"
+#: A function of objects, with its cuts.
+_FUNCTION = re.compile(rf"({_WORD})\s*\{{([^}}]*)\}}{_CUTS}", re.ASCII)
+#: A name with a crossing and cuts: an object, a signal, or an operation.
+_NAME = re.compile(rf"({_WORD})([+-]\d{{1,9}}(?!\d))?{_CUTS}", re.ASCII)
+_OBJECT = re.compile(rf"({'|'.join(OBJECTS)})(\.[a-z]{{2}}\.)?(\d{{1,9}}(?:p\d{{1,9}})?)", re.ASCII)
+_CUT = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
 def parse(text: str) -> Term:
-    """Parse an expression. TrigemuError quotes it and marks the position of a mistake."""
-    reader = _Reader(text)
-    term = reader.junction(0)
-    if reader.word:
-        reader.refuse("expected AND, OR, XOR or the end")
-    return term
+    """Parse an expression. TrigemuError marks the position of a mistake."""
+    tokens: list[tuple[int, str | Condition]] = []  # Operations, signs and conditions, with their positions
+    place = 0
+    while (place := len(text) - len(text[place:].lstrip())) < len(text):
+        match = _FUNCTION.match(text, place) or _NAME.match(text, place)
+        is_condition = match and match[1] not in ("NOT", *_OPERATIONS)
+        word = match[1] if match else text[place]
+        if word == "[" and "]" not in text[place:]:
+            raise _mistake(text, place, "expected ']' after it")
+        tokens.append((place, _condition(match) if match and is_condition else word))
+        place = match.end() if match and is_condition else place + len(word)
+    tokens = [(len(text), ""), *reversed(tokens)]
+
+    def junction(level: int, operations: tuple[str, ...] = _OPERATIONS) -> Term:
+        if not operations:
+            return term(level)
+        operands = [junction(level, operations[1:])]
+        while tokens[-1][1] == operations[0]:
+            tokens.pop()
+            operands.append(junction(level, operations[1:]))
+        return Junction(operations[0], tuple(operands)) if len(operands) > 1 else operands[0]
+
+    def term(level: int) -> Term:
+        place, token = tokens[-1]
+        if not isinstance(token, str):
+            tokens.pop()
+            return token
+        if token not in ("NOT", "("):
+            raise _mistake(text, place, "expected an object, a function, an external signal, NOT or (")
+        if level == MAX_LEVELS:
+            raise _mistake(text, place, f"nests more than {MAX_LEVELS} levels of NOT and parentheses")
+        tokens.pop()
+        if token == "NOT":
+            return Junction("NOT", (term(level + 1),))
+        inner = junction(level + 1)
+        if tokens[-1][1] != ")":
+            raise _mistake(text, tokens[-1][0], "expected ')'")
+        tokens.pop()
+        return inner
+
+    result = junction(0)
+    if tokens[-1][1]:
+        raise _mistake(text, tokens[-1][0], "expected AND, OR, XOR or the end")
+    return result
 
 
-class _Reader:
-    """Reads an expression; kind, word and place: of the next token."""
+def _mistake(text: str, place: int, reason: str) -> TrigemuError:
+    context = f"{text[max(0, place - 60) : place]} ⟨here⟩ {text[place : place + 60]}".strip()
+    return TrigemuError(f"column {place + 1}: {reason}: {context}")
 
-    def __init__(self, text: str) -> None:
-        self.text, self.levels = text, 0
-        self._tokens = _TOKEN.finditer(text)
-        self.kind, self.word, self.place = 0, "", 0
-        self.next()
 
-    def next(self) -> str:
-        """Return the next token, and go on to the one after it."""
-        word, match = self.word, next(self._tokens)
-        self.kind = match.lastindex or _SIGN
-        self.word, self.place = match[self.kind], match.start(self.kind) - (self.kind == _CUTS)
-        return word
+def _condition(match: re.Match[str]) -> Condition:
+    """Convert a match of _FUNCTION or _NAME."""
+    text, name = match.string, match[1]
+    if match.re is _NAME:
+        if name.startswith("EXT_"):
+            if match[3] is not None:
+                raise _mistake(text, match.start(3) - 1, "an external signal has no cuts")
+            return ExternalSignal(name.removeprefix("EXT_"), _crossing(match))
+        if name in SIGNALS or name in SCORES:
+            return Signal(name, _crossing(match), _cuts(match))
+        return _object(match)
+    function = _ALIASES.get(name, name)
+    if function not in FUNCTIONS:
+        raise _mistake(text, match.start(), f"unknown function {name!r}{nearest(name, FUNCTIONS)}")
+    objects, place = list[Object](), match.start(2)
+    for part in re.split(r",(?![^[]*\])", match[2]):
+        start = place + len(part) - len(part.lstrip())
+        object_ = _NAME.match(text, start, place + len(part))
+        if not object_:
+            raise _mistake(text, start, "expected an object")
+        objects.append(_object(object_))
+        if rest := part[object_.end() - place :].strip():
+            raise _mistake(text, text.index(rest, object_.end()), "expected ',' or '}'")
+        place += len(part) + 1
+    return Function(function, tuple(objects), _cuts(match))
 
-    def refuse(self, reason: str) -> NoReturn:
-        before, after = self.text[: self.place], self.text[self.place :]
-        if len(before) > MAX_EXCERPT:
-            before = f"… {before[-MAX_EXCERPT:]}"
-        if len(after) > MAX_EXCERPT:
-            after = f"{after[:MAX_EXCERPT]} …"
-        context = f"{before} ⟨here⟩ {after}".strip()
-        raise TrigemuError(f"column {self.place + 1}: {reason}: {context}")
 
-    def take(self, word: str) -> bool:
-        """Whether the next token is this one; then go on."""
-        present = self.kind in (_NAME, _SIGN) and self.word == word
-        if present:
-            self.next()
-        return present
+def _object(match: re.Match[str]) -> Object:
+    text, place, name = match.string, match.start(), match[1]
+    if object_ := _OBJECT.fullmatch(name):
+        if object_[2] not in (None, ".ge.", ".eq."):
+            raise _mistake(text, place, f"comparison {object_[2]!r}: expected .ge. or .eq.")
+        return Object(object_[1], object_[3], object_[2] == ".eq.", _crossing(match), _cuts(match))
+    letters = max((prefix for prefix in OBJECTS if name.startswith(prefix)), key=len, default="")
+    if letters:
+        example = f"expected a threshold after {letters}, as in {letters}10 or {letters}3p5"
+        raise _mistake(text, place, f"{name!r}: {example}")
+    if name in FUNCTIONS:
+        raise _mistake(text, place, f"expected objects in {{}} after the function {name!r}")
+    hint = nearest(name.rstrip("0123456789p"), {*OBJECTS, *SIGNALS, *SCORES})
+    raise _mistake(text, place, f"unknown object {name!r}{hint}")
 
-    def expect(self, sign: str) -> None:
-        if not self.take(sign):
-            self.refuse(f"expected {sign!r}")
 
-    def junction(self, level: int) -> Term:
-        if level == len(_OPERATIONS):
-            return self.term()
-        operands = [self.junction(level + 1)]
-        while self.take(_OPERATIONS[level]):
-            operands.append(self.junction(level + 1))
-        return Junction(_OPERATIONS[level], tuple(operands)) if len(operands) > 1 else operands[0]
+def _crossing(match: re.Match[str]) -> int:
+    if abs(crossing := int(match[2] or 0)) > MAX_CROSSING:
+        reason = f"crossing {match[2]}: expected −{MAX_CROSSING} … +{MAX_CROSSING}"
+        raise _mistake(match.string, match.start(2), reason)
+    return crossing
 
-    def term(self) -> Term:
-        if self.take("NOT"):
-            with self.level():
-                return Junction("NOT", (self.term(),))
-        if self.take("("):
-            with self.level():
-                inner = self.junction(0)
-            self.expect(")")
-            return inner
-        if self.kind == _FUNCTION:
-            return self.function()
-        if self.kind != _NAME:
-            self.refuse("expected an object, a function, an external signal, NOT or (")
-        if self.word.startswith("EXT_"):
-            return ExternalSignal(self.next().removeprefix("EXT_"), self.crossing())
-        if self.word in SIGNALS or self.word in SCORES:
-            return Signal(self.next(), self.crossing(), self.cuts())
-        return self.object()
 
-    @contextmanager
-    def level(self) -> Iterator[None]:
-        """Refuse an expression that nests too deeply for Python's stack."""
-        self.levels += 1
-        if self.levels > MAX_LEVELS:
-            self.refuse(f"nests more than {MAX_LEVELS} levels of NOT and parentheses")
-        yield
-        self.levels -= 1
-
-    def function(self) -> Function:
-        name = _ALIASES.get(self.word, self.word)
-        if name not in FUNCTIONS:
-            self.refuse(f"unknown function {self.word!r}{nearest(self.word, FUNCTIONS)}")
-        self.next()
-        objects = [self.object()]
-        while self.take(","):
-            objects.append(self.object())
-        self.expect("}")
-        return Function(name, tuple(objects), self.cuts())
-
-    def object(self) -> Object:
-        match = _OBJECT.fullmatch(self.word) if self.kind == _NAME else None
-        if not match:
-            self.refuse(self._no_object())
-        if match[2] not in (None, ".ge.", ".eq."):
-            self.refuse(f"comparison {match[2]!r}: expected .ge. or .eq.")
-        self.next()
-        return Object(match[1], match[3], match[2] == ".eq.", self.crossing(), self.cuts())
-
-    def _no_object(self) -> str:
-        name = self.word if self.kind in (_NAME, _FUNCTION) else ""
-        if not name:
-            return "expected an object"
-        letters = max((prefix for prefix in OBJECTS if name.startswith(prefix)), key=len, default="")
-        if letters:
-            return f"{name!r}: expected a threshold after {letters}, as in {letters}10 or {letters}3p5"
-        names = {*OBJECTS, *SIGNALS, *SCORES}
-        return f"unknown object {name!r}{nearest(name.rstrip('0123456789p'), names)}"
-
-    def crossing(self) -> int:
-        if self.kind != _CROSSING:
-            return 0
-        if abs(int(self.word)) > MAX_CROSSING:
-            self.refuse(f"crossing {self.word}: expected −{MAX_CROSSING} … +{MAX_CROSSING}")
-        return int(self.next())
-
-    def cuts(self) -> tuple[str, ...]:
-        """Read the names in square brackets, if there are any."""
-        if self.word == "[":
-            self.refuse("expected ']' after it")
-        if self.kind != _CUTS:
-            return ()
-        names = tuple(name.strip() for name in self.word.split(","))
-        if not all(map(_CUT.fullmatch, names)):
-            self.refuse("expected the name of a cut")
-        self.next()
-        return names
+def _cuts(match: re.Match[str]) -> tuple[str, ...]:
+    """Return the names in square brackets, if there are any."""
+    names = () if match[3] is None else tuple(name.strip() for name in match[3].split(","))
+    if not all(map(_CUT.fullmatch, names)):
+        raise _mistake(match.string, match.start(3), "expected the name of a cut")
+    return names

@@ -4,14 +4,14 @@ arithmetic."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trigemu.base.errors import TrigemuError, nearest
 
 from .l1_grammar import OBJECTS, Object
 from .l1_xml import Algorithm, Bins, Cut, XMLMenu
-from .vector_text import OBJECT_BITS, SCALES
+from .vector_words import ALL_WORDS
 
 #: PRECISION of the XML → the key under [integer.digits].
 _DIGITS = {
@@ -23,17 +23,23 @@ _DIGITS = {
     "TwoBodyPt": "two_body_pt",
     "TwoBodyPtMath": "two_body_trigonometry",
 }
+_OF_MASS = ("Mass", "MassPt", "Math")
+#: The cuts on pairs in menus → the kinds of PRECISION that they need.
+_NEEDED = {
+    **dict.fromkeys(("deta", "dphi", "dr", "outside_deta", "outside_dphi", "outside_dr"), ("Delta",)),
+    **dict.fromkeys(("mass", "transverse_mass", "mass_upt", "mass3"), _OF_MASS),
+    "mass_over_dr": (*_OF_MASS, "InverseDeltaRMath"),
+    "pair_pt": ("TwoBodyPt", "TwoBodyPtMath"),
+}
 #: Edges that differ by a smaller fraction of a bin belong to the same bin; centres are half a bin away.
 _SAME = 0.25
-#: (type, type, the kinds of PRECISION that are needed).
-Needed = tuple[str, str, frozenset[str]]
 
 
 def edge_of(menu: XMLMenu, object_: str, kind: str, bin_: int, end: int) -> float:
     """Return the lower (end 0) or upper (end 1) edge of a bin in the columns of samples: the double of the
     XML or, if the scale begins elsewhere, as in 2015, the edge of the same integer."""
     *ends, number = menu.scales[object_, kind].edges[bin_]
-    if OBJECTS[object_] not in SCALES:
+    if OBJECTS[object_] not in ALL_WORDS:
         return ends[end]
     column, step = _column_edge(OBJECTS[object_], kind, number + end)
     return ends[end] if abs(ends[end] - column) < _SAME * step else column
@@ -41,10 +47,10 @@ def edge_of(menu: XMLMenu, object_: str, kind: str, bin_: int, end: int) -> floa
 
 def _column_edge(name: str, kind: str, number: int) -> tuple[float, float]:
     """Return the lower edge of a bin in the columns of samples, and its width."""
-    scale = SCALES[name]
+    scale = ALL_WORDS[name]
     if kind == "ETA" and scale.eta:
         step, centred = scale.eta
-        half = 1 << (OBJECT_BITS[name]["hw_eta"][1] - 1)
+        half = 1 << (scale.bits["hw_eta"][1] - 1)
         signed = (number + half) % (2 * half) - half
         return (signed - 0.5 * centred) * step, step
     if kind == "PHI" and scale.phi:
@@ -66,26 +72,36 @@ def scale_warnings(menu: XMLMenu, objects: Iterable[str]) -> Iterator[str]:
                 )
 
 
-def integer_tables(menu: XMLMenu, needed: Iterable[Needed]) -> dict[str, dict[str, Any]]:
-    """Return the tables [integer.NAME] of the objects and [integer.digits], for the pairs that have cuts."""
+def digits_of(menu: XMLMenu, table: Mapping[str, Any]) -> Iterator[tuple[str, str, str, int]]:
+    """Yield what the cuts on pairs of a trigger need of [integer.digits]: two types of objects in the order
+    of the XML, the key, and the digits. TrigemuError if the menu lacks them."""
+    cuts = [(pair["legs"], pair) for pair in table.get("pairs", ())]
+    cuts += [(legs, table) for legs in ((0, 1), (0, 2), (1, 2)) if "mass3" in table]
+    types = {name: kind for kind, name in OBJECTS.items()}
+    for legs, pair in cuts:
+        types_of_pair = tuple(types[table["legs"][leg]["object"]] for leg in legs)
+        needed = {kind for key in pair for kind in _NEEDED.get(key, ())}
+        for kind in sorted(needed, key=list(_DIGITS).index):
+            for first, second in (types_of_pair, types_of_pair[::-1]):
+                if (digits := menu.digits.get(f"{first}-{second}-{kind}")) is not None:
+                    yield first, second, _DIGITS[kind], digits
+                    break
+            else:
+                name = "-".join((*types_of_pair, kind))
+                raise TrigemuError(f"PRECISION {name} is missing among the scales")
+
+
+def integer_tables(menu: XMLMenu, tables: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the tables [integer.NAME] of the objects and [integer.digits], for the cuts on pairs of some
+    triggers."""
     pairs: dict[str, dict[str, int]] = {}
-    types: dict[str, None] = {}
-    for first, second, kinds in needed:
-        types |= {first: None, second: None}
-        for kind in sorted(kinds, key=list(_DIGITS).index):
-            (a, b), digits = precision(menu, first, second, kind)
-            pairs.setdefault(f"{OBJECTS[a]}-{OBJECTS[b]}", {})[_DIGITS[kind]] = digits
+    types: set[str] = set()
+    for first, second, key, digits in (part for table in tables for part in digits_of(menu, table)):
+        types |= {first, second}
+        pairs.setdefault(f"{OBJECTS[first]}-{OBJECTS[second]}", {})[key] = digits
     if not pairs:
         return {}
     return {**{OBJECTS[name]: _hardware_scale(menu, name) for name in sorted(types)}, "digits": pairs}
-
-
-def precision(menu: XMLMenu, first: str, second: str, kind: str) -> tuple[tuple[str, str], int]:
-    """Return the objects of a pair in the order of the XML, and the digits of its quantity."""
-    for pair in ((first, second), (second, first)):
-        if (digits := menu.digits.get(f"{'-'.join(pair)}-{kind}")) is not None:
-            return pair, digits
-    raise TrigemuError(f"PRECISION {first}-{second}-{kind} is missing among the scales")
 
 
 def _hardware_scale(menu: XMLMenu, name: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -133,93 +133,61 @@ ETA = OfLeg(0, "eta")
 
 @dataclass(frozen=True)
 class _Part:
-    """Cuts for low ≤ |η| ≤ high. An open end is not part of the interval. A free end may be open or closed,
-    since another part covers it."""
+    """Cuts for consecutive cells in |η|. Cell 2k is the edge k, cell 2k + 1 is the open interval between the
+    edges k and k + 1."""
 
-    low: float
-    high: float
+    first: int
+    last: int
     cuts: Conjunction
-    open: frozenset[str] = frozenset()
-    free: frozenset[str] = frozenset()
 
-    def has(self, eta: float) -> bool:
-        inside = self.low < eta < self.high
-        ends = {end for end in ("low", "high") if getattr(self, end) == eta}
-        return inside or bool(ends - self.open)
+    def covers(self, cell: int, cuts: Conjunction) -> bool:
+        """Whether it has a cell, with none but these cuts."""
+        return self.first <= cell <= self.last and self.cuts.items() <= cuts.items()
 
-    def window(self) -> Window:
-        """Return the window on η; a free end is chosen so that rounding to float32 changes nothing."""
+    def window(self, edges: list[float], free: Collection[int] = ()) -> Window:
+        """Return the window on η. free: neighbouring cells that may be in it or not; such an end is chosen so
+        that rounding to float32 changes nothing."""
         limits: dict[str, float] = {}
-        if self.low > 0 or (not self.has(0.0) and "low" not in self.free):
-            rounded_down = float(np.float32(self.low)) < self.low
-            open_ = rounded_down if "low" in self.free else "low" in self.open
-            limits["abs_above" if open_ else "abs_min"] = self.low
-        if self.high < math.inf:
-            rounded_down = float(np.float32(self.high)) < self.high
-            open_ = not rounded_down if "high" in self.free else "high" in self.open
-            limits["abs_below" if open_ else "abs_max"] = self.high
+        low, high = edges[self.first // 2], edges[(self.last + 1) // 2]
+        if low > 0 or (self.first > 0 and self.first - 1 not in free):
+            rounded_down = float(np.float32(low)) < low
+            open_ = rounded_down if self.first - 1 in free else self.first % 2 == 1
+            limits["abs_above" if open_ else "abs_min"] = low
+        if high < math.inf:
+            rounded_down = float(np.float32(high)) < high
+            open_ = not rounded_down if self.last + 1 in free else self.last % 2 == 1
+            limits["abs_below" if open_ else "abs_max"] = high
         return msgspec.convert(limits, Window)
 
 
 def by_regions(cuts: Mapping[str, Alternatives], ranges: Mapping[str, tuple[float, float]]) -> Alternatives:
     """Return the alternatives that pass the cuts of all ranges."""
+    edges = sorted({0.0, math.inf, *(edge for limits in ranges.values() for edge in limits)})
     parts: list[_Part] = []
-    for region in _regions({0.0, *(edge for limits in ranges.values() for edge in limits)}):
+    for cell in range(2 * len(edges) - 2):
         passing: Alternatives = ({},)
         for name, (low, high) in ranges.items():
-            point = region.low == region.high
-            if low < region.low < high if point else low <= region.low < high:
+            if 2 * edges.index(low) < cell < 2 * edges.index(high):
                 passing = both(passing, cuts[name])
+        region = _Part(cell, cell, {}).window(edges)
         for conjunction in passing:
-            if both((conjunction,), _limits(region)):
-                _add(parts, replace(region, cuts=_needed(conjunction, region)))
-    parts = [_freed(part, parts) for part in parts]
-    return tuple(alternative for part in parts for alternative in both((part.cuts,), _limits(part)))
-
-
-def _needed(cuts: Conjunction, region: _Part) -> Conjunction:
-    """Return the cuts, without the window on η if it contains the entire region."""
-    eta, of_region = cuts.get(ETA, Window()), region.window()
-    inside = joint(eta, of_region)
-    same = all(inside.span(prefix) == of_region.span(prefix) for prefix in ("", "abs_"))
-    if same and eta.any_of is None:
-        return {quantity: window for quantity, window in cuts.items() if quantity != ETA}
-    return cuts
-
-
-def _limits(part: _Part) -> Alternatives:
-    window = part.window()
-    return ({ETA: window} if window != Window() else {},)
-
-
-def _regions(edges: set[float]) -> Iterator[_Part]:
-    """Yield the edges and the intervals between and above them, by ascending |η|."""
-    ordered = sorted(edges - {math.inf})
-    for low, high in zip(ordered, [*ordered[1:], math.inf], strict=True):
-        yield _Part(low, low, {})
-        yield _Part(low, high, {}, frozenset(("low", "high")))
-
-
-def _add(parts: list[_Part], part: _Part) -> None:
-    """Add a part, joined to the neighbour below if the cuts are the same."""
-    for i, below in enumerate(parts):
-        touches = below.high == part.low and ("high" not in below.open or "low" not in part.open)
-        if touches and below.cuts == part.cuts:
-            ends = (below.open & {"low"}) | (part.open & {"high"})
-            parts[i] = replace(below, high=part.high, open=ends)
-            return
-    parts.append(part)
-
-
-def _freed(part: _Part, parts: list[_Part]) -> _Part:
-    """Return the part with open ends made free if another part contains them without further cuts."""
-    free = {
-        end
-        for end in part.open
-        if any(
-            part_.has(getattr(part, end)) and part_.cuts.items() <= part.cuts.items()
-            for part_ in parts
-            if part_ is not part
-        )
-    }
-    return replace(part, free=frozenset(free))
+            if not both((conjunction,), ({ETA: region},)):
+                continue
+            needed, eta = dict(conjunction), conjunction.get(ETA, Window())
+            inside = joint(eta, region)
+            if eta.any_of is None and all(inside.span(p) == region.span(p) for p in ("", "abs_")):
+                needed.pop(ETA, None)  # its window contains the entire region
+            for number, below in enumerate(parts):
+                if below.last in (cell - 1, cell) and below.cuts == needed:
+                    parts[number] = replace(below, last=cell)
+                    break
+            else:
+                parts.append(_Part(cell, cell, needed))
+    alternatives: list[Conjunction] = []
+    for part in parts:
+        others = [other for other in parts if other is not part]
+        outside = [part.first - 1] * (part.first % 2) + [part.last + 1] * (part.last % 2)
+        free = [cell for cell in outside if any(other.covers(cell, part.cuts) for other in others)]
+        window = part.window(edges, free)
+        alternatives += both((part.cuts,), ({ETA: window} if window != Window() else {},))
+    return tuple(alternatives)

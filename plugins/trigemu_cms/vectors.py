@@ -25,35 +25,28 @@ prescales at 1, so the stored decisions are before prescales.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import IO, Any, ClassVar, Literal
 
 import numpy as np
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
+from trigemu.base.errors import SampleError, excerpt
 from trigemu.samples.events import Collection, Need, ReadEvents
 from trigemu.samples.source import Beginning, Schema, Source
 
-from .vector_text import (
-    FURTHER_SUM_BITS,
-    HEXADECIMAL,
-    OBJECT_BITS,
-    SUM_BITS,
-    Fields,
-    U64Array,
-    bits_of,
-    collection_of,
-    columns_of,
-    decoded,
-)
+from .vector_words import FURTHER_WORDS, WORDS, U64Array, Words, bits_of, collection_of
 
 #: Bunch crossings in one LHC orbit.
 ORBIT = 3564
 #: The muons whose bit 61 is a bit of shower_0, in their order.
 _SHOWERS = (0, 2, 4, 6, 3)
 ALGORITHMS = 512
+_HEXADECIMAL = b"0123456789abcdefABCDEF"
+#: Most digits of a crossing number, which is stored in 64 bits.
+_NUMBER_DIGITS = 18
 
 
 def _layout(tau: int, sums: int) -> dict[str, tuple[int, int]]:
@@ -62,28 +55,53 @@ def _layout(tau: int, sums: int) -> dict[str, tuple[int, int]]:
     return {**objects, "external": (8, 4), "algorithms": (8, 8), "final": (1, 1)}
 
 
-#: The layouts of lines with 48 and with 60 columns, by the digits of each column after the first.
+#: By the number of columns of a line: the digits of those after the first, and the layout of their words.
 _LAYOUTS = {
-    (16,) * 8 + (8,) * (24 + tau + sums) + (64, 128, 1): _layout(tau, sums)
-    for tau, sums in ((8, 4), (12, 12))
+    48: ((16,) * 8 + (8,) * 36 + (64, 128, 1), _layout(8, 4)),
+    60: ((16,) * 8 + (8,) * 48 + (64, 128, 1), _layout(12, 12)),
 }
 
 
-@dataclass(frozen=True)
-class _Crossings:
-    """n decoded lines. number: int64[n], of the crossings; words: uint64[n, k] by kind."""
+def _decoded(stream: IO[bytes]) -> tuple[IntArray, Any]:
+    """Decode all lines: the numbers of the crossings, int64[n], and their words, a structured array."""
+    n_columns, numbers, rows = 0, list[int](), list[bytes]()
+    for place, line in enumerate(stream, 1):
+        if line.startswith((b"|", b"#")) or not (columns := line.split()):
+            continue
+        n_columns = n_columns or len(columns)
+        if n_columns not in _LAYOUTS:
+            expected = " or ".join(map(str, _LAYOUTS))
+            raise SampleError(f"line {place}: {n_columns} columns, expected {expected}")
+        digits = _LAYOUTS[n_columns][0]
+        number = columns.pop(0)
+        if tuple(map(len, columns)) != digits or not number.isdigit() or len(number) > _NUMBER_DIGITS:
+            raise SampleError(f"line {place}{_mistake(number, columns, digits)}")
+        try:
+            rows.append(bytes.fromhex(b"".join([*columns, b"0"]).decode()))
+        except ValueError:
+            wrong = next(i for i, column in enumerate(columns) if column.strip(_HEXADECIMAL))
+            reason = f"{_quoted(columns[wrong])} is not hexadecimal"
+            raise SampleError(f"line {place}, column {wrong + 2}: {reason}") from None
+        numbers.append(int(number))
+    if not n_columns:
+        raise SampleError("has no crossings")
+    layout = [(kind, f">u{size}", count) for kind, (size, count) in _LAYOUTS[n_columns][1].items()]
+    return np.array(numbers), np.frombuffer(b"".join(rows), layout)
 
-    number: IntArray
-    words: Mapping[str, U64Array]
 
-    @property
-    def has_further_sums(self) -> bool:
-        """Whether a line has 60 columns."""
-        return bool(self.words["sums"].shape[1] > 4)
+def _mistake(number: bytes, columns: Sequence[bytes], digits: Sequence[int]) -> str:
+    """Return the mistake in the form of a line."""
+    if len(columns) != len(digits):
+        return f": {len(columns) + 1} columns, the lines before have {len(digits) + 1}"
+    for place, (column, width) in enumerate(zip(columns, digits, strict=True), 2):
+        if len(column) != width:
+            return f": column {place} has {len(column)} digits, expected {width}"
+    expected = f"expected 1 to {_NUMBER_DIGITS} digits"
+    return f", column 1: {_quoted(number)} is not a crossing number: {expected}"
 
-    @property
-    def sum_bits(self) -> Mapping[str, tuple[int, Fields]]:
-        return {**SUM_BITS, **FURTHER_SUM_BITS} if self.has_further_sums else SUM_BITS
+
+def _quoted(text: bytes) -> str:
+    return repr(excerpt(text.decode(errors="replace")))
 
 
 @dataclass
@@ -96,52 +114,51 @@ class CMSVector(Source):
     def recognises(cls, beginning: Beginning) -> bool:
         """Return whether a file has only hexadecimal digits."""
         digits = b"".join(beginning.start.split())
-        return bool(digits) and not digits.strip(HEXADECIMAL)
+        return bool(digits) and not digits.strip(_HEXADECIMAL)
 
     @cached_property
-    def _crossings(self) -> _Crossings:
+    def _crossings(self) -> tuple[IntArray, Mapping[str, U64Array]]:
+        """The numbers of the crossings, int64[n], and words uint64[n, k] by kind."""
         with self._stream(compression="infer") as stream:
-            widths, number, octets = decoded(stream, {1 + len(widths): widths for widths in _LAYOUTS})
-        layout = _LAYOUTS[widths]
-        rows = octets.view([(kind, f">u{size}", count) for kind, (size, count) in layout.items()])[:, 0]
-        words: dict[str, U64Array] = {kind: rows[kind].astype(np.uint64) for kind in layout}
+            numbers, rows = _decoded(stream)
+        words: dict[str, U64Array] = {kind: rows[kind].astype(np.uint64) for kind in rows.dtype.names}
         for kind in ("external", "algorithms"):  # the digits begin with the highest bits
             words[kind] = words[kind][:, ::-1]
-        return _Crossings(number, words)
+        return numbers, words
 
     @property
     def entries(self) -> int:
-        return len(self._crossings.number)
+        return len(self._crossings[0])
 
     @cached_property
     def neighbours(self) -> Literal["none", "line", "orbit"]:
-        steps = np.diff(self._crossings.number) % ORBIT
+        steps = np.diff(self._crossings[0]) % ORBIT
         if (steps != 1).any():
             return "none"
         return "orbit" if self.entries % ORBIT == 0 else "line"
 
-    @cached_property
-    def _eta_twice(self) -> bool:
-        """Whether the bits of the unconstrained pT and of showers repeat η."""
-        words = self._crossings.words["muon"]
-        first, again = bits_of(words, OBJECT_BITS["muon"]["hw_eta"]), bits_of(words, (53, 9))
-        return bool(first.any() and (first == again).all())
+    @property
+    def _has_further_sums(self) -> bool:
+        """Whether a line has 60 columns."""
+        return bool(self._crossings[1]["sums"].shape[1] > 4)
 
-    def _objects(self) -> Mapping[str, Fields]:
-        """Return the bits of the objects by collection."""
-        if not self._eta_twice:
-            return OBJECT_BITS
-        muon = {column: bits for column, bits in OBJECT_BITS["muon"].items() if column != "hw_upt"}
-        return {**OBJECT_BITS, "muon": muon}
+    @cached_property
+    def _layouts(self) -> Mapping[str, Words]:
+        """The words of each collection; bits of muons that repeat η are neither pT nor showers."""
+        words, muon = self._crossings[1]["muon"], WORDS["muon"]
+        first, again = bits_of(words, muon.bits["hw_eta"]), bits_of(words, (53, 9))
+        if first.any() and (first == again).all():
+            bits = {column: bits for column, bits in muon.bits.items() if column != "hw_upt"}
+            muon = replace(muon, bits=bits)
+        return {**WORDS, "muon": muon, **(FURTHER_WORDS if self._has_further_sums else {})}
 
     @property
     def schema(self) -> Schema:
-        crossings = self._crossings
-        fields = {**self._objects(), **{name: bits for name, (_, bits) in crossings.sum_bits.items()}}
-        collections = {name: frozenset(columns_of(name, bits)) for name, bits in fields.items()}
+        layouts, empty = self._layouts, np.empty((0, 12), np.uint64)
+        collections = {name: frozenset(collection_of(of, empty).columns) for name, of in layouts.items()}
         scalars = {f"external_{word}" for word in range(4)}
-        if crossings.has_further_sums:
-            scalars |= {"centrality_0"} | (set() if self._eta_twice else {"shower_0"})
+        if self._has_further_sums:
+            scalars |= {"centrality_0"} | ({"shower_0"} if "hw_upt" in collections["muon"] else set())
         return Schema(collections, frozenset(scalars))
 
     @property
@@ -149,35 +166,29 @@ class CMSVector(Source):
         return tuple(map(str, range(ALGORITHMS)))
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
-        words = self._crossings.words["algorithms"][start:stop]
+        words = self._crossings[1]["algorithms"][start:stop]
         return {name: bits_of(words[:, int(name) // 64], (int(name) % 64, 1)) == 1 for name in names}
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Read every column of the needed collections, and the needed scalars."""
-        crossings, fields = self._crossings, self._objects()
+        numbers, all_words = self._crossings
+        words = {kind: of_kind[start:stop] for kind, of_kind in all_words.items()}
         collections: dict[str, Collection] = {}
         scalars: dict[str, Array] = {}
         for name, column in needs:
-            if name in collections:
-                continue
             if not name:
-                scalars[column] = _scalar(crossings, column)[start:stop]
-            elif name in fields:
-                words = crossings.words[name][start:stop]
-                collections[name] = collection_of(name, words, words != 0, fields[name])
-            else:
-                position, bits = crossings.sum_bits[name]
-                words = crossings.words["sums"][start:stop, position : position + 1]
-                collections[name] = collection_of(name, words, np.ones(words.shape, np.bool_), bits)
+                scalars[column] = _scalar(words, column)
+            elif name not in collections:
+                layout = self._layouts[name]
+                collections[name] = collection_of(layout, words[layout.kind])
         rows = np.arange(start, stop)
-        return ReadEvents(np.ones(stop - start), crossings.number[start:stop], rows, collections, scalars)
+        return ReadEvents(np.ones(stop - start), numbers[start:stop], rows, collections, scalars)
 
 
-def _scalar(crossings: _Crossings, name: str) -> IntArray:
+def _scalar(words: Mapping[str, U64Array], name: str) -> IntArray:
     if name == "centrality_0":
-        sums = crossings.words["sums"]
+        sums = words["sums"]
         return bits_of(sums[:, 4], (28, 4)) | bits_of(sums[:, 5], (28, 4)) << 4
     if name == "shower_0":
-        muons = crossings.words["muon"][:, _SHOWERS]
-        return bits_of(muons, (61, 1)) @ (1 << np.arange(len(_SHOWERS)))
-    return crossings.words["external"][:, int(name.removeprefix("external_"))].astype(np.int64)
+        return bits_of(words["muon"][:, _SHOWERS], (61, 1)) @ (1 << np.arange(len(_SHOWERS)))
+    return words["external"][:, int(name.removeprefix("external_"))].astype(np.int64)

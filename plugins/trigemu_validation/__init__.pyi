@@ -3,9 +3,9 @@ import trigemu.api
 from .decisions import (
     Checked as Checked,
     DecisionCheck as DecisionCheck,
+    Disagreement as Disagreement,
     check_decisions as check_decisions,
 )
-from .decisions_task import Disagreement as Disagreement
 from .decisions_view import doubts as doubts, other_bits as other_bits
 from .drifts import (
     Drift as Drift,

@@ -1,79 +1,56 @@
 """Validation of emulated decisions, before prescales, against the decisions recorded in a sample, where both
-can be compared."""
+can be compared, also in files that number their bits otherwise, or lack some."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from bisect import bisect
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
+from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, Shown
-from trigemu.emulation.engine import Job, Progress, over_samples
-from trigemu.emulation.plan import NEIGHBOURS, lacks, make_plan
+from trigemu.counting.decisions import raw_decisions
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
+from trigemu.emulation.plan import NEIGHBOURS, Plan, decide, lacks, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.samples.catalogue import Catalogue, not_consecutive
-from trigemu.samples.events import Need
+from trigemu.samples.events import Events, Need
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.logic import Random
 
-from .decisions_task import (
-    Count,
-    Disagreement,
-    Range,
-    Tally,
-    bits_in,
-    lacking,
-    positions_at_ends,
-    positions_to_flip,
-    ranges_of,
-    read_difference,
-    renumbered,
-    stored_name,
-)
+#: The number of differing events that are reported for each trigger.
+SHOWN = 3
+#: Accepted and rejected events of a trigger that establishes a distance between its bit and an equal one, and
+#: the number of such triggers.
+CLEAR, SHIFTED = 3, 3
+#: Bits that are never set are missing if they are as many, and this share of the triggers that accept events
+#: (but not all of them, which would be a file without decisions).
+EMPTY, EMPTY_SHARE = 10, 0.1
+_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+#: The seed of `inject`: every run flips the same decisions.
+_SEED = 20161026
 
 
-def why_not(menu: Menu, trigger: Trigger, catalogue: Catalogue, ranges: Sequence[Range]) -> str | None:
-    """Return why a trigger cannot be checked, or None if it can."""
-    needed = menu.with_inputs([trigger.name])
-    if any(isinstance(part.description, Random) for part in needed):
-        return "it is random"
-    if open_ := next((part for part in needed if part.budget and not part.solution), None):
-        return f"the threshold of {open_.name!r} is not known: run trigemu calibrate first"
-    needs, compiled = compiled_of(menu, trigger)
-    for sample in catalogue.samples:
-        if stored_name(trigger) not in sample.stored:
-            return f"sample {sample.name!r} has no stored decision {stored_name(trigger)!r}"
-        reads = [NEIGHBOURS] * (margin_of(compiled) > 0) + sorted(needs)
-        if lacking := next(filter(None, (lacks(sample, need) for need in reads)), None):
-            return lacking
-    margin = margin_of(compiled)
-    if not any(start < stop for start, stop in (range_.comparable(margin) for range_ in ranges)):
-        return f"it uses crossings up to {margin} before and after, which no crossing in the samples has"
-    return None
+@dataclass(frozen=True)
+class Disagreement:
+    """An event on which the emulated and the stored decision of a trigger differ."""
 
-
-def margin_of(compiled: Sequence[Compiled]) -> int:
-    return max((part.margin for part in compiled), default=0)
-
-
-def compiled_of(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]]:
-    """Return what a trigger and those in its expression need, and the compiled triggers."""
-    context = Context(menu.scope, menu.path.parent)
-    descriptions = (part.description for part in menu.with_inputs([trigger.name]))
-    compiled = [part.compile(context) for part in descriptions if isinstance(part, Kind)]
-    return context.needs, compiled
-
-
-def words_of(catalogue: Catalogue, *needs: set[Need]) -> tuple[Need, ...]:
-    """Return the needed columns without numbers of objects that are no column of the samples."""
-    scalars = frozenset.intersection(*(sample.schema.scalars for sample in catalogue.samples))
-    return tuple(sorted(need for need in set().union(*needs) if need[0] or need[1] in scalars))
+    sample: str  #: The name of the sample
+    path: str  #: The file
+    entry: int  #: The position of the event in the file
+    emulated: bool  #: The emulated decision
+    #: The event with the columns that the trigger needs, and the neighbouring crossings that it uses.
+    events: Events = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -164,12 +141,34 @@ def check_decisions(
     """Compare the emulated decisions of a menu with the stored ones, on all samples of a catalogue.
 
     The enabled triggers are checked, before prescales; for events in memory, any integer or boolean column
-    can be a stored decision. inject: the number of stored decisions to flip, to test that the check detects
-    them. consecutive: whether events with consecutive crossing numbers are consecutive crossings; if not,
-    triggers that use neighbouring crossings cannot be checked. match_bits: whether triggers whose decisions
-    are those of another stored bit are compared with that one (`Checked.equals`). executor, progress: as in
-    `emulate`. TrigemuError if no trigger can be checked, `inject` exceeds the number of decisions, or there
-    are both `inject` and `match_bits`.
+    can be a stored decision.
+
+    Parameters
+    ----------
+    menu : path or Menu
+        The menu.
+    catalogue : path, Catalogue, Events, ak.Array, or list of paths
+        The samples.
+    inject : int
+        The number of stored decisions to flip, to test that the check detects them.
+    consecutive : bool
+        Whether events with consecutive crossing numbers are consecutive crossings; if not, triggers that use
+        neighbouring crossings cannot be checked.
+    match_bits : bool
+        Whether triggers whose decisions are those of another stored bit are compared with that one
+        (`Checked.equals`).
+    executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    DecisionCheck
+
+    Raises
+    ------
+    TrigemuError
+        If no trigger can be checked, `inject` exceeds the number of decisions, or there are both `inject` and
+        `match_bits`.
     """
     if inject and match_bits:
         raise TrigemuError("decisions that are flipped are compared with their own bits, without match_bits")
@@ -179,68 +178,248 @@ def check_decisions(
     catalogue = replace(catalogue, samples=all_events)
     if not consecutive:
         catalogue = not_consecutive(catalogue)
-    ranges = ranges_of(catalogue)
-    reasons = {trigger.name: why_not(menu, trigger, catalogue, ranges) for trigger in menu.enabled}
-    checked = [trigger for trigger in menu.enabled if reasons[trigger.name] is None]
-    if not checked:
-        name, reason = next(iter(reasons.items()))
-        raise TrigemuError(f"{menu.path}: no trigger can be checked; {name!r}: {reason}")
-    part = menu.part(trigger.name for trigger in checked)
-    plan = make_plan([part])
-    for sample in catalogue.samples:
-        plan.check(sample)
-    crossings = sum(range_.entries for range_ in ranges)
-    reads = [compiled_of(menu, trigger) for trigger in checked]
-    at_ends = positions_at_ends(ranges, [margin_of(compiled) for _, compiled in reads])
-    flipped = positions_to_flip(inject, crossings * len(checked), at_ends)
-    before = {(range_.sample, range_.source): range_.before for range_ in ranges}
-    bits = () if inject else bits_in(sample.stored for sample in catalogue.samples)
-    bits = bits if {*bits} & {*map(stored_name, checked)} else ()
-    columns = words_of(catalogue, *(needs for needs, _ in reads))
-    task = Count(part, tuple(checked), flipped, at_ends, before, bits, columns)
-    job = Job((part,), plan, catalogue)
-    tally = task.merge([*over_samples(catalogue.samples, job, task, engine)])
-    results = dict(_results(task, tally, reads, catalogue, match_bits))
-    triggers = (results.get(name) or Checked(name, skipped=reason) for name, reason in reasons.items())
-    return DecisionCheck(menu, catalogue, crossings, tuple(triggers), inject, tally.found, match_bits)
+    plan, known = make_plan([menu]), dict[int, BoolArray]()
+    reading = {need: {trigger.name for trigger in triggers} for need, triggers in plan.needs.items()}
+    results, compared = dict[str, Checked](), list[_Compared]()
+    for trigger in menu.enabled:
+        parts = {part.name: part for part in menu.with_inputs([trigger.name])}
+        slots = (plan.slots[plan.bits[0][name]] for name in parts if name in plan.bits[0])
+        margin = max((slot.compiled.margin for slot in slots), default=0)
+        if margin not in known:
+            known[margin] = _with_neighbours(catalogue, margin)
+        needs = {need for need, names in reading.items() if not names.isdisjoint(parts)}
+        not_compared = int((~known[margin]).sum())
+        checked = Checked(trigger.name, margin=margin, not_compared=not_compared, stored=stored_name(trigger))
+        if reason := _why_not(checked, parts.values(), needs, catalogue, known[margin]):
+            results[trigger.name] = Checked(trigger.name, skipped=reason)
+        else:
+            compared.append(_Compared(checked, needs, known[margin]))
+    if not compared:
+        first = next(iter(results.values()))
+        raise TrigemuError(f"{menu.path}: no trigger can be checked; {first.name!r}: {first.skipped}")
+
+    names, own = [one.checked.name for one in compared], [one.checked.stored for one in compared]
+    numbers = {*filter(_NUMBER.fullmatch, frozenset.intersection(*(s.stored for s in catalogue.samples)))}
+    bits = [] if inject or numbers.isdisjoint(own) else sorted(numbers, key=int)
+    columns = _in_samples(catalogue, {need for one in compared for need in one.needs})
+    part = menu.part(names)
+    task = _Collect(part, tuple(names), tuple(dict.fromkeys((*own, *bits))), tuple(columns))
+    job = Job((part,), make_plan([part]), catalogue)
+    emulated, stored, filled = task.merge([*over_samples(catalogue.samples, job, task, engine)])
+    recorded = {name: partial(_column, stored, place) for place, name in enumerate(task.stored)}
+    flips = _flips(compared, inject)
+    found, contents = 0, dict[int, dict[bytes, list[str]]]()  # Bits with the same decisions, by the margin
+    for place, one in enumerate(compared):
+        fired = _column(emulated, place)
+        found += one.count(fired, recorded[one.checked.stored](), flips.get(place, []))
+        if bits and one.differing:
+            if one.checked.margin not in contents:
+                content = contents[one.checked.margin] = {}
+                for bit in bits:
+                    content.setdefault(np.packbits(recorded[bit]()[one.rows]).tobytes(), []).append(bit)
+            one.same = contents[one.checked.margin].get(np.packbits(fired[one.rows]).tobytes(), ())
+    other, missing = _renumbered(compared), dict[str, str]()
+    if not inject:  # decisions that are flipped would hide what the samples lack
+        empty = {need for place, need in enumerate(columns) if not filled[:, place].any()}
+        missing = _lacking(compared, empty, other)
+    for one in compared:
+        checked = replace(one.checked, equals=other.get(one.checked.name))
+        if checked.name in missing:
+            checked = Checked(checked.name, skipped=missing[checked.name], stored=checked.stored)
+        elif checked.equals and match_bits:
+            checked = replace(checked, agree=checked.compared, only_emulated=0, only_stored=0)
+        else:
+            checked = replace(checked, first=tuple(_read(catalogue, one)))
+        results[checked.name] = checked
+    ordered = tuple(results[trigger.name] for trigger in menu.enabled)
+    return DecisionCheck(menu, catalogue, len(emulated), ordered, inject, found, match_bits)
 
 
-def _results(
-    task: Count,
-    tally: Tally,
-    reads: Sequence[tuple[set[Need], list[Compiled]]],
-    catalogue: Catalogue,
-    match_bits: bool,
-) -> Iterator[tuple[str, Checked]]:
-    """Yield each trigger of a task by its name. reads: as `compiled_of` returns."""
-    names = [stored_name(trigger) for trigger in task.triggers]
-    not_compared = np.bincount(task.left_out % len(names), minlength=len(names))
-    other: dict[int, str] = {}
-    missing: dict[int, str] = {}
-    if not len(task.flipped):  # decisions that are flipped would hide what the samples lack
-        other = renumbered(names, task.bits, tally.equal, tally.accepted, tally.events - not_compared)
-        columns = [words_of(catalogue, needs) for needs, _ in reads]
-        filled = dict(zip(task.columns, tally.filled.tolist(), strict=True))
-        missing = lacking(tally.only_emulated, tally.only_stored, tally.accepted, columns, filled, other)
-    for n, trigger in enumerate(task.triggers):
-        needs, compiled = reads[n]
-        if reason := missing.get(n):
-            yield trigger.name, Checked(trigger.name, skipped=reason, stored=names[n])
-            continue
-        agreeing = Checked(
-            trigger.name,
-            agree=tally.events - int(not_compared[n]),
-            margin=margin_of(compiled),
-            not_compared=int(not_compared[n]),
-            stored=names[n],
-            equals=other.get(n),
+def stored_name(trigger: Trigger) -> str:
+    """Return the name of the stored decisions of a trigger in samples."""
+    return trigger.name if trigger.stored is None else trigger.stored
+
+
+@dataclass
+class _Compared:
+    """A trigger that is compared, and the result so far."""
+
+    checked: Checked
+    needs: set[Need]  # The columns that it and the triggers in its expression read
+    rows: BoolArray  # bool[n]: the events that are compared
+    accepted: int = 0  # The number of these that the emulation accepts
+    differing: Sequence[tuple[int, bool]] = ()  # The first events that differ, and their emulated decisions
+    same: Sequence[str] = ()  # The other bits with its decisions, if it differs
+
+    @property
+    def changing(self) -> int:
+        """The number of events with the rarer of its two emulated decisions."""
+        return min(self.accepted, self.checked.compared - self.accepted)
+
+    def count(self, emulated: BoolArray, stored: BoolArray, flips: Sequence[int]) -> int:
+        """Compare decisions, bool[n], of which some stored ones are flipped first; return how many flips
+        change the outcome."""
+        before = emulated != stored
+        stored[flips] ^= True
+        differ = (emulated != stored) & self.rows
+        self.accepted = int((emulated & self.rows).sum())
+        self.differing = [(row, bool(emulated[row])) for row in np.flatnonzero(differ)[:SHOWN].tolist()]
+        only_emulated, only_stored = int((differ & emulated).sum()), int((differ & stored).sum())
+        agree = int(self.rows.sum()) - only_emulated - only_stored
+        self.checked = replace(
+            self.checked, agree=agree, only_emulated=only_emulated, only_stored=only_stored
         )
-        if match_bits and n in other:
-            yield trigger.name, agreeing
-            continue
-        only_emulated, only_stored = int(tally.only_emulated[n]), int(tally.only_stored[n])
-        rows = tally.first[tally.first[:, 0] == n, 1:].tolist()
-        first = tuple(read_difference(catalogue, needs, agreeing.margin, *row) for row in rows)
-        agree = agreeing.agree - only_emulated - only_stored
-        checked = replace(agreeing, agree=agree, only_emulated=only_emulated, only_stored=only_stored)
-        yield trigger.name, replace(checked, first=first)
+        return int((differ != before)[flips].sum())
+
+
+def _why_not(
+    checked: Checked, parts: Iterable[Trigger], needs: set[Need], catalogue: Catalogue, rows: BoolArray
+) -> str | None:
+    """Return why a trigger cannot be compared, or None if it can. parts: with those in its expression."""
+    if any(isinstance(part.description, Random) for part in parts):
+        return "it is random"
+    if open_ := next((part for part in parts if part.budget and not part.solution), None):
+        return f"the threshold of {open_.name!r} is not known: run trigemu calibrate first"
+    for sample in catalogue.samples:
+        if checked.stored not in sample.stored:
+            return f"sample {sample.name!r} has no stored decision {checked.stored!r}"
+        reads = [NEIGHBOURS] * (checked.margin > 0) + sorted(needs)
+        if lacking := next(filter(None, (lacks(sample, need) for need in reads)), None):
+            return lacking
+    if rows.any():
+        return None
+    return f"it uses crossings up to {checked.margin} before and after, which no crossing in the samples has"
+
+
+def _with_neighbours(catalogue: Catalogue, margin: int) -> BoolArray:
+    """Return which events have `margin` known crossings before and after them, bool[n]."""
+    rows = []
+    for source in (source for sample in catalogue.samples for source in sample.sources):
+        place = np.arange(source.entries)
+        inside = (place >= margin) & (place < source.entries - margin)
+        rows.append(inside | (source.neighbours != "line"))
+    return np.concatenate(rows)
+
+
+def _in_samples(catalogue: Catalogue, needs: Iterable[Need]) -> list[Need]:
+    """Return columns, without the numbers of objects that are no column of the samples."""
+    scalars = frozenset.intersection(*(sample.schema.scalars for sample in catalogue.samples))
+    return sorted(need for need in needs if need[0] or need[1] in scalars)
+
+
+#: Decisions of n events, eight in a byte: uint8[n, bytes].
+Packed = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class _Collect(Task[tuple[Packed, Packed, BoolArray]]):
+    """The task that collects the emulated and the stored decisions of a chunk, and whether each of c columns
+    is not 0 in all of its events, bool[1, c]."""
+
+    menu: Menu
+    triggers: tuple[str, ...]
+    stored: tuple[str, ...]
+    columns: tuple[Need, ...]
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Packed, Packed, BoolArray]:
+        raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
+        read = chunk.file.read_stored(chunk.start, chunk.stop, self.stored)
+        emulated, stored = (
+            np.packbits(np.array([decisions[name] for name in names], np.bool_), axis=0).T
+            for decisions, names in ((raw, self.triggers), (read, self.stored))
+        )
+        values = (
+            (events.collections[collection].columns if collection else events.scalars).get(name, True)
+            for collection, name in self.columns
+        )
+        return emulated, stored, np.array([[*map(np.any, values)]], np.bool_)
+
+
+def _column(packed: Packed, place: int) -> BoolArray:
+    return np.asarray(packed[:, place // 8] >> (7 - place % 8) & 1 != 0)
+
+
+def _flips(compared: Sequence[_Compared], inject: int) -> dict[int, list[int]]:
+    """Choose decisions to flip among the compared ones: the events, by the position of the trigger."""
+    flips: dict[int, list[int]] = {}
+    if inject:
+        rows, places = np.nonzero(np.column_stack([one.rows for one in compared]))
+        if inject > len(rows):
+            raise TrigemuError(f"{inject} decisions to flip: only {len(rows)} decisions are checked")
+        for drawn in np.random.default_rng(_SEED).choice(len(rows), inject, replace=False).tolist():
+            flips.setdefault(int(places[drawn]), []).append(int(rows[drawn]))
+    return flips
+
+
+def _renumbered(compared: Sequence[_Compared]) -> dict[str, str]:
+    """Return the bits that triggers seem to have in a file that numbers its bits otherwise."""
+    differing = [one for one in compared if one.differing and _NUMBER.fullmatch(one.checked.stored)]
+    numbered = sorted((int(one.checked.stored), place) for place, one in enumerate(differing))
+    shifts = [{int(bit) - int(one.checked.stored): bit for bit in one.same} for one in differing]
+    votes = Counter(
+        next(iter(of_one))
+        for one, of_one in zip(differing, shifts, strict=True)
+        if len(of_one) == 1 and one.changing >= CLEAR
+    )
+    established = [shift for shift, count in votes.most_common() if count >= SHIFTED]
+    moved: dict[int, int] = {}
+    for place, one in enumerate(differing):
+        shift = next(filter(shifts[place].__contains__, established), None)
+        if one.changing and shift is not None:
+            moved[place] = shift
+    around = [(number, moved[place]) for number, place in numbered if place in moved]
+    for place, one in enumerate(
+        differing
+    ):  # that accept all events or none: between two that are moved alike
+        above = bisect(around, (int(one.checked.stored), 0))
+        beside = {shift for _, shift in around[max(above - 1, 0) : above + 1]}
+        if not one.changing and 0 < above < len(around) and len(beside) == 1 and beside <= {*shifts[place]}:
+            moved[place] = beside.pop()
+    return {differing[place].checked.name: shifts[place][shift] for place, shift in moved.items()}
+
+
+def _lacking(
+    compared: Sequence[_Compared], empty: Collection[Need], elsewhere: Collection[str]
+) -> dict[str, str]:
+    """Return why differing triggers cannot be compared: their bits, or a word they read, are never set.
+    empty: the columns that are 0 in all events."""
+    reasons, never_set = dict[str, str](), list[str]()
+    for one in compared:
+        checked, word = one.checked, next((word for word in sorted(one.needs) if word in empty), None)
+        if word and checked.only_stored and not one.accepted:
+            reasons[checked.name] = (
+                f"its {'.'.join(filter(None, word))} is 0 in every event, but its stored decision is not: "
+                f"the samples seem to lack it"
+            )
+        is_never_set = checked.only_emulated == one.accepted > 0 and not checked.only_stored
+        if is_never_set and checked.name not in elsewhere:
+            never_set.append(checked.name)
+    accepting = sum(one.accepted > 0 for one in compared)
+    if max(EMPTY, EMPTY_SHARE * accepting) <= len(never_set) < accepting:
+        reason = (
+            f"its stored decision is never positive, like those of {len(never_set)} of the {accepting} "
+            f"triggers that accept events: the samples seem to lack them, as a vector made for one "
+            f"module does"
+        )
+        reasons |= dict.fromkeys(never_set, reason)
+    return reasons
+
+
+def _read(catalogue: Catalogue, one: _Compared) -> Iterator[Disagreement]:
+    """Read the first events that differ: the columns that the trigger needs, and η and φ of its objects."""
+    files = [(sample, source) for sample in catalogue.samples for source in sample.sources]
+    starts = np.cumsum([0, *(source.entries for _, source in files)]).tolist()
+    for row, emulated in one.differing:
+        place = bisect(starts, row) - 1
+        (sample, source), entry = files[place], row - starts[place]
+        in_file = sample.schema.collections
+        needs = one.needs | {
+            (name, c) for name, _ in one.needs if name for c in in_file[name] & {"eta", "phi"}
+        }
+        events = sample.read_file(source, entry, entry + 1, needs, one.checked.margin)
+        collections = {}
+        for name, collection in sorted(events.collections.items()):
+            columns = {c: column for c, column in collection.columns.items() if (name, c) in needs}
+            collections[name] = replace(collection, columns=columns)
+        events = replace(events, collections=collections)
+        yield Disagreement(sample.name, source.path, entry, emulated, events)

@@ -61,13 +61,30 @@ class DecisionCheckView(View[DecisionCheck]):
         return {"crossings": result.crossings, "triggers": triggers} | left
 
     def figures(self, result: DecisionCheck) -> Iterator[Figure]:
+        """Draw a bar for each outcome of each trigger, on an axis that is logarithmic from 1 on."""
+        from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
         from trigemu.results.figures import style
 
-        from .decisions_figure import draw_decisions  # which loads Matplotlib
-
-        labels = style.shown(trigger.name for trigger in result.compared)
-        counts = {str(c.heading): [getattr(t, c.name) for t in result.compared] for c in _COUNTS}
-        yield draw_decisions(list(labels.values()), counts)
+        names = [*style.shown(trigger.name for trigger in result.compared).values()]
+        with style.figure(6.4, 1.5 + 0.42 * len(names)) as (figure, axes):
+            height, longest = 0.8 / len(_COUNTS), 1
+            for number, (column, colour) in enumerate(zip(_COUNTS, (3, 2, 4), strict=True)):
+                rows = np.arange(len(names)) - 0.4 + height * (number + 0.5)
+                counts = [getattr(trigger, column.name) for trigger in result.compared]
+                axes.barh(rows, counts, height, color=style.COLOURS[colour], label=column.heading)
+                longest = max(longest, *counts, 1)
+            axes.set_xscale("symlog", linthresh=1.0)
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: numbers.short(value)))
+            axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.set_xlim(0.0, 2.0 * longest)
+            axes.set_yticks(range(len(names)), list(map(style.literal, names)), fontsize=12)
+            axes.yaxis.set_minor_locator(NullLocator())
+            axes.yaxis.set_tick_params(length=0)
+            axes.set_ylim(len(names) - 0.45, -0.55)
+            axes.set_xlabel("number of crossings", fontsize=14)
+            figure.legend(loc="outside upper left", ncols=3, fontsize=11, frameon=False)
+        yield figure
 
 
 def summary(result: DecisionCheck) -> str:

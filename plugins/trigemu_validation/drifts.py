@@ -8,8 +8,8 @@ uncertainties account for the events that the two menus share.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -21,7 +21,7 @@ from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Shown
-from trigemu.base.toml import TomlTable, load_toml, read_table, refuse_other_kinds
+from trigemu.base.toml import Key, TomlTable, load_toml, read_table, refuse_other_kinds
 from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.decisions import raw_decisions
 from trigemu.emulation import scaling
@@ -33,12 +33,10 @@ from trigemu.rates.results import MenuRates
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.studies.comparison import Comparison, compare
 
-from .decisions import check_decisions
-from .decisions_task import stored_name
+from .decisions import check_decisions, stored_name
 
 #: The quantities that a gate compares.
 QUANTITIES = ("rate_hz", "total_hz", "unique_hz", "overlap_hz", "decisions_hz", "differ_from_stored")
-_SECTIONS = ("default", "quantity", "trigger")
 _Limit = Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -61,16 +59,20 @@ class TriggerTolerance(Tolerance, frozen=True):
     removed: bool = False  #: Whether only the old menu may have it.
 
 
-@dataclass(frozen=True)
-class Tolerances:
-    """The tolerances of a gate."""
+class Tolerances(TomlTable, frozen=True):
+    """A file of tolerances."""
 
     #: What holds where nothing else is given.
-    default: TriggerTolerance = field(default_factory=TriggerTolerance)
+    default: TriggerTolerance = TriggerTolerance()
     #: The limits of single quantities, of `QUANTITIES`.
-    quantities: Mapping[str, Tolerance] = field(default_factory=dict)
-    triggers: Mapping[str, TriggerTolerance] = field(default_factory=dict)  #: The limits of single triggers
-    path: Path | None = None  #: The file that they are from
+    quantities: dict[str, Tolerance] = msgspec.field(default_factory=dict, name="quantity")
+    #: The limits of single triggers
+    triggers: dict[str, TriggerTolerance] = msgspec.field(default_factory=dict, name="trigger")
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        for name in self.quantities:
+            if name not in QUANTITIES:
+                yield ("quantity", name), f"unknown quantity {name!r}{nearest(name, QUANTITIES)}"
 
     def of(self, names: Collection[str], quantity: str) -> Tolerance:
         """Return what holds for a quantity of one trigger or of several, or of the menu (no names)."""
@@ -90,7 +92,7 @@ class Tolerances:
         for name in self.triggers:
             if name not in known:
                 hint = nearest(name, known)
-                raise TrigemuError(f"{self.path}: [trigger.{name}]: no menu has such a trigger{hint}")
+                raise TrigemuError(f"tolerances: [trigger.{name}]: no menu has such a trigger{hint}")
 
 
 def read_tolerances(path: Path | str) -> Tolerances:
@@ -98,26 +100,10 @@ def read_tolerances(path: Path | str) -> Tolerances:
     document = load_toml(Path(path))
     if not isinstance(document.data.get("trigger"), dict):  # [trigger.NAME]; a menu has [[trigger]]
         refuse_other_kinds(document, "quantity")
-    document.refuse_unknown(*_SECTIONS)
-    given = document.data.get("default", {})
-    default = read_table(document, given, TriggerTolerance, ("default",), "[default]")
-    named: dict[str, dict[str, Tolerance]] = {"quantity": {}, "trigger": {}}
-    for section, struct in (("quantity", Tolerance), ("trigger", TriggerTolerance)):
-        tables = document.data.get(section, {})
-        if not isinstance(tables, dict):
-            document.problem((section,), "", f"{section}: expected tables [{section}.NAME]")
-            continue
-        for name, table in tables.items():
-            where = f"[{section}.{name}]"
-            if section == "quantity" and name not in QUANTITIES:
-                message = f"unknown quantity {name!r}{nearest(name, QUANTITIES)}"
-                document.problem((section, name), where, message)
-            elif read := read_table(document, table, struct, (section, name), where):
-                named[section][name] = read
+    tolerances = read_table(document, document.data, Tolerances, (), "")
     document.finish()
-    assert default is not None
-    triggers = {name: t for name, t in named["trigger"].items() if isinstance(t, TriggerTolerance)}
-    return Tolerances(default, named["quantity"], triggers, document.path)
+    assert tolerances is not None
+    return tolerances
 
 
 #: Overlaps that differ by a smaller fraction are equal: the order of triggers changes their last digit.

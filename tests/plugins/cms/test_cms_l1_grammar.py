@@ -128,9 +128,11 @@ def test_meanings(text: str, expected: Term) -> None:
         ("(MU0", "column 5: expected '\\)'"),
         ("MU0)", "column 4: "),
         ("MU0 MU1", "column 5: "),
-        ("MU0[MU-QLTY", "expected ']'"),
+        ("MU0[MU-QLTY", "column 4: expected ']'"),
         ("MU0[]", "the name of a cut"),
-        ("comb{MU0,MU1", "expected '}'"),
+        ("comb{MU0,MU1", "column 1: expected objects in {} after the function 'comb'"),
+        ("comb{MU0 MU1}", "column 10: expected ',' or '}'"),
+        ("comb{MU0,}", "column 10: expected an object"),
         ("MU.lt.3", "column 1: comparison '.lt.'"),
         ("MU", "a threshold after MU"),
         ("MU3+3", "crossing \\+3: expected −2 … \\+2"),
@@ -138,7 +140,7 @@ def test_meanings(text: str, expected: Term) -> None:
         ("(" * 51, "more than 50 levels"),
         ("NOT " * 51 + "MU3", "more than 50 levels"),
         ("MU3 AND " * 5000, "expected an object"),
-        ("comb{comb{MU0,MU0},MU0}", "unknown object 'comb'"),
+        ("comb{comb{MU0,MU0},MU0}", "column 6: expected objects in {} after the function 'comb'"),
     ],
 )
 def test_what_is_refused(text: str, message: str) -> None:

@@ -7,21 +7,13 @@ import math
 
 import pytest
 from l1_toys import write_menu
-from trigemu_cms.l1_objects import edge_of, precision, scale_warnings
+from trigemu_cms.l1_objects import edge_of, scale_warnings
 from trigemu_cms.l1_xml import XMLMenu, read_xml
-
-from trigemu import TrigemuError
 
 
 @pytest.fixture(scope="module")
 def menu(tmp_path_factory: pytest.TempPathFactory) -> XMLMenu:
     return read_xml(write_menu(tmp_path_factory.mktemp("menu"), ["MU0"]))
-
-
-def test_a_precision_has_one_order(menu: XMLMenu) -> None:
-    assert precision(menu, "JET", "MU", "Math") == precision(menu, "MU", "JET", "Math") == (("MU", "JET"), 4)
-    with pytest.raises(TrigemuError, match="PRECISION MU-HTT-Delta is missing"):
-        precision(menu, "MU", "HTT", "Delta")
 
 
 def test_edges_are_the_doubles_of_the_xml(menu: XMLMenu) -> None:

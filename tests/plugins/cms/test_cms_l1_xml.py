@@ -152,7 +152,7 @@ def test_a_long_text_is_read_in_one_piece(tmp_path: Path) -> None:
 
 def test_numbers_are_bounded(tmp_path: Path) -> None:
     text = menu_xml(["MU0", "MU1"])
-    for index in ("9" * 5000, "1" + "0" * 400, "1e3", "2147483648"):
+    for index in ("9" * 5000, "1" + "0" * 400, "1e3", str(2**60)):
         (tmp_path / "a.xml").write_text(text.replace("<index>0<", f"<index>{index}<"))
         message = refusal(tmp_path / "a.xml")
         assert message.endswith(", expected a number")

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, strategies as st
 from l1_toys import calorimeter, jet, muon, vector_line
 from real_data import real_file
+from toys import menu_from
 from trigemu_cms import CMSVector
 from trigemu_cms.vectors import ORBIT
 
-from trigemu import catalogue_of
+from trigemu import catalogue_of, decisions, run
 from trigemu.api import ReadEvents, SampleError
 
 
@@ -166,19 +167,56 @@ def test_which_crossings_are_neighbours(tmp_path: Path, numbers: list[int], expe
     assert write(tmp_path, *map(vector_line, numbers)).neighbours == expected
 
 
-def test_mistakes_name_line_and_column(tmp_path: Path) -> None:
-    good = vector_line(0)
-    columns = good.split()
-    cases = {
-        "line 1: 47 columns, expected 48 or 60": [" ".join(columns[:-1])],
-        "line 3: 49 columns, the lines before have 48": [good, "", good + " 0"],
-        # They would not fit into 64 bits, and have to be told from numbers that wrap around.
-        f"line 1, column 1: '{10**18}' is not a crossing number": [" ".join([str(10**18), *columns[1:]])],
-        f"line 2, column 1: '{2**64}' is not": [good, " ".join([str(2**64), *columns[1:]])],
-    }
-    for message, lines in cases.items():
-        with pytest.raises(SampleError, match=message):
-            _ = write(tmp_path, *lines).entries
+blanks = st.text(" \t\v\f", min_size=1, max_size=3)
+others = st.sampled_from(["", "  ", "| Muons | 0", "# made by hand", "#0 1"])
+
+
+@given(
+    st.lists(
+        st.tuples(others, st.integers(0, 10**18 - 1), blanks, st.sampled_from(["\n", "\r\n"])), min_size=1
+    )
+)
+def test_lines_are_those_of_crossings_however_they_are_spaced(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple[str, int, str, str]]
+) -> None:
+    file = tmp_path_factory.mktemp("v") / "v.txt"
+    text = ""
+    for other, number, blank, end in lines:
+        line = vector_line(0, external=number).split()
+        text += f"{other}{end}{blank}{blank.join([str(number), *line[1:]]).upper()}{blank}{end}"
+    file.write_bytes(text.encode())
+    source = CMSVector(str(file))
+    numbers = [number for _, number, _, _ in lines]
+    assert source._crossings[0].tolist() == numbers
+    assert source.read(0, len(lines), [("", "external_0")]).scalars["external_0"].tolist() == numbers
+
+
+GOOD = vector_line(0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([GOOD.rpartition(" ")[0]], "line 1: 47 columns, expected 48 or 60"),
+        ([GOOD, "", f"{GOOD} 0"], "line 3: 49 columns, the lines before have 48"),
+        (
+            ["# header", GOOD, GOOD.replace("00000000 ", "0000000 ", 1)],
+            "line 3: column 2 has 15 digits, expected 16",
+        ),
+        (
+            [GOOD, GOOD.replace(" 0000", " 0g00", 1)],
+            "line 2, column 2: '0g00000000000000' is not hexadecimal",
+        ),
+        ([GOOD.replace(" 0000", " 000é", 1)], "line 1: column 2 has 17 digits"),
+        # Numbers that do not fit into 64 bits.
+        ([f"{10**18} {GOOD.partition(' ')[2]}"], f"line 1, column 1: '{10**18}' is not a crossing number"),
+        ([GOOD, f"-1 {GOOD.partition(' ')[2]}"], "line 2, column 1: '-1' is not a crossing number"),
+        (["", "# a", "| b"], "has no crossings"),
+    ],
+)
+def test_mistakes_name_line_and_column(tmp_path: Path, lines: list[str], message: str) -> None:
+    with pytest.raises(SampleError, match=message):
+        _ = write(tmp_path, *lines).entries
 
 
 def test_a_file_that_is_cut_short_is_named(tmp_path: Path) -> None:
@@ -203,3 +241,15 @@ def test_the_vector_of_2016_is_an_orbit_and_decodes_as_by_hand() -> None:
     stored = source.read_stored(0, 3564, ["0", "99", "511"])
     for name, fired in stored.items():
         assert fired.tolist() == [bool(int(line[-2], 16) >> int(name) & 1) for line in lines]
+
+
+def test_algorithms_are_stored_decisions(tmp_path: Path) -> None:
+    """A number from 0 to 511 for each, also for the trigger kind `stored`."""
+    on = [False, True, False, True, False, True]
+    write(tmp_path, *(vector_line(i, jets=[jet(40)], algorithms=fired << 3) for i, fired in enumerate(on)))
+    names = "".join(
+        f"[[trigger]]\nname = 'stored{bit}'\nkind = 'stored'\ndecision = '{bit}'\n" for bit in ("3", "511")
+    )
+    menu, vector = menu_from(tmp_path, names), catalogue_of(tmp_path / "vector.txt")
+    assert [column.tolist() for column in decisions(menu, vector).values()] == [on, [False] * 6]
+    assert run(menu, vector)["stored3"].total.hz == pytest.approx(3 * 40e6 / 6)

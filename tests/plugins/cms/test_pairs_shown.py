@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +9,8 @@ import pytest
 from printing import text_of
 from toys import memory_catalogue, menu_from
 from trigemu_cms.imported import LeftOut
-from trigemu_cms.pairs import CheckedPair, Pair, as_json, pairs_page, pairs_table, validation_page
+from trigemu_cms.pairs import CheckedPair, Pair, pairs_page, validation_page
 from trigemu_validation import Checked, DecisionCheck
-
-from trigemu.results.table import csv_of
 
 HOSTILE = "<b>=1+1\x1b[31m"
 
@@ -57,14 +52,6 @@ def test_what_is_printed(pairs: list[CheckedPair]) -> None:
         "Without a counterpart of the same name: x.toml, y.txt.",
     ):
         assert messages in text
-
-
-def test_what_is_written(pairs: list[CheckedPair]) -> None:
-    """Without what tests of the command read."""
-    rows = list(csv.DictReader(io.StringIO(csv_of(pairs_table(pairs)))))
-    assert [row["differing"] for row in rows] == ["", "B on 2 of 8 crossings"]
-    second = json.loads(as_json(pairs))["pairs"][1]
-    assert second["left_out_of_import"] == [{"name": "E", "reason": "AXO is not in vectors"}]
 
 
 def test_the_page(pairs: list[CheckedPair]) -> None:

@@ -53,8 +53,8 @@ def test_tolerances_let_it_pass(folder: Path, gate: Command) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[default]\npercnt = 1", "t.toml:2: [default]: unknown key 'percnt'; did you mean 'percent'?"),
-        ("[trigger.J10]", "t.toml: [trigger.J10]: no menu has such a trigger; did you mean 'J30'?"),
+        ("[default]\npercnt = 1", "t.toml:2: unknown key 'percnt'; did you mean 'percent'?"),
+        ("[trigger.J10]", "tolerances: [trigger.J10]: no menu has such a trigger; did you mean 'J30'?"),
     ],
 )
 def test_mistakes_leave_nothing(folder: Path, gate: Command, text: str, message: str) -> None:

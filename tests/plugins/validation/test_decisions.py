@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 from toys import menu_from
 from trigemu_validation import DecisionCheck, check_decisions
-from trigemu_validation.decisions_task import SHOWN
+from trigemu_validation.decisions import SHOWN
 
 from trigemu import Catalogue, Collection as Objects, TrigemuError
 from trigemu.api import BoolArray, ReadEvents, Sample, Schema, Source

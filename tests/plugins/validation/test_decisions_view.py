@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.patches import Rectangle
 from printing import text_of
 from toys import memory_catalogue, menu_from
 from trigemu_validation import Checked, DecisionCheck, Disagreement
@@ -115,3 +116,18 @@ def test_decisions_of_another_bit(result: DecisionCheck) -> None:
     agreeing = tuple(replace(trigger, agree=10, only_stored=0) for trigger in moved)
     text = " ".join(printed(replace(result, triggers=agreeing, injected=0, match_bits=True)))
     assert text.startswith("Compared with another stored bit, their own +1: 12 triggers: T0 (0: 1),")
+
+
+def test_each_outcome_has_a_bar_of_its_length(result: DecisionCheck) -> None:
+    """Names are no formulas; a check without triggers can be drawn."""
+    triggers = (Checked("A", agree=1000, only_stored=1), Checked("$B", agree=7, only_emulated=2))
+    (figure,) = DecisionCheckView().figures(replace(result, triggers=triggers))
+    (axes,) = figure.axes
+    bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    assert [bar.get_width() for bar in bars] == [1000, 7, 0, 2, 1, 0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["A", r"\$B"]
+    assert [round(bar.get_y() + bar.get_height() / 2) for bar in bars] == [0, 1] * 3
+    assert axes.get_xlim()[0] == 0
+    assert axes.get_xlim()[1] > 1000
+    (empty,) = DecisionCheckView().figures(replace(result, triggers=()))
+    empty.canvas.draw()

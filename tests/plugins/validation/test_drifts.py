@@ -134,7 +134,7 @@ def test_triggers_that_come_and_go(tmp_path: Path) -> None:
     for new, name, quantity in ((less, "G", "removed"), (more, "K", "added")):
         (drift,) = gated(tmp_path, widest, new).failed
         assert (drift.what, drift.quantity) == (name, quantity)
-        allowed = Tolerances(widest.default, {}, {name: TriggerTolerance(**{quantity: True})})
+        allowed = Tolerances(default=widest.default, triggers={name: TriggerTolerance(**{quantity: True})})
         assert gated(tmp_path, allowed, new).failed == ()
 
 
