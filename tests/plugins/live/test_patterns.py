@@ -12,7 +12,8 @@ from live_toys import toy
 from toys import even_events, memory_catalogue, menu_from
 from trigemu_live.patterns import Patterns, aliases, menu_arrays, patterns_of
 
-from trigemu import Emulation, TrigemuError, emulate, rates_of
+from trigemu import TrigemuError, emulate, rates_of
+from trigemu.emulation.loop import Emulation
 
 FITTED = """
 [[trigger]]
