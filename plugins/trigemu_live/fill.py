@@ -97,7 +97,13 @@ def through_fill(
     half = scaling.unseen_half(menus, plan, samples)
     fitted = frozenset().union(*scaling.fitted_in(menus, plan, samples))
     controlled = [control.trigger for control in config.controls]
-    task = GatherEvents(tuple(plan.bits[0][name] for name in controlled))
+    slots = {name: slot for bits in plan.bits for name, slot in bits.items()}
+    if off := [name for name in controlled if name not in slots]:
+        raise TrigemuError(
+            f"{config.path}: control of {quoted(off[0])}: it is switched off at all times: give another "
+            f"prescale or column"
+        )
+    task = GatherEvents(tuple(slots[name] for name in controlled))
 
     def gathered(some: Sequence[Sample]) -> Any:
         """Return the events of some samples."""

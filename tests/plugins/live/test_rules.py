@@ -70,8 +70,8 @@ def test_no_rules() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[rule]]\nsize = 7\nrate = 0", "rate = 0: expected `int` >= 1"),
-        ("[[rule]]\nsize = 7\nrate = 10000000000", "rate = 10000000000: expected `int` <= 1000000000"),
+        ("[[rule]]\nsize = 7\nrate = 0", "rate = 0: expected an integer >= 1"),
+        ("[[rule]]\nsize = 7\nrate = 10000000000", "rate = 10000000000: expected an integer <= 1000000000"),
         ("[[rule]]\nsize = 7\nrate = inf", "rate"),
         ("[[rule]]\nsize = 7", "the key 'rate' is missing"),
         ("[[rule]]\nat_most = 0\nin = 3", "at_most"),
