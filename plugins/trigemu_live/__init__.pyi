@@ -7,7 +7,7 @@ from .curve import (
     live_curve as live_curve,
     live_fraction as live_fraction,
 )
-from .fill import Fill as Fill, FillTrace as FillTrace, through_fill as through_fill
+from .fill import through_fill as through_fill
 from .fill_config import (
     ColumnTable as ColumnTable,
     ControlTable as ControlTable,
@@ -15,6 +15,7 @@ from .fill_config import (
     FillTable as FillTable,
     read_fill as read_fill,
 )
+from .fill_results import Fill as Fill, FillTrace as FillTrace
 from .filling import (
     Filling as Filling,
     every_slot as every_slot,
@@ -22,8 +23,7 @@ from .filling import (
     scheme_names as scheme_names,
     spread as spread,
 )
-from .live import live_rates as live_rates
-from .ordered import accepts_in_order as accepts_in_order
+from .live import accepts_in_order as accepts_in_order, live_rates as live_rates
 from .results import (
     LiveItem as LiveItem,
     LiveRates as LiveRates,

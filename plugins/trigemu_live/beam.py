@@ -18,18 +18,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words, splitmix64
-from trigemu.base.errors import TrigemuError
-from trigemu.base.kernels import kernel
 
 from .filling import ORBIT, Filling
 from .patterns import MenuArrays, Patterns
-from .rules import Rules
-from .vetoes import SLOTS, RuleTable, apply_rules, longest_memory, new_state
+from .rules import SLOTS, Rules, RuleTable, apply_rules, longest_memory, new_state
 
 #: The parts of an accept that its triggers share: divisible by every number up to 16, so that shares are
 #: whole.
@@ -91,68 +88,73 @@ class State:
     def __post_init__(self) -> None:
         self.phase = np.zeros(len(self.menu.steps), np.int64)  # of each step
         self._rules = new_state(self.table)
-        t = len(self.menu.menu.enabled)
-        self._of_first = self.menu.members[self.menu.level_of.min()]
-        self._last = np.zeros((t, 1), np.bool_)  # the triggers of the accept before
-        self._row = {name: k for k, name in enumerate(self.menu.names) if name not in self.never}
-        rows = [[self._row[name] for name in c.passes if name in self._row] for c in self.menu.counters]
-        advances = np.array([self.fires[of_counter].any(axis=0) for of_counter in rows])
-        self._unseeded = np.array([not c.reads and c.first < c.last for c in self.menu.counters])
-        # Whether a pattern may accept whatever these counters say, and those of them that it advances.
-        self._sure: BoolArray = np.asarray(advances[~self._unseeded].any(axis=0))
-        advanced = advances & self._unseeded[:, None]
-        starts = np.concatenate([[0], np.cumsum(advanced.sum(axis=0))]).astype(np.int64)
-        self._advanced = starts, np.nonzero(advanced.T)[1].astype(np.int64)
+        self._of_first = self.menu.members[self.menu.first]
+        self._last = np.zeros((len(self._of_first), 1), np.bool_)  # the triggers of the accept before
+        # The patterns in which a counter without seeds advances, bool[m], by its number, and those that may
+        # accept whatever these counters say.
+        self._advanced: dict[int, BoolArray] = {}
+        self._sure = np.zeros(self.fires.shape[1], np.bool_)
+        for number, counter in enumerate(self.menu.counters):
+            rows = [self.menu.names.index(name) for name in counter.passes if name not in self.never]
+            if counter.first < counter.last and not counter.reads:
+                self._advanced[number] = np.asarray(self.fires[rows].any(axis=0))
+            else:
+                self._sure |= self.fires[rows].any(axis=0)
 
-    def decide(self, number: IntArray, random: Mapping[str, BoolArray]) -> tuple[IntArray, BoolArray]:
+    def decide(self, pattern: IntArray, random: Mapping[str, BoolArray]) -> tuple[IntArray, BoolArray]:
         """Return the crossings with an accept before the rules, int64[k], and its triggers, bool[t, k], from
-        patterns int64[crossings], and where triggers accept that are drawn by themselves."""
-        at, counter, depth = self._advance(number, *self._advanced)
-        some = self._sure[number]
-        some[at] = True
-        for accepts in random.values():
-            some |= accepts
+        patterns int64[n], and where triggers accept that are drawn by themselves."""
+        some, passes = self._sure[pattern], {}
+        for number, fires in self._advanced.items():
+            passes[number] = self._advance(number, np.flatnonzero(fires[pattern]))
+            some[passes[number][0]] = True
+        for drawn in random.values():
+            some |= drawn
         kept = np.flatnonzero(some)
-        at, number = np.searchsorted(kept, at), number[kept]
-        columns = {name: accepts[kept] for name, accepts in random.items()}
-        for k, of in enumerate(self.menu.counters):
-            seen = {}
-            for name in of.passes:
+        pattern, accepts = pattern[kept], {name: drawn[kept] for name, drawn in random.items()}
+        for number, counter in enumerate(self.menu.counters):
+            fired = {}
+            for name in counter.passes:
                 trigger = self.menu.menu.trigger(name)
-                row = self._row.get(name)
-                seen[name] = np.zeros(len(kept), np.bool_) if row is None else self.fires[row][number]
+                fired[name] = self.fires[self.menu.names.index(name)][pattern] & (name not in self.never)
                 if trigger.seed and trigger.enabled:
-                    seen[name] &= trigger.seed.evaluate(columns)
+                    fired[name] &= trigger.seed.evaluate(accepts)
             passed = np.zeros(len(kept), np.int64)
-            if self._unseeded[k]:
-                passed[at[counter == k]] = depth[counter == k]
-            elif of.first < of.last:
-                fired = np.logical_or.reduce([*seen.values()]).astype(np.int64)
-                own, _, own_depth = self._advance(fired, np.array([0, 0, 1]), np.array([k]))
-                passed[own] = own_depth
-            columns |= {name: seen[name] & (passed >= least) for name, least in of.passes.items()}
-        accepted = np.array([columns[trigger.name] for trigger in self.menu.menu.enabled])
-        any_of = accepted.any(axis=0)
+            if number in passes:
+                crossings, steps = passes[number]
+                passed[np.searchsorted(kept, crossings)] = steps
+            elif counter.first < counter.last:
+                crossings, steps = self._advance(number, np.flatnonzero(np.any([*fired.values()], axis=0)))
+                passed[crossings] = steps
+            accepts |= {name: fired[name] & (passed >= least) for name, least in counter.passes.items()}
+        accepted = np.array([accepts[trigger.name] for trigger in self.menu.menu.enabled])
+        any_of = np.flatnonzero(accepted.any(axis=0))
         return kept[any_of], accepted[:, any_of]
 
-    def _advance(self, number: IntArray, starts: IntArray, counter: IntArray) -> IntArray:
-        """Advance the counters of the pattern of each crossing; see `_advance_counters`."""
-        accepts = np.empty((3, int(np.diff(starts)[number].sum())), np.int64)
-        ends = np.array([(c.first, c.last) for c in self.menu.counters], np.int64).reshape(-1, 2)
-        n = _advance_counters(number, starts, counter, ends, self.menu.steps, self.phase, accepts)
-        return accepts[:, :n]
+    def _advance(self, number: int, crossings: IntArray) -> tuple[IntArray, IntArray]:
+        """Advance a counter in crossings in which its triggers fire, int64[n]; return those that it accepts,
+        int64[k], and by how many of its steps."""
+        counter, accepts = self.menu.counters[number], np.arange(len(crossings))
+        passed = np.zeros(len(crossings), np.int64)
+        for step in range(counter.first, counter.last):
+            (part, full), before = self.menu.steps[step].tolist(), int(self.phase[step])
+            turns, self.phase[step] = divmod(before + part * len(accepts), full)
+            accepts = accepts[-((before - full * np.arange(1, turns + 1)) // part) - 1]
+            passed[accepts] += 1
+        accepts = np.flatnonzero(passed)
+        return crossings[accepts], passed[accepts]
 
     def count(self, counts: Counts, part: int, crossing: IntArray, accepted: BoolArray) -> IntArray:
         """Apply the rules to accepts, bool[t, k], count them, and return the cause of each loss, or −1."""
         rows, rules = len(self.menu.members), len(self.table.kind)
         at = np.flatnonzero(accepted[self._of_first].any(axis=0))
-        early, before = self._early(crossing[at], accepted[:, at]), int(self._rules.numbers[1])
+        early, last_live = self._early(crossing[at], accepted[:, at]), int(self._rules.numbers[1])
         has_early: BoolArray = np.asarray(early.any(axis=0))
         vetoed, blocker, live = (np.empty(n, np.int64) for n in (len(at), len(at), 2 * len(at)))
         how = self.table, self._rules, crossing[at], has_early
         n, *numbers, last = apply_rules(*how, vetoed, blocker, live)
         counts.early += numbers
-        distances = np.diff(live[:n] if before < 0 else np.append(before, live[:n]))
+        distances = np.diff(live[:n] if last_live < 0 else np.append(last_live, live[:n]))
         interval = np.searchsorted(DISTANCES, distances, side="right") - 1
         counts.distances += np.bincount(interval, minlength=len(DISTANCES))
         blockers = np.hstack([accepted[:, at] & self._of_first[:, None], early, self._last])
@@ -166,59 +168,33 @@ class State:
         cause[at] = vetoed
         joint = self.menu.members[len(accepted) :]  # groups and levels
         inside = np.vstack([accepted, *(accepted[members].sum(axis=0, dtype=np.int16) for members in joint)])
-        is_inside, is_live = inside > 0, cause < 0
+        is_inside = inside > 0
         unique = is_inside & (inside == inside[self.menu.level_of])
+        lost = np.flatnonzero(cause >= 0)
         for what, columns in ((BEFORE, is_inside), (UNIQUE_BEFORE, unique)):
-            now[what, :rows] += columns.sum(axis=1)
-            now[what + 1, :rows] += columns[:, is_live].sum(axis=1)
-        for number in range(rules + 1):
-            counts.lost[:, number] += is_inside[:, cause == number].sum(axis=1)
+            before = columns.sum(axis=1)
+            now[what, :rows] += before
+            now[what + 1, :rows] += before - columns[:, lost].sum(axis=1)
+        np.add.at(counts.lost.T, cause[lost], is_inside[:, lost].T)
         blocked = is_vetoed & (self.table.kind[vetoed] != SLOTS) if rules else is_vetoed
         share = blockers[:, blocker[blocked]]
         whole, rest = np.divmod(UNITS, np.maximum(share.sum(axis=0), 1))  # the first ones have the rest
         parts = share * (whole + (np.cumsum(share, axis=0) <= rest))
-        lost = is_inside[:, at[blocked]].astype(np.float64) @ parts.T.astype(np.float64)
-        counts.because += lost.astype(np.int64)
+        because = is_inside[:, at[blocked]].astype(np.float64) @ parts.T.astype(np.float64)
+        counts.because += because.astype(np.int64)
         return cause
 
     def _early(self, crossing: IntArray, accepted: BoolArray) -> BoolArray:
         """Return the triggers that accept the crossing before as well, by chance, bool[t, k]."""
         early, prefire = np.zeros(accepted.shape, np.bool_), self.rules.prefire
-        for row, trigger in enumerate(self.menu.menu.enabled if prefire else ()):
-            assert prefire is not None
+        if prefire is None or prefire.prefire is None:
+            return early
+        for row, trigger in enumerate(self.menu.menu.enabled):
             if self._of_first[row] and (prefire.triggers is None or trigger.name in prefire.triggers):
                 node = np.uint64(self.menu.names.index(trigger.name))
                 hashed = splitmix64(splitmix64(self.salt ^ crossing.astype(np.uint64)) + node)
                 early[row] = accepted[row] & (fraction(hashed) < prefire.prefire)
         return early
-
-
-@kernel
-def _advance_counters(
-    number: IntArray,
-    starts: IntArray,
-    counter: IntArray,
-    ends: IntArray,
-    steps: IntArray,
-    phase: IntArray,
-    accepts: IntArray,
-) -> int:
-    """Advance the counters counter[starts[p] : starts[p + 1]] of the pattern p of each crossing; set the
-    first n of accepts, int64[3, a]: the crossing, the counter, and how many steps accept; return n."""
-    n = 0
-    for at in range(len(number)):
-        for k in range(starts[number[at]], starts[number[at] + 1]):
-            depth = 0
-            for step in range(ends[counter[k], 0], ends[counter[k], 1]):
-                phase[step] += steps[step, 0]
-                if phase[step] < steps[step, 1]:
-                    break
-                phase[step] -= steps[step, 1]
-                depth += 1
-            if depth:
-                accepts[0, n], accepts[1, n], accepts[2, n] = at, counter[k], depth
-                n += 1
-    return n
 
 
 #: The step of SplitMix64 between two numbers.
@@ -230,22 +206,11 @@ def fraction(hashed: Words) -> FloatArray:
     return (hashed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-class Uniform:
-    """Uniform random numbers from a state, by SplitMix64."""
-
-    def __init__(self, state: int) -> None:
-        self._state = state
-
-    def draw(self, n: int) -> FloatArray:
-        """Return the next n numbers."""
-        steps = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GOLDEN)
-        numbers = fraction(splitmix64(steps + np.uint64(self._state)))
-        self.back(-n)
-        return numbers
-
-    def back(self, n: int) -> None:
-        """Give the last n numbers back."""
-        self._state = (self._state - n * GOLDEN) % 2**64
+def uniform(state: int, first: int, n: int) -> FloatArray:
+    """Return n uniform random numbers, from the number `first` on of those that follow from a state, by
+    SplitMix64."""
+    steps = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GOLDEN)
+    return fraction(splitmix64(steps + np.uint64((state + first * GOLDEN) % 2**64)))
 
 
 class Process:
@@ -253,17 +218,18 @@ class Process:
 
     def __init__(self, chance: float, state: int) -> None:
         self._idle = math.log1p(-chance) if chance < 1 else -math.inf
-        self._chance, self._uniform, self._next = chance, Uniform(state), 0
+        self._chance, self._state, self._used, self._next = chance, state, 0, 0
+
+    def _gaps(self, numbers: FloatArray) -> IntArray:
+        """Return numbers of filled crossings up to the next one, at least 1."""
+        gaps: IntArray = 1 + np.minimum(np.log(1.0 - numbers) / self._idle, 1e15).astype(np.int64)
+        return gaps
 
     def begin(self, first: int) -> None:
         """Begin at a filled crossing."""
         if self._chance > 0:
-            self._next = first + int(self._gaps(self._uniform.draw(1))[0]) - 1
-
-    def _gaps(self, uniform: FloatArray) -> IntArray:
-        """Return numbers of filled crossings up to the next one, at least 1."""
-        gaps: IntArray = 1 + np.minimum(np.log(1.0 - uniform) / self._idle, 1e15).astype(np.int64)
-        return gaps
+            self._next = first + int(self._gaps(uniform(self._state, self._used, 1))[0]) - 1
+            self._used += 1
 
     def until(self, end: int) -> tuple[IntArray, FloatArray]:
         """Return the filled crossings before `end`, int64[n], and a random number for each, float64[n]."""
@@ -271,14 +237,14 @@ class Process:
         while self._chance > 0 and self._next < end:
             expected = (end - self._next) * self._chance
             most = int(expected + 4 * math.sqrt(expected)) + 8
-            drawn = self._uniform.draw(2 * most)
+            drawn = uniform(self._state, self._used, 2 * most)
             crossings = np.cumsum(np.append(self._next, self._gaps(drawn[::2])))
             n = int(np.searchsorted(crossings[:-1], end))
             parts.append((crossings[:n], drawn[1 : 2 * n : 2]))
             self._next = int(crossings[n])
-            self._uniform.back(2 * (most - n))
-        crossings, uniform = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return crossings, uniform
+            self._used += 2 * n
+        crossings, numbers = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return crossings, numbers
 
 
 @dataclass(frozen=True)
@@ -362,9 +328,3 @@ class Beam:
                 kept, accepted = state.decide(number, random)
                 orbit, slot = np.divmod(y[kept], filled)
                 state.count(counts, part, orbit * ORBIT + self.filling.slots[slot], accepted)
-
-
-def check_start(start: str) -> None:
-    """Raise TrigemuError for an unknown start of counters."""
-    if start not in get_args(Start):
-        raise TrigemuError(f"counters {start!r}: expected one of {', '.join(get_args(Start))}")

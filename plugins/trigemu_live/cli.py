@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,17 +16,14 @@ from trigemu.cli.session import Session, collects, session
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue, not_consecutive
 
+from . import fill_results
 from .beam import Start
-from .fill import Fill, through_fill
+from .fill import through_fill
 from .fill_config import read_fill
 from .filling import ORBIT, file_of, read_filling, scheme_names, spread
-from .live import MAX_SECONDS, live_rates
-from .ordered import accepts_in_order, is_consecutive
-from .results import LiveRates, OrderedAccepts
+from .live import MAX_SECONDS, accepts_in_order, is_consecutive, live_rates
+from .results import LiveRates, OrderedAccepts, pictures_of
 from .rules import NO_RULES, read_rules, rule_names
-
-if TYPE_CHECKING:
-    from trigemu.results.section import Picture
 
 #: Controllers run this many times at most.
 MAX_SEEDS = 1000
@@ -55,16 +51,7 @@ class Readout:
         return read, {"filling": filling, "rules": rules}
 
 
-def pictures_of(result: LiveRates | OrderedAccepts | Fill) -> Iterator[Picture]:
-    """Draw a result."""
-    if isinstance(result, OrderedAccepts):
-        raise TrigemuError("crossings in their own order have no figures")
-    from .figures import figures_of, figures_of_fill  # which load Matplotlib
-
-    yield from figures_of_fill(result) if isinstance(result, Fill) else figures_of(result)
-
-
-#: Add the options of a filling scheme, of and of rules.
+#: Add the options of a filling scheme and of rules.
 readout = collects(
     Readout,
     "readout",
@@ -175,4 +162,4 @@ def fill(menu: Path, config: Path, seeds: int, session: Session, readout: Readou
     result = session.run(
         [read], lambda menus, good, **engine: through_fill(menus[0], about, good, **how, **engine)
     )
-    session.present(result, pictures=pictures_of(result))
+    session.present(result, pictures=fill_results.pictures_of(result))

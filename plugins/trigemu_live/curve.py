@@ -9,17 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from trigemu.base.errors import TrigemuError
-from trigemu.base.shown import Shown
 
-from .beam import Uniform
+from .beam import uniform
 from .filling import ORBIT, Filling
-from .rules import Rules
-from .vetoes import apply_rules, check_not_all, new_state, rule_table
+from .rules import Rules, apply_rules, new_state, rule_table
 
 #: Accepts before the rules that are drawn for one rate, and the batches from which the error follows.
 ATTEMPTS, BATCHES = 1_000_000, 50
@@ -34,11 +31,9 @@ class LiveFraction:
     error: float  #: Its statistical uncertainty
 
 
-@dataclass(frozen=True, repr=False)
-class LiveCurve(Shown):
+@dataclass(frozen=True)
+class LiveCurve:
     """The live fraction at several rates."""
-
-    _view: ClassVar[str] = "trigemu_live.view:LiveCurveView"
 
     rules: Rules  #: The rules
     filling: Filling  #: The filling scheme
@@ -71,7 +66,6 @@ def live_fraction(
     '98.9 %'
     """
     table = rule_table(rules, filling)
-    check_not_all(rules, filling, table)
     chance = input_rate_hz / filling.crossing_rate_hz
     if not 0 < chance <= 1:
         raise TrigemuError(
@@ -82,10 +76,11 @@ def live_fraction(
     largest = min(1.0, chance * float(luminosity.max()))
     kept = np.minimum(chance * luminosity, 1.0) / largest
     idle = math.log1p(-largest) if largest < 1.0 else -math.inf
-    uniform = Uniform(int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]))
-    state, y, live = new_state(table), -1, np.zeros(0, np.bool_)
+    random = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    state, y, live, used = new_state(table), -1, np.zeros(0, np.bool_), 0
     while (missing := attempts // BATCHES * BATCHES - len(live)) > 0:
-        drawn = uniform.draw(2 * max(missing, 1000))
+        drawn = uniform(random, used, 2 * max(missing, 1000))
+        used += len(drawn)
         after = y + np.cumsum(1 + (np.log(1.0 - drawn[::2]) / idle).astype(np.int64))
         orbit, bunch = np.divmod(after, len(filling.slots))
         attempted = np.flatnonzero(drawn[1::2] < kept[bunch])[:missing]

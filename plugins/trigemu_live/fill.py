@@ -1,6 +1,6 @@
 """A fill: rates, live fraction and efficiencies while the luminosity falls, with columns and controllers.
 
-In each step the pile-up gives the rate of the menu (`fill_sample.py`), and the rate gives the live fraction
+In each step the pile-up gives the rate of the menu (`fill_events.py`), and the rate gives the live fraction
 of its rules, from a curve for independent crossings. Every controlled threshold begins where its target is
 met. Then it is fixed; or, at the end of each step, a controller that has counted some accepts, prescaled and
 with their Poisson noise, moves it by
@@ -13,19 +13,18 @@ a trigger stays where a column switches it off.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest, quoted
 from trigemu.base.mapping import engine_of
-from trigemu.base.shown import Shown
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets, threshold_for
-from trigemu.emulation.engine import Progress
+from trigemu.emulation.engine import Job, Progress, over_samples
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.reweight import at_pileup
 from trigemu.menus.menu import Menu
@@ -33,11 +32,13 @@ from trigemu.menus.prescales import at_column, at_crossing_rate
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
+from trigemu.samples.sample import INTERACTIONS, Sample
 from trigemu.triggers.base import ScoreKind
 
 from .curve import live_curve
 from .fill_config import FillConfig
-from .fill_events import Accepted, Gathered, accepted_of, gather
+from .fill_events import FillEvents, GatherEvents
+from .fill_results import BOTH, COLUMNS, CONTROL, FIXED, Fill, FillTrace
 from .filling import Filling, every_slot
 from .rules import NO_RULES, Rules
 
@@ -50,73 +51,8 @@ LOOSEST = 2.0
 RATES = np.geomspace(0.02, 1.6, 12)
 #: Thresholds are found for the live fraction at the rate with them: the two agree after a few turns.
 TURNS = 20
-#: A controller needs this many accepts in each step; with fewer, its logarithm is biased. The generator of
-#: Poisson numbers takes means up to the second one.
-FEWEST, MOST = 1.0, 1e18
-FIXED, COLUMNS, CONTROL, BOTH = "fixed", "columns", "control", "both"
-
-
-@dataclass(frozen=True)
-class FillTrace:
-    """A fill with one way of setting thresholds and prescales."""
-
-    name: str  #: The way
-    seed: int  #: The seed of the counts that controllers see
-    before: FloatArray  #: float64[steps], the rate of the first level before the rules in Hz
-    menu: FloatArray  #: float64[steps], that of the menu, which is the rate of its last level
-    live: FloatArray  #: float64[steps], the part that is recorded
-    rates: FloatArray  #: float64[k, steps], the recorded rate of each controlled trigger in Hz
-    thresholds: FloatArray  #: float64[k, steps], their thresholds
-    efficiencies: FloatArray  #: float64[s, steps], the recorded part of each signal
-    columns: IntArray  #: int64[steps], the number of the column of prescales
-
-    @property
-    def recorded(self) -> FloatArray:
-        """The recorded rate of the menu in Hz, float64[steps]."""
-        return self.menu * self.live
-
-
-@dataclass(frozen=True, repr=False)
-class Fill(Shown):
-    """A menu through a fill."""
-
-    _view: ClassVar[str] = "trigemu_live.fill_view:FillView"
-
-    menus: tuple[Menu, ...]  #: The menu with its budgets solved, in each column of prescales
-    catalogue: Catalogue  #: The samples
-    config: FillConfig  #: The fill
-    filling: Filling  #: The filling scheme
-    rules: Rules  #: The rules
-    #: hours, pileup: float64[steps], the beginning of each step, and its mean number of interactions.
-    hours: FloatArray
-    pileup: FloatArray
-    controlled: tuple[str, ...]  #: The controlled triggers
-    #: Their targets in Hz, recorded; of a controller of the menu's rate, that of the menu.
-    targets: tuple[float, ...]
-    target_hz: float  #: The target of the menu in Hz, recorded
-    signals: tuple[str, ...]  #: The signals
-    #: Fixed thresholds; columns, if there are any; control with each seed; and control in columns.
-    traces: tuple[FillTrace, ...]
-    #: float64[2 + k, 2] by way (the first seed), the statistical errors in Hz of the recorded rates of the
-    #: first level, the menu and the controlled triggers, in the first and the last step.
-    errors: Mapping[str, FloatArray]
-    models: Mapping[str, str]  #: The SHA-256 of each model file of the menu, by its path
-
-    @property
-    def menu(self) -> Menu:
-        """The menu with its budgets solved, in the column of prescales at the beginning."""
-        return self.menus[self.config.column_at(float(self.pileup[0])) or 0]
-
-    @property
-    def ways(self) -> Mapping[str, Sequence[FillTrace]]:
-        """The traces of each way of setting thresholds."""
-        names = dict.fromkeys(trace.name for trace in self.traces)
-        return {name: [trace for trace in self.traces if trace.name == name] for name in names}
-
-    def on_target(self, rates: FloatArray, target_hz: float) -> float:
-        """Return the part of the steps in which a rate, float64[steps], is within the tolerance of a
-        target."""
-        return float(np.mean(np.abs(rates / target_hz - 1.0) <= self.config.fill.tolerance))
+#: A controller needs this many accepts in each step; with fewer, its logarithm is biased.
+FEWEST = 1.0
 
 
 def through_fill(
@@ -147,53 +83,67 @@ def through_fill(
     engine = engine_of(executor, progress)
     samples = samples_of(catalogue, executor=engine)
     _check(menu, config, samples)
-    factors = Factors(samples, config, engine)
+    hours, pileup = config.fill.hours_and_pileup()
+    stratum_of, per_interactions = _factors(samples, pileup, engine)
     of_columns = [at_column(menu, column.name) for column in config.columns]
-    first = of_columns[config.column_at(float(factors.pileup[0])) or 0] if of_columns else menu
-    at_rate = at_crossing_rate(first, filling.crossing_rate_hz)
-    (solved,) = solve_budgets((at_rate,), samples, executor=engine)
+    first = of_columns[config.column_at(float(pileup[0])) or 0] if of_columns else menu
+    (solved,) = solve_budgets((at_crossing_rate(first, filling.crossing_rate_hz),), samples, executor=engine)
     solutions = {trigger.name: trigger.solution for trigger in solved.triggers if trigger.solution}
     menus = tuple(
-        at_crossing_rate(models.solved(solutions), filling.crossing_rate_hz) for models in of_columns
+        at_crossing_rate(of_column.solved(solutions), filling.crossing_rate_hz) for of_column in of_columns
     ) or (solved,)
     plan = make_plan(menus)
     plan.check_background(samples)
     half = scaling.unseen_half(menus, plan, samples)
     fitted = frozenset().union(*scaling.fitted_in(menus, plan, samples))
     controlled = [control.trigger for control in config.controls]
-    events = gather(menus, plan, samples, samples.background, controlled, engine)
-    if controlled and events.weight.min(initial=0.0) < 0:
+    slots = {name: slot for bits in plan.bits for name, slot in bits.items()}
+    if off := [name for name in controlled if name not in slots]:
+        raise TrigemuError(
+            f"{config.path}: control of {quoted(off[0])}: it is switched off at all times: give another "
+            f"prescale or column"
+        )
+    task = GatherEvents(tuple(slots[name] for name in controlled))
+
+    def gathered(some: Sequence[Sample]) -> Any:
+        """Return the events of some samples."""
+        known = all(INTERACTIONS[1] in sample.schema.scalars for sample in some)
+        job = Job(menus, plan, samples, frozenset({INTERACTIONS} if known else ()))
+        return task.merge([*over_samples(some, job, task, engine)])
+
+    of_menus = menus, plan.bits, controlled, per_interactions
+    events = gathered(samples.background)
+    if controlled and events["weight"].min(initial=0.0) < 0:
         raise SampleError(f"{samples.path}: an event has a negative weight: no threshold can be controlled")
-    background = accepted_of(events, menus, plan.bits, controlled, fitted, half)
+    background = FillEvents(events, *of_menus, fitted, half)
     signals = []
     for name in config.fill.signals:  # as efficiencies: a background is judged on its unseen half
         signal = samples.sample(name)
         plan.check(signal)
-        events = gather(menus, plan, samples, [signal], controlled, engine)
+        events = gathered([signal])
         if half is not None and signal.table.role == "background":
-            events = Gathered(*(column[events.half == half] for column in events))
-        signals.append(accepted_of(events, menus, plan.bits, controlled))
-    model = Model(menus, config, filling, rules, factors, background, signals, fitted)
+            events = {key: column[events["half"] == half] for key, column in events.items()}
+        signals.append(FillEvents(events, *of_menus))
+    model = _Model(menus, config, filling, rules, pileup, background, signals)
     traces = [model.run(FIXED, 0)]
     traces += [model.run(COLUMNS, 0)] if config.columns else []
     traces += [model.run(CONTROL, seed) for seed in seeds if config.controls]
     traces += [model.run(BOTH, seed) for seed in seeds if config.controls and config.columns]
-    first_of_way = {trace.name: trace for trace in reversed(traces)}
     return Fill(
-        menus,
-        samples,
-        config,
-        filling,
-        rules,
-        factors.hours,
-        factors.pileup,
-        tuple(controlled),
-        tuple(model.targets),
-        model.target_hz,
-        tuple(config.fill.signals),
-        tuple(traces),
-        {way: model.errors(trace) for way, trace in first_of_way.items()},
-        {path: sha256 for models in plan.models for path, sha256 in models.items()},
+        menus=menus,
+        catalogue=samples,
+        config=config,
+        filling=filling,
+        rules=rules,
+        hours=hours,
+        pileup=pileup,
+        controlled=tuple(controlled),
+        targets=tuple(model.targets),
+        target_hz=model.target_hz,
+        signals=tuple(config.fill.signals),
+        traces=tuple(traces),
+        errors={trace.name: model.errors(trace, stratum_of) for trace in reversed(traces)},
+        models={path: sha256 for models in plan.models for path, sha256 in models.items()},
     )
 
 
@@ -240,36 +190,19 @@ def _check(menu: Menu, config: FillConfig, samples: Catalogue) -> None:
         )
 
 
-class Factors:
-    """The factors of events by number of interactions, at the pile-up of each step."""
-
-    def __init__(self, samples: Catalogue, config: FillConfig, executor: Any) -> None:
-        self.hours, self.pileup = config.fill.hours_and_pileup()
-        low, high = float(self.pileup.min()), float(self.pileup.max())
-        grid = np.unique([*np.geomspace(low, high, PILEUPS), self.pileup[0]])
-        reweighted = [at_pileup(samples, mean, executor=executor) for mean in grid.tolist()]
-        self.stratum = np.array(reweighted[0].stratum_of)  # of each number of interactions
-        with np.errstate(divide="ignore"):
-            log = np.log([catalogue.background[0].per_interactions for catalogue in reweighted]).T
-        self._at = np.exp([np.interp(np.log(self.pileup), np.log(grid), of_number) for of_number in log])
-
-    def of(self, sample: Accepted) -> FloatArray:
-        """Return factors by step and number of interactions, float64[steps, m], that keep the sum of weights;
-        1 if the numbers are unknown."""
-        total = sample.total.sum(axis=0)
-        if len(total) == 1:
-            return np.ones((len(self.pileup), 1))
-        factors = np.zeros((len(self.pileup), len(total)))
-        factors[:, : len(self._at)] = self._at[: len(total)].T
-        after = factors @ total
-        if not (after > 0).all():
-            raise SampleError("a signal has only numbers of interactions that no crossing of the fill has")
-        scaled: FloatArray = factors * (total.sum() / after)[:, None]
-        return scaled
+def _factors(samples: Catalogue, pileup: FloatArray, executor: Any) -> tuple[IntArray, FloatArray]:
+    """Return the strata of fixed weight of numbers of interactions, int64[m], and the factors of these in
+    each step, float64[steps, m], interpolated between those of a few pile-ups."""
+    grid = np.unique([*np.geomspace(pileup.min(), pileup.max(), PILEUPS), pileup[0]])
+    reweighted = [at_pileup(samples, mean, executor=executor) for mean in grid.tolist()]
+    with np.errstate(divide="ignore"):
+        log = np.log([catalogue.background[0].per_interactions for catalogue in reweighted])
+    steps = np.exp([np.interp(np.log(pileup), np.log(grid), of_number) for of_number in log.T])
+    return np.array(reweighted[0].stratum_of), steps.T
 
 
-class Model:
-    """The rates of a menu, or of one for each column, at any pile-up and thresholds; targets, and gains."""
+class _Model:
+    """The rates of menus, one for each column, in each step at any thresholds; targets, and gains."""
 
     def __init__(
         self,
@@ -277,52 +210,48 @@ class Model:
         config: FillConfig,
         filling: Filling,
         rules: Rules,
-        factors: Factors,
-        background: Accepted,
-        signals: Sequence[Accepted],
-        fitted: frozenset[str],
+        pileup: FloatArray,
+        background: FillEvents,
+        signals: Sequence[FillEvents],
     ) -> None:
-        self._config, self._filling, self._rules, self._pileup = config, filling, rules, factors.pileup
-        self._background, self._signals = background, [*signals]
-        self._factors, self._stratum = factors.of(background), factors.stratum
-        self._of_signals = [factors.of(signal) for signal in signals]
+        self._config, self._filling, self._rules, self._pileup = config, filling, rules, pileup
+        self._background, self._signals = background, signals
         self._hz = filling.crossing_rate_hz / float(background.total.sum())
+        self._curve = np.zeros(1), np.ones(1)
+        self._column = self._column_at(0)
         names = [control.trigger for control in config.controls]
         chance = [[1.0 / menu.trigger(name).prescale for name in names] for menu in menus]
         self._chance = np.array(chance).reshape(len(menus), len(names))  # 0: it is off
-        self._fitted = np.array([name in fitted for name in names], np.bool_)
         #: The time in which each controller counts in a step, over the prescale of the accepts.
         self._exposure = [min(c.seconds, config.fill.step_seconds) / c.prescale for c in config.controls]
-        self._curve = np.zeros(1), np.ones(1)
-        self.column = config.column_at(float(factors.pileup[0])) or 0
         kinds = [menus[0].trigger(name).description for name in names]
         self._start = np.array([kind.threshold for kind in kinds if isinstance(kind, ScoreKind)])
-        self._begin(menus[self.column])
+        self._begin(menus[self._column])
 
     def _begin(self, menu: Menu) -> None:
-        first, live, controls = self._factors[0], np.nan, self._config.controls
+        """Find the thresholds at the beginning, the targets, and the gain and lowest value of thresholds."""
+        live, controls = np.nan, self._config.controls
         for _ in range(TURNS):
-            (at_first, of_menu, own), before = self._rates(first, self._start, self.column), live
+            (at_first, of_menu, own), before = self._rates(0, self._start, self._column), live
             live = self._live(at_first)
             if live == before:
                 break
             for k, control in enumerate(controls):
                 if control.target_hz and control.of == "trigger":
-                    hz = control.target_hz / max(live, 1e-9)
-                    self._start[k] = self._threshold(first, k, hz)[0]
+                    self._start[k] = self._threshold(k, control.target_hz / max(live, 1e-9))[0]
         self.target_hz = self._config.fill.target_hz or of_menu * live
         if not self.target_hz > 0:
             raise TrigemuError(
                 f"{self._config.path}: {menu.name!r} accepts no event at the beginning of the fill, so there "
                 f"is no rate to follow: give target_hz under [fill], or another menu"
             )
-        self.targets: list[float] = []
+        self.targets = [
+            control.target_hz or (self.target_hz if control.of == "menu" else hz * live)
+            for control, hz in zip(controls, own.tolist(), strict=True)
+        ]
         self._scales, self._loosest = np.zeros(len(controls)), np.zeros(len(controls))
-        lowest = self._factors[int(np.argmin(self._pileup))]
-        for k, control in enumerate(controls):
-            default = self.target_hz if control.of == "menu" else float(own[k]) * live
-            self.targets.append(control.target_hz or default)
-            hz, above = float(own[k]), f"{self._start[k]:g}"
+        for k, (control, hz) in enumerate(zip(controls, own.tolist(), strict=True)):
+            above = f"{self._start[k]:g}"
             if not hz > 0:
                 prescale = menu.trigger(control.trigger).prescale
                 with_ = "switched off" if prescale == np.inf else f"with a prescale of {prescale:g}"
@@ -332,16 +261,12 @@ class Model:
                     f"target_hz, or another threshold, prescale or column",
                 )
             expected = self.targets[k] * self._exposure[k]
-            counts = (
-                f"{expected:.3g} accepts ({self.targets[k]:.4g} Hz, one in {control.prescale:g}) in a step"
-            )
             if expected < FEWEST:
-                raise self._error(k, f"it would count {counts}: give more seconds, or a smaller prescale")
-            if self._filling.crossing_rate_hz * self._exposure[k] > MOST:
-                raise self._error(k, f"it would count {counts}, too many: give a larger prescale")
-            (looser, high), (tighter, low) = (
-                self._threshold(first, k, hz * by) for by in (np.exp(0.5), np.exp(-0.5))
-            )
+                counts = f"{expected:.3g} accepts ({self.targets[k]:.4g} Hz, one in {control.prescale:g})"
+                raise self._error(
+                    k, f"it would count {counts} in a step: give more seconds, or a smaller prescale"
+                )
+            (looser, high), (tighter, low) = (self._threshold(k, hz * np.exp(by)) for by in (0.5, -0.5))
             if not high > low:
                 raise self._error(
                     k,
@@ -350,11 +275,11 @@ class Model:
                 )
             self._scales[k] = (tighter - looser) / np.log(high / low)
             # In a column with a larger prescale the same rate needs a looser threshold.
-            most = hz * LOOSEST * max(self._chance[self.column, k] / c for c in self._chance[:, k] if c)
-            self._loosest[k] = min(self._loosest_for(step, k, most) for step in (first, lowest))
-        if controls:
-            self._background = self._background.above(self._loosest)
-            self._signals = [signal.above(self._loosest) for signal in self._signals]
+            most = hz * LOOSEST * max(self._chance[self._column, k] / c for c in self._chance[:, k] if c)
+            lowest = int(np.argmin(self._pileup))
+            self._loosest[k] = min(self._loosest_for(step, k, most) for step in (0, lowest))
+        for events in (self._background, *self._signals) if controls else ():
+            events.select(self._loosest)
 
     def _error(self, k: int, message: str) -> TrigemuError:
         name = quoted(self._config.controls[k].trigger)
@@ -369,72 +294,66 @@ class Model:
             self._curve = fine, np.array([curve.at(rate) for rate in fine.tolist()])
         return float(np.interp(before, *self._curve))
 
-    def _rates(
-        self, factor: FloatArray, thresholds: FloatArray, column: int
-    ) -> tuple[float, float, FloatArray]:
+    def _column_at(self, step: int) -> int:
+        return self._config.column_at(float(self._pileup[step])) or 0
+
+    def _rates(self, step: int, thresholds: FloatArray, column: int) -> tuple[float, float, FloatArray]:
         """Return the rates before the rules of the first level, the menu, and the controlled triggers."""
-        first, last, own = self._background.rates(factor, thresholds, self._chance[column], column)
+        first, last, own = self._background.rates(step, thresholds, self._chance[column], column)
         return first * self._hz, last * self._hz, own * self._hz
 
-    def _scored(self, factor: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+    def _scored(self, step: int, k: int) -> tuple[FloatArray, FloatArray]:
         """Return the scores of a controlled trigger and the rates in Hz of the events with one."""
-        rows = self._background
-        counts: BoolArray = rows.scores[:, k] > -np.inf
-        counts &= (rows.cell >= len(factor)) == self._fitted[k]
-        weight = rows.weight * rows.factors(factor)[rows.cell] * self._hz * self._chance[self.column, k]
-        return rows.scores[counts, k], weight[counts]
+        scores, weight = self._background.scored(step, k)
+        return scores, weight * self._hz * self._chance[self._column, k]
 
-    def _threshold(self, factor: FloatArray, k: int, hz: float) -> tuple[float, float]:
-        """Return the threshold of a controlled trigger with the rate nearest to one, and this rate."""
+    def _threshold(self, k: int, hz: float) -> tuple[float, float]:
+        """Return the threshold of a controlled trigger with the rate nearest to one at the beginning, and
+        this rate."""
         try:
-            solution = threshold_for(*self._scored(factor, k), hz)
+            solution = threshold_for(*self._scored(0, k), hz)
         except ValueError as error:
             raise self._error(k, f"{hz:.4g} Hz before the rules {error}") from None
         return solution.threshold, solution.hz
 
-    def _loosest_for(self, factor: FloatArray, k: int, hz: float) -> float:
+    def _loosest_for(self, step: int, k: int, hz: float) -> float:
         """Return a threshold of a controlled trigger at which it accepts at least a rate, or all events."""
-        scores, rates = self._scored(factor, k)
+        scores, rates = self._scored(step, k)
         order = np.argsort(-scores, kind="stable")
         reached = min(int(np.searchsorted(np.cumsum(rates[order]), hz)), len(order) - 1)
         return float(np.nextafter(scores[order[reached]], -np.inf))
 
     def run(self, name: str, seed: int) -> FillTrace:
-        """Run through the fill."""
+        """Run through the fill in one way."""
         rng = np.random.Generator(np.random.PCG64(seed))
         thresholds, errors = self._start.copy(), np.zeros(len(self._start))
         steps = []
         for step in range(len(self._pileup)):
-            column = self._column(name, step)
-            first, menu, own = self._rates(self._factors[step], thresholds, column)
+            column = self._column_at(step) if name in (COLUMNS, BOTH) else self._column
+            first, menu, own = self._rates(step, thresholds, column)
             live, chance = self._live(first), self._chance[column]
-            efficiencies = []
-            for signal, factors in zip(self._signals, self._of_signals, strict=True):
-                accepted = signal.rates(factors[step], thresholds, chance, column)[1]
-                efficiencies.append(live * (accepted / float((signal.total @ factors[step]).sum())))
+            efficiencies = [
+                live * signal.rates(step, thresholds, chance, column)[1] / float(signal.total.sum())
+                for signal in self._signals
+            ]
             steps.append((first, menu, live, own * live, thresholds.copy(), efficiencies, column))
             for k, control in enumerate(self._config.controls if name in (CONTROL, BOTH) else ()):
                 if not chance[k]:  # it is off in this column
                     continue
                 rate = menu * live if control.of == "menu" else float(own[k] * live)
-                counted = rng.poisson(rate * self._exposure[k])
+                counted = rng.poisson(min(rate * self._exposure[k], 1e18))  # the largest mean it takes
                 error = float(np.log(max(counted, 0.5) / (self.targets[k] * self._exposure[k])))
                 move = control.proportional * (error - float(errors[k])) + control.integral * error
                 thresholds[k] = max(thresholds[k] + self._scales[k] * move, self._loosest[k])
                 errors[k] = error
         return FillTrace(name, seed, *(np.array(values).T for values in zip(*steps, strict=True)))
 
-    def errors(self, trace: FillTrace) -> FloatArray:
+    def errors(self, trace: FillTrace, stratum_of: IntArray) -> FloatArray:
         """Return the errors of the recorded rates in the first and the last step, as in `Fill`."""
         errors = []
-        for step in (0, -1):
-            first, live = float(trace.before[step]), float(trace.live[step])
-            column = self._column(trace.name, step)
+        for step in (0, len(self._pileup) - 1):
+            first, live, column = float(trace.before[step]), float(trace.live[step]), int(trace.columns[step])
             slope = 20 * (1.0 - float(np.interp(0.95 * first, *self._curve)) / live)  # d ln L / d ln R
-            how = self._factors[step], trace.thresholds[:, step], self._chance[column], column
-            errors.append(self._background.errors(*how, slope, self._stratum) * self._hz * live)
+            how = step, trace.thresholds[:, step], self._chance[column], column
+            errors.append(self._background.errors(*how, slope, stratum_of) * self._hz * live)
         return np.array(errors).T
-
-    def _column(self, name: str, step: int) -> int:
-        changes = name in (COLUMNS, BOTH)
-        return (self._config.column_at(float(self._pileup[step])) or 0) if changes else self.column

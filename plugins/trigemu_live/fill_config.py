@@ -28,23 +28,18 @@ from trigemu.base.arrays import FloatArray
 from trigemu.base.toml import Key, TomlTable, load_toml, read_table, refuse_other_kinds
 
 _Positive = Annotated[float, msgspec.Meta(gt=0, le=1e9)]
-#: The pile-up of a fill.
-MIN_PILEUP, MAX_PILEUP = 1e-6, 1e5
-_Pileup = Annotated[float, msgspec.Meta(ge=MIN_PILEUP, le=MAX_PILEUP)]
-#: The longest fill in hours, and the latest point of its curve.
-MAX_HOURS = 1000
-_Hours = Annotated[float, msgspec.Meta(gt=0, le=MAX_HOURS)]
+_Hours = Annotated[float, msgspec.Meta(gt=0, le=1000)]
 _Gain = Annotated[float, msgspec.Meta(ge=0, le=2)]
-#: The largest number of steps of a fill.
-MAX_STEPS = 100_000
+#: The lowest and the highest pile-up of a fill, and its largest number of steps.
+MIN_PILEUP, MAX_PILEUP, MAX_STEPS = 1e-6, 1e5, 100_000
 
 
 class FillTable(TomlTable, frozen=True):
     """[fill]: how pile-up falls, and what is measured."""
 
     hours: _Hours = 10.0  #: The length of the fill.
-    pileup: _Pileup | None = None  #: The mean number of interactions per crossing at the beginning.
-    half_life_hours: _Hours | None = None  #: The time in which it halves.
+    pileup: _Positive | None = None  #: The mean number of interactions per crossing at the beginning.
+    half_life_hours: _Positive | None = None  #: The time in which it halves.
     curve: list[list[float]] | None = None  #: Instead of both, points between which it is interpolated.
     #: The time between two settings of thresholds.
     step_seconds: Annotated[float, msgspec.Meta(ge=0.1, le=36000)] = 60.0
@@ -56,31 +51,28 @@ class FillTable(TomlTable, frozen=True):
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         given = [value is not None for value in (self.pileup, self.half_life_hours, self.curve)]
+        hours = [point[0] for point in self.curve or [] if len(point) == 2]
+        steps = self.hours * 3600 / self.step_seconds
         if given not in ([True, True, False], [False, False, True]):
             yield "pileup", "[fill]: expected pileup and half_life_hours, or a curve"
-        for number, point in enumerate(self.curve or []):
-            if len(point) != 2 or not (abs(point[0]) <= MAX_HOURS and MIN_PILEUP <= point[1] <= MAX_PILEUP):
-                bounds = f"up to {MAX_HOURS} hours, a pile-up from {MIN_PILEUP:g} to {MAX_PILEUP:g}"
-                yield ("curve", number), f"{point}: expected [hours, pile-up], {bounds}"
-                return
-        hours = [point[0] for point in self.curve or []]
-        if self.curve is not None and (len(hours) < 2 or sorted(set(hours)) != hours):
-            yield "curve", "expected two or more points, at ascending hours"
-        steps = self.hours * 3600 / self.step_seconds
-        if steps > MAX_STEPS:
+        elif self.curve is not None and (len(hours) < len(self.curve) or len(hours) < 2):
+            yield "curve", "expected two or more points, [hours, pile-up]"
+        elif sorted(set(hours)) != hours:
+            yield "curve", "expected points at ascending hours"
+        elif steps > MAX_STEPS:
             yield "step_seconds", f"{steps:.0f} steps: expected at most {MAX_STEPS}"
-        if self.pileup and self.half_life_hours:
-            last = self.pileup * 0.5 ** (self.hours / self.half_life_hours)
-            if last < MIN_PILEUP:
-                end = f"the pile-up at the end is {last:.3g}"
-                yield "half_life_hours", f"{self.half_life_hours:g}: {end}: expected at least {MIN_PILEUP:g}"
+        else:
+            _, pileup = self.hours_and_pileup()
+            low, high = float(pileup.min()), float(pileup.max())
+            if not MIN_PILEUP <= low <= high <= MAX_PILEUP:
+                key, allowed = "pileup" if self.pileup else "curve", f"{MIN_PILEUP:g} to {MAX_PILEUP:g}"
+                yield key, f"the pile-up is {low:.3g} to {high:.3g}: expected {allowed}"
 
     def hours_and_pileup(self) -> tuple[FloatArray, FloatArray]:
         """Return the beginning of each step in hours, and the pile-up in it, float64[steps] each."""
         hours = np.arange(0.0, self.hours, self.step_seconds / 3600.0)
         if self.curve is not None:
-            points = np.array(self.curve)
-            return hours, np.interp(hours, points[:, 0], points[:, 1])
+            return hours, np.interp(hours, *np.array(self.curve).T)
         assert self.pileup is not None
         assert self.half_life_hours is not None
         return hours, self.pileup * 0.5 ** (hours / self.half_life_hours)
@@ -91,7 +83,7 @@ class ColumnTable(TomlTable, frozen=True):
 
     name: str  #: Its name in the menu.
     #: The pile-up from which on it is used, downwards. The highest column covers the beginning of the fill.
-    below: _Pileup
+    below: _Positive
 
 
 class ControlTable(TomlTable, frozen=True):

@@ -98,7 +98,12 @@ _HEAD_ON = "HEAD ON COLLISIONS FOR B1"
 #: By interaction point, how many slots before it a bunch of beam 1 has its partner in beam 2, and the columns
 #: of the table of head-on collisions: ATLAS and CMS see the same bunches.
 _POINTS = {"IP1": (0, (1, 3)), "IP2": (891, (2,)), "IP5": (0, (1, 3)), "IP8": (2670, (4,))}
-_TOKEN = re.compile(r"\s*(?:(\d{1,5})\s*([be(])|(\)))", re.ASCII)
+#: Slots with and without a bunch, in a pattern of which parts are read; such a part, which is repeated.
+_MARKS = {"b": "\0", "e": "\1"}
+_REPEATED = re.compile(r"(\d{1,5})\s*(?:([be])|\(([\0\1\s]*)\))", re.ASCII)
+_PATTERN = re.compile(r"\s*\d{1,5}\s*[be(]", re.ASCII)
+#: Longer parts of a pattern are a mistake.
+_LONGEST = 1_000_000
 _Beam = Annotated[list[bool | int | float], msgspec.Meta(min_length=ORBIT, max_length=ORBIT)]
 
 
@@ -155,34 +160,28 @@ def slots_of_pattern(text: str) -> list[int]:
     >>> slots_of_pattern("2(2b 1e) 1b")
     [0, 1, 3, 4, 6]
     """
-    # Of each open bracket: how often it is repeated; whether each of its slots is filled, up to an orbit; and
-    # how many it has.
-    stack: list[tuple[int, list[bool], int]] = [(1, [], 0)]
-    position, text = 0, text.rstrip()
-    while position < len(text):
-        token = _TOKEN.match(text, position)
-        if token is None or (token[3] and len(stack) == 1):
-            place = repr(text[position : position + 10])
-            raise TrigemuError(f"pattern {quoted(text)}: expected 72b, 8e or 39(72b 8e) at {place}")
-        position = token.end()
-        if token[2] == "(":
-            stack.append((int(token[1]), [], 0))
-            continue
-        times, slots, length = stack.pop() if token[3] else (int(token[1]), [token[2] == "b"], 1)
-        outer, filled, before = stack.pop()
-        filled = (filled + slots * min(times, ORBIT // max(1, len(slots)) + 1))[:ORBIT]
-        stack.append((outer, filled, min(before + times * length, 10**18)))
-    if len(stack) > 1:
-        raise TrigemuError(f"pattern {quoted(text)}: a bracket is not closed")
-    _, filled, length = stack[0]
-    if length > ORBIT:
-        size, over = (f"{n:.3g}" if n >= 10**6 else str(n) for n in (length, length - ORBIT))
+
+    def repeated(match: re.Match[str]) -> str:
+        slots = _MARKS.get(match[2]) or "".join(match[3].split())
+        if (length := int(match[1]) * len(slots)) > _LONGEST:
+            raise TrigemuError(f"pattern {quoted(text)}: it has {length:.3g} slots or more, an orbit {ORBIT}")
+        return slots * int(match[1])
+
+    slots, number = text, 1
+    while number:  # from the inner brackets to the outer ones
+        slots, number = _REPEATED.subn(repeated, slots)
+    if rest := "".join(slots.split()).strip("".join(_MARKS.values())):
+        unread = rest.translate(dict.fromkeys(map(ord, _MARKS.values())))
+        what = "a bracket is not closed" if unread.count("(") > unread.count(")") else f"at {unread!r}"
+        raise TrigemuError(f"pattern {quoted(text)}: {what}: expected 72b, 8e or 39(72b 8e)")
+    slots = "".join(slots.split())
+    if (over := len(slots) - ORBIT) > 0:
         raise TrigemuError(
-            f"pattern {quoted(text)}: it has {size} slots, {over} more than the {ORBIT} of an orbit"
+            f"pattern {quoted(text)}: it has {len(slots)} slots, {over} more than the {ORBIT} of an orbit"
         )
-    if not any(filled):
+    if _MARKS["b"] not in slots:
         raise TrigemuError(f"pattern {quoted(text)}: it has no bunch")
-    return [slot for slot, is_filled in enumerate(filled) if is_filled]
+    return [slot for slot, mark in enumerate(slots) if mark == _MARKS["b"]]
 
 
 def read_filling(scheme: Path | str) -> Filling:
@@ -193,7 +192,7 @@ def read_filling(scheme: Path | str) -> Filling:
     their name for these. Raises TrigemuError if there is no such file, or it has mistakes.
     """
     text, path = str(scheme), file_of(scheme)
-    if path.suffix not in (".csv", ".json", ".toml") and _TOKEN.match(text):
+    if path.suffix not in (".csv", ".json", ".toml") and _PATTERN.match(text):
         return Filling(text, np.array(slots_of_pattern(text), np.int64))
     if not path.suffix:
         expected = "a file (.csv, .json, .toml), a pattern such as '39(72b 8e)'"

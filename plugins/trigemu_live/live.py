@@ -1,32 +1,35 @@
-"""The rates that an experiment records of a menu."""
+"""The rates that an experiment records of a menu, and what rules leave of consecutive crossings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, get_args
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.base.mapping import engine_of
-from trigemu.emulation.engine import Progress
+from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
 from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.reweight import at_conditions, at_pileup
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_crossing_rate
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.rates.menu_rates import rates_of
 from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike, samples_of
 
-from .beam import PARTS, Beam, Start, check_start
-from .filling import ORBIT_HZ, Filling, every_slot
-from .patterns import menu_arrays, to_draw, weigh
-from .results import LiveRates
-from .rules import NO_RULES, Rules
-from .summary import summarise
-from .vetoes import check_not_all, rule_table
+from .beam import AFTER, BEFORE, PARTS, Beam, Counts, Start, State
+from .filling import ORBIT, ORBIT_HZ, Filling, every_slot
+from .patterns import menu_arrays, patterns_of
+from .results import LiveRates, OrderedAccepts, OrderedItem, Vetoed, by_kind
+from .rules import NO_RULES, Rules, rule_table
+from .summary import blockers, losses, summarise
 
 #: The longest time of beam at the LHC in seconds, its orbits, and the least number of orbits, one a part.
 MAX_SECONDS = 100_000.0
@@ -70,7 +73,6 @@ def live_rates(
     >>> 0.995 < result.live < 1
     True
     """
-    check_start(counters)
     menu = menu_of(menu)
     filling = filling or every_slot(menu.crossing_rate_hz)
     if not MIN_ORBITS <= seconds * filling.orbit_hz <= MAX_ORBITS:  # not, if it is NaN
@@ -81,16 +83,13 @@ def live_rates(
         )
     orbits = round(seconds * filling.orbit_hz)
     table = rule_table(rules, filling)
-    check_not_all(rules, filling, table)
     engine = engine_of(executor, progress)
     samples = samples_of(catalogue, executor=engine)
     menu = at_crossing_rate(menu, filling.crossing_rate_hz)
     if pileup is None and not samples.pileup and (own := at_conditions([menu], samples, engine).pileup):
         pileup = own.mean
-    check_names(menu, without, rules)
-    nominal, emulations, class_of = emulate_classes(menu, samples, filling, pileup, engine)
-    arrays = menu_arrays(nominal.menus[0])
-    weighed = weigh(arrays, emulations)
+    check_choices(menu, without, rules, counters)
+    nominal, emulations, class_of = _emulations(menu, samples, filling, pileup, engine)
     factor = 1.0
     if input_rate_hz is not None:
         rates = rates_of(nominal)
@@ -98,14 +97,29 @@ def live_rates(
         if not now > 0:
             raise TrigemuError(f"{rates.menu.path}: no trigger accepts an event: its rate cannot be scaled")
         factor = input_rate_hz / now
-    patterns = to_draw(weighed, factor)
-    never = frozenset(without)
-    beam = Beam(arrays, patterns, filling, class_of, rules, table, never, factor, counters, seed, orbits)
-    return summarise(beam, beam.run(workers), nominal, weighed.negative)
+    arrays = menu_arrays(nominal.menus[0])
+    patterns = patterns_of(arrays, emulations, factor)
+    beam = Beam(
+        menu=arrays,
+        patterns=patterns,
+        filling=filling,
+        class_of=class_of,
+        rules=rules,
+        table=table,
+        without=frozenset(without),
+        factor=factor,
+        start=counters,
+        seed=seed,
+        orbits=orbits,
+    )
+    return summarise(beam, beam.run(workers), nominal)
 
 
-def check_names(menu: Menu, without: Sequence[str], rules: Rules) -> None:
-    """Raise TrigemuError if a trigger to leave out, or one that fires early, is not in the menu."""
+def check_choices(menu: Menu, without: Sequence[str], rules: Rules, start: str) -> None:
+    """Raise TrigemuError if a trigger to leave out, or one that fires early, is not in the menu, or for an
+    unknown start of counters."""
+    if start not in get_args(Start):
+        raise TrigemuError(f"counters {start!r}: expected one of {', '.join(get_args(Start))}")
     known = [trigger.name for trigger in menu.enabled]
     early = rules.prefire.triggers if rules.prefire else None
     for name in (*without, *(early or ())):
@@ -113,7 +127,7 @@ def check_names(menu: Menu, without: Sequence[str], rules: Rules) -> None:
             raise TrigemuError(f"{menu.path}: unknown trigger {name!r}{nearest(name, known)}")
 
 
-def emulate_classes(
+def _emulations(
     menu: Menu, samples: Catalogue, filling: Filling, pileup: float | None, executor: Any
 ) -> tuple[Emulation, list[Emulation], IntArray]:
     """Return the emulation at the mean luminosity, those of classes of bunches, and their classes."""
@@ -156,3 +170,93 @@ def classes_of(luminosity: FloatArray) -> IntArray:
         mean, bunches = np.delete(mean, k + 1), np.delete(bunches, k + 1)
         class_of[class_of > k] -= 1
     return class_of
+
+
+def is_consecutive(catalogue: Catalogue) -> bool:
+    """Return whether all events of the background are consecutive crossings."""
+    return bool(catalogue.background) and all(sample.has_neighbours for sample in catalogue.background)
+
+
+def accepts_in_order(
+    menu: MenuLike,
+    catalogue: SamplesLike,
+    *,
+    rules: Rules,
+    filling: Filling | None = None,
+    counters: Start = "zero",
+    seed: int = 1,
+    without: Sequence[str] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> OrderedAccepts:
+    """Run consecutive crossings through the prescale counters of a menu and through rules, as they come.
+
+    Nothing is drawn, so accepts are as correlated as they were. Each file begins without accepts before it;
+    in a file of whole orbits the first crossing follows nothing either. Prescale counters run on from file to
+    file.
+
+    catalogue: samples whose events are consecutive crossings; else SampleError is raised. filling: for rules
+    about slots; crossing k of a file is in slot k mod 3564. counters: begin at zero or, from the seed, at
+    random. seed: also of `random` triggers and of prefiring. without: triggers that never accept. The rest is
+    as in `live_rates`.
+    """
+    engine = engine_of(executor, progress)
+    samples = samples_of(catalogue, executor=engine)
+    if not is_consecutive(samples):
+        raise SampleError(f"{samples.path}: its events are not consecutive crossings, so they have no order")
+    (solved,) = solve_budgets((menu_of(menu),), samples, executor=engine)
+    check_choices(solved, without, rules, counters)
+    plan = make_plan([solved])
+    plan.check_background(samples)
+    parts = [*over_background(Job((solved,), plan, samples), _Decisions(), engine)]
+    words, numbers = (np.concatenate([part[k] for part in parts]) for k in range(2))
+    filling, arrays = filling or every_slot(solved.crossing_rate_hz), menu_arrays(solved)
+    fires, pattern = np.unique(arrays.fires(words, plan.bits[0]), axis=0, return_inverse=True)
+    fires, pattern = np.ascontiguousarray(fires.T), pattern.ravel()
+    rng = np.random.default_rng(seed)
+    random = rng.random((len(words), len(arrays.random))) < [*arrays.random.values()]
+    random[:, [name in without for name in arrays.random]] = False
+    phase = rng.integers(0, arrays.steps[:, 1]) if counters == "random" else np.zeros(len(arrays.steps), int)
+    counts, table = Counts(arrays, len(rules.rules)), rule_table(rules, filling)
+    vetoed: list[Vetoed] = []
+    start, names = 0, np.array([trigger.name for trigger in solved.enabled])
+    for source in (source for sample in samples.background for source in sample.sources):
+        rows = slice(start, start + source.entries)
+        state = State(arrays, fires, rules, table, frozenset(without), np.uint64(rng.integers(2**63)))
+        state.phase = phase
+        kept, accepted = state.decide(pattern[rows], dict(zip(arrays.random, random[rows].T, strict=True)))
+        first = int(numbers[start]) % ORBIT if source.entries else 0
+        causes = state.count(counts, 0, first + kept, accepted)
+        for k in np.flatnonzero((causes >= 0) & (causes < len(rules.rules))).tolist():
+            crossing, by = int(numbers[start + kept[k]]), rules.labels[causes[k]]
+            vetoed.append(Vetoed(source.path, crossing, by, tuple(names[accepted[:, k]].tolist())))
+        phase, start = state.phase, rows.stop
+    items = [
+        OrderedItem(
+            row.name,
+            row.kind,
+            int(counts.total[BEFORE, number]),
+            int(counts.total[AFTER, number]),
+            losses(counts, number, rules),
+            blockers(counts, number, solved),
+        )
+        for number, row in enumerate(arrays.rows)
+    ]
+    return OrderedAccepts(
+        menu=solved,
+        catalogue=samples,
+        filling=filling,
+        rules=rules,
+        crossings=len(words),
+        **by_kind(items),
+        vetoed=tuple(vetoed),
+        models=plan.models[0],
+    )
+
+
+@dataclass(frozen=True)
+class _Decisions(Task[tuple[Words, Words]]):
+    """The task that returns the decisions and the numbers of the crossings of a chunk."""
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Words, Words]:
+        return decide(events, plan)[events.core], events.id[events.core]

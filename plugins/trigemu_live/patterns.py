@@ -13,14 +13,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.decisions import own_decisions, raw_decisions
+from trigemu.counting.quantities import groups_of
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.logic import Random
@@ -31,6 +33,9 @@ MAX_DENOMINATOR = 10**6
 MAX_NUMERATOR = 2**61
 
 
+Kind = Literal["trigger", "group", "level"]
+
+
 class Counter(NamedTuple):
     """A prescale counter."""
 
@@ -38,6 +43,14 @@ class Counter(NamedTuple):
     first: int  # first, last: Its steps, in `MenuArrays.steps`
     last: int
     reads: frozenset[str]  # The triggers that the seeds of its own read
+
+
+class Row(NamedTuple):
+    """What is counted: a trigger, a group, or a level."""
+
+    name: str
+    kind: Kind
+    level: str  # Its level; empty in a menu without levels
 
 
 @dataclass(frozen=True)
@@ -50,18 +63,14 @@ class MenuArrays:
     steps: IntArray  #: int64[s, 2], a step of a counter accepts the first number out of the second
     #: The triggers of kind `random` without a seed, which are drawn by themselves, with their probabilities.
     random: Mapping[str, float]
-    groups: tuple[str, ...]
-    levels: tuple[str, ...]
-    #: bool[rows, t], the triggers in each row of counts: triggers, groups, levels.
-    members: BoolArray
+    rows: tuple[Row, ...]  #: The enabled triggers, then the groups, then the levels
+    members: BoolArray  #: bool[rows, t], the triggers in each row
     level_of: IntArray  #: int64[rows], the row of the level of each row
 
     @property
-    def rows(self) -> list[tuple[str, Any]]:
-        """The name of each row, and whether it is a trigger, a group or a level."""
-        triggers = [trigger.name for trigger in self.menu.enabled]
-        kinds = {"trigger": triggers, "group": self.groups, "level": self.levels}
-        return [(name, kind) for kind, names in kinds.items() for name in names]
+    def first(self) -> int:
+        """The row of the first level."""
+        return int(self.level_of.min())
 
     def fires(self, words: Words, bits: Mapping[str, int]) -> BoolArray:
         """Return the triggers that may accept in each pattern, bool[m, n]: without the seed, unless that
@@ -88,16 +97,19 @@ def menu_arrays(menu: Menu) -> MenuArrays:
         if t.prescale < math.inf
     }
     counters, steps = _counters([menu.trigger(name) for name in names if name not in random])
-    groups, levels = tuple(dict.fromkeys(t.group for t in menu.enabled if t.group)), menu.levels or ("",)
-    level = np.array([levels.index(t.level or levels[0]) for t in menu.enabled], np.int64)
-    group = np.array([groups.index(t.group) if t.group else -1 for t in menu.enabled], np.int64)
-    trigger = np.arange(len(enabled))
-    numbers = (trigger, len(enabled)), (group, len(groups)), (level, len(levels))
-    members = np.array([of == number for of, n in numbers for number in range(n)])
-    level_of = [level[row][0] for row in members[: -len(levels)]] + [*range(len(levels))]
-    rows = len(members) - len(levels) + np.array(level_of, np.int64)
-    ordered = _in_order(menu, counters, set(random))
-    return MenuArrays(menu, names, ordered, steps, random, groups, levels, members, rows)
+    levels = menu.levels or ("",)
+    given: dict[Kind, Sequence[str]] = {
+        "trigger": enabled,
+        "group": [t.group or "" for t in menu.enabled],
+        "level": [t.level or levels[0] for t in menu.enabled],
+    }
+    names_of: dict[Kind, Sequence[str]] = {"trigger": enabled, "group": groups_of(menu), "level": levels}
+    kinds = [(kind, name) for kind, of_kind in names_of.items() for name in of_kind]
+    members = np.array([np.equal(given[kind], name) for kind, name in kinds])
+    own = (given["level"][int(row.argmax())] for row in members[: -len(levels)])
+    rows = tuple(Row(name, kind, level) for (kind, name), level in zip(kinds, [*own, *levels], strict=True))
+    level_of = np.array([len(rows) - len(levels) + levels.index(row.level) for row in rows])
+    return MenuArrays(menu, names, _in_order(menu, counters), steps, random, rows, members, level_of)
 
 
 def _counters(triggers: Sequence[Trigger]) -> tuple[list[Counter], IntArray]:
@@ -106,129 +118,111 @@ def _counters(triggers: Sequence[Trigger]) -> tuple[list[Counter], IntArray]:
         shared = t.coherent if t.enabled and t.prescale < math.inf else None
         sets.setdefault((shared is not None, shared or t.name), []).append(t)
     counters: list[Counter] = []
-    steps: list[Fraction] = []
+    steps: list[tuple[int, int]] = []
     for members in sets.values():
         counted = {t.name: t.prescale for t in members if t.enabled and 1 < t.prescale < math.inf}
         prescales, first = sorted({*counted.values()}), len(steps)
-        steps += [_ratio(b, a) for a, b in pairwise((1.0, *prescales))]
+        for smaller, larger in pairwise((1.0, *prescales)):
+            ratio = min(Fraction(repr(larger)) / Fraction(repr(smaller)), Fraction(MAX_NUMERATOR))
+            ratio = ratio.limit_denominator(min(MAX_DENOMINATOR, int(MAX_NUMERATOR / ratio)))
+            steps.append((ratio.denominator, ratio.numerator))
         passes = {t.name: 1 + prescales.index(t.prescale) if t.name in counted else 0 for t in members}
         reads = {name for t in members if t.enabled and t.seed for name in t.seed.names()}
         counters.append(Counter(passes, first, len(steps), frozenset(reads)))
-    of_steps = [(ratio.denominator, ratio.numerator) for ratio in steps]
-    return counters, np.array(of_steps, np.int64).reshape(-1, 2)
+    return counters, np.array(steps, np.int64).reshape(-1, 2)
 
 
-def _ratio(larger: float, smaller: float) -> Fraction:
-    exact = min(Fraction(repr(larger)) / Fraction(repr(smaller)), Fraction(MAX_NUMERATOR))
-    return exact.limit_denominator(min(MAX_DENOMINATOR, int(MAX_NUMERATOR / exact)))
-
-
-def _in_order(menu: Menu, counters: list[Counter], known: set[str]) -> tuple[Counter, ...]:
+def _in_order(menu: Menu, counters: Sequence[Counter]) -> tuple[Counter, ...]:
     """Return counters such that each comes after those of the triggers that its own read."""
-    ordered: list[Counter] = []
-    while counters:
-        ready = [counter for counter in counters if counter.reads <= known]
-        if not ready:
-            names = ", ".join(repr(name) for counter in counters for name in counter.passes)
-            raise TrigemuError(
-                f"{menu.path}: {names} read each other through their coherent sets, so that their counters "
-                f"cannot be run one after the other"
-            )
-        ordered += ready
-        counters = [counter for counter in counters if counter not in ready]
-        known = known.union(*(counter.passes for counter in ready))
-    return tuple(ordered)
+    counter_of = {name: number for number, counter in enumerate(counters) for name in counter.passes}
+    before = {
+        number: {counter_of[name] for name in counter.reads if name in counter_of}
+        for number, counter in enumerate(counters)
+    }
+    try:
+        return tuple(counters[number] for number in TopologicalSorter(before).static_order())
+    except CycleError as error:
+        names = ", ".join(repr(name) for number in {*error.args[1]} for name in counters[number].passes)
+        raise TrigemuError(
+            f"{menu.path}: {names} read each other through their coherent sets, so that their counters "
+            f"cannot be run one after the other"
+        ) from None
 
 
 #: The largest share of the rate of all triggers that patterns with negative sums may have.
 MAX_NEGATIVE = 0.01
-_TINY = 1e-12
-
-
-class Weighed(NamedTuple):
-    """Patterns with their shares."""
-
-    fires: BoolArray  # bool[m, n]
-    share: FloatArray  # float64[c, m], of the crossings of each class
-    negative: float  # The share of patterns that are not drawn, relative to all with a trigger
-
-
-def weigh(arrays: MenuArrays, emulations: list[Emulation]) -> Weighed:
-    """Return the patterns, the first without a trigger, and their shares, in a class for each emulation."""
-    weighted = [_of(arrays, emulation) for emulation in emulations]
-    everything = np.concatenate([np.zeros((1, len(arrays.names)), np.bool_), *(part for part, _ in weighted)])
-    packed = np.packbits(everything, axis=1)
-    _, first, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    fires, number, position = everything[first], number.ravel()[1:], 0
-    share = np.zeros((len(weighted), len(fires)))
-    for row, (_, weight) in enumerate(weighted):
-        np.add.at(share[row], number[position : position + len(weight)], weight)
-        share[row] /= share[row].sum()
-        position += len(weight)
-    enabled = np.array([arrays.menu.trigger(name).enabled for name in arrays.names], np.bool_)
-    some: BoolArray = np.asarray(fires[:, enabled].any(axis=1))
-    negative = float(-np.minimum(share[:, some], 0).sum() / max(share[:, some].sum(), _TINY))
-    if negative > MAX_NEGATIVE or (share[:, ~some].sum(axis=1) < 0).any():
-        raise TrigemuError(
-            f"{arrays.menu.path}: patterns with negative weights have {100 * negative:.2g} % of the rate of "
-            f"its triggers: crossings cannot be drawn from them; the samples need more events"
-        )
-    share = np.maximum(share, 0.0)
-    used: BoolArray = np.asarray(some & (share > 0).any(axis=0))
-    used[0] = True
-    share = share[:, used]
-    share[:, 0] = 1.0 - share[:, 1:].sum(axis=1)  # crossings in which nothing fires are not simulated
-    return Weighed(fires[used], share, negative)
-
-
-def _of(arrays: MenuArrays, emulation: Emulation) -> tuple[BoolArray, FloatArray]:
-    number = emulation.menus.index(arrays.menu) if arrays.menu in emulation.menus else 0
-    counted = emulation.counted(number)
-    weight = counted.table.weight
-    fires = arrays.fires(counted.table.words, emulation.plan.bits[number])
-    fitted = np.array([name in emulation.fitted[number] for name in arrays.names], np.bool_)
-    touched = fires[:, fitted].any(axis=1)
-    if not touched.any():
-        return fires, weight
-    # w f₀ + s w (f − f₀): with its fitted triggers s w, without them (1 − s) w
-    unseen = counted.unseen
-    rows = [fires[~touched], fires[touched], fires[touched] & ~fitted]
-    weights = [weight[~touched], (weight * unseen)[touched], (weight * (1.0 - unseen))[touched]]
-    return np.concatenate(rows), np.concatenate(weights)
 
 
 class Patterns(NamedTuple):
     """m patterns, the first without a trigger, for c classes of crossings."""
 
     fires: BoolArray  # bool[n, m], where each trigger fires
+    share: FloatArray  # float64[c, m], of the crossings of each class in which a pattern may be drawn
     keep: FloatArray  # float64[c, m]: keep and other are Walker's tables of aliases
     other: IntArray  # int64[c, m]
     chance: float  # The probability that a pattern is drawn in a crossing
+    negative: float  # The share of patterns that are not drawn, relative to all with a trigger
 
-    def drawn(self, uniform: FloatArray, of: IntArray | int) -> IntArray:
+    def drawn(self, uniform: FloatArray, class_of: IntArray | int) -> IntArray:
         """Return a pattern for each uniform number, and each class of crossings."""
         scaled = uniform * self.keep.shape[1]
         number = np.minimum(scaled.astype(np.int64), self.keep.shape[1] - 1)
-        drawn: IntArray = np.where(scaled - number < self.keep[of, number], number, self.other[of, number])
+        is_kept = scaled - number < self.keep[class_of, number]
+        drawn: IntArray = np.where(is_kept, number, self.other[class_of, number])
         return drawn
 
 
-def to_draw(weighed: Weighed, factor: float = 1.0) -> Patterns:
-    """Return the patterns for drawing. factor: on the probability of every pattern with a trigger."""
-    chance = factor * (1.0 - weighed.share[:, 0])
+def patterns_of(arrays: MenuArrays, emulations: list[Emulation], factor: float = 1.0) -> Patterns:
+    """Return the patterns for drawing, with a class for each emulation. factor: on the probability of every
+    pattern with a trigger."""
+    weighted = [_weighted(arrays, emulation) for emulation in emulations]
+    everything = np.concatenate([np.zeros((1, len(arrays.names)), np.bool_), *(part for part, _ in weighted)])
+    packed = np.packbits(everything, axis=1)
+    _, first, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    fires, ends = everything[first], np.cumsum([1, *(len(part) for part, _ in weighted)])
+    share = np.zeros((len(weighted), len(fires)))
+    for row, (_, weight) in enumerate(weighted):
+        share[row] = np.bincount(number.ravel()[ends[row] : ends[row + 1]], weight, len(fires))
+        share[row] /= share[row].sum()
+    enabled = np.array([arrays.menu.trigger(name).enabled for name in arrays.names], np.bool_)
+    some: BoolArray = np.asarray(fires[:, enabled].any(axis=1))
+    negative = float(-np.minimum(share[:, some], 0).sum() / max(share[:, some].sum(), 1e-12))
+    if negative > MAX_NEGATIVE or (share[:, ~some].sum(axis=1) < 0).any():
+        raise TrigemuError(
+            f"{arrays.menu.path}: patterns with negative weights have {100 * negative:.2g} % of the rate of "
+            f"its triggers: crossings cannot be drawn from them; the samples need more events"
+        )
+    used: BoolArray = np.asarray(some & (share > 0).any(axis=0))
+    used[0] = True
+    share = np.maximum(share, 0.0)[:, used]
+    share[:, 0] = 1.0 - share[:, 1:].sum(axis=1)  # crossings in which nothing fires are not simulated
+    chance = factor * (1.0 - share[:, 0])
     largest = float(chance.max())
     if largest > 1.0:
         raise TrigemuError(
             f"triggers fire, before their prescales, in {100 * largest / factor:.3g} % of the crossings: "
             f"that rate cannot be scaled by {factor:.4g}"
         )
-    share = weighed.share * factor
+    share *= factor
     share[:, 0] = largest - chance  # a class with a lower rate draws nothing instead
     keep, other = np.ones(share.shape), np.tile(np.arange(share.shape[1]), (len(share), 1))
-    for row in range(len(share)):
-        if largest > 0:
-            keep[row], other[row] = aliases(share[row] / largest)
-    return Patterns(np.ascontiguousarray(weighed.fires.T), keep, other.astype(np.int64), largest)
+    for row in range(len(share) if largest > 0 else 0):
+        keep[row], other[row] = aliases(share[row] / largest)
+    return Patterns(np.ascontiguousarray(fires[used].T), share, keep, other, largest, negative)
+
+
+def _weighted(arrays: MenuArrays, emulation: Emulation) -> tuple[BoolArray, FloatArray]:
+    """Return the patterns of an emulation, bool[m, n], and their weights, float64[m]."""
+    number = emulation.menus.index(arrays.menu) if arrays.menu in emulation.menus else 0
+    counted = emulation.counted(number)
+    weight, unseen = counted.table.weight, counted.unseen
+    fires = arrays.fires(counted.table.words, emulation.plan.bits[number])
+    fitted = np.array([name in emulation.fitted[number] for name in arrays.names], np.bool_)
+    touched = fires[:, fitted].any(axis=1)
+    # w f₀ + s w (f − f₀): with its fitted triggers s w, without them (1 − s) w
+    rows = [fires[~touched], fires[touched], fires[touched] & ~fitted]
+    weights = [weight[~touched], (weight * unseen)[touched], (weight * (1.0 - unseen))[touched]]
+    return np.concatenate(rows), np.concatenate(weights)
 
 
 def aliases(probability: FloatArray) -> tuple[FloatArray, IntArray]:

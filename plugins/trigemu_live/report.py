@@ -7,16 +7,15 @@ from dataclasses import replace
 
 from trigemu.base.errors import file_stem
 from trigemu.menus.menu import Menu
-from trigemu.rates.results import MenuRates
 from trigemu.results.section import Contents, Section
 from trigemu.results.table import Column, Table
+from trigemu.samples.catalogue import Catalogue
 
 from .figures import figures_of
 from .filling import read_filling, spread
 from .live import live_rates
-from .results import LiveRates, live_text
+from .results import live_text, table_of_causes, table_of_items
 from .rules import read_rules, rule_names
-from .view import table_of_causes, table_of_items
 
 TITLE = "What is recorded"
 #: The filling scheme and the seconds of beam of a report, and the rules that its figures are for.
@@ -31,7 +30,7 @@ _COLUMNS = (
     Column("bunches", "key", "bunches", "The filling scheme."),
     Column("before", "rate", "before", "The rate before the rules.", parts=("hz", "error_hz")),
     Column("after", "rate", "recorded", "The rate with the rules.", parts=("hz", "error_hz")),
-    Column("live", "share", "live", "The part that is recorded.", text=lambda v: live_text(*v)),
+    Column("live", "share", "live", "The part that is recorded."),
 )
 
 
@@ -41,33 +40,24 @@ def sections(contents: Contents) -> Iterator[Section]:
         return  # single interactions are no crossings
     for variant in contents.variants:
         if any(plugin.name == "live" for plugin in variant.menu.plugins):
-            yield _of_menu(variant)
+            yield _of_menu(variant.menu, variant.catalogue)
 
 
-def _of_menu(variant: MenuRates) -> Section:
-    menu: Menu = variant.menu
+def _of_menu(menu: Menu, catalogue: Catalogue) -> Section:
     trains = read_filling(SCHEME)
-    table, shown = Table(_COLUMNS), None
-    for rules in rule_names():
-        for filling in (trains, spread(len(trains.slots))):
-            result = live_rates(
-                menu, variant.catalogue, filling=filling, rules=read_rules(rules), seconds=SECONDS
-            )
-            rate = result.levels[0]
-            live = result.live, result.live_error
-            label = filling.description if filling is trains else filling.name
-            table.add(result.rules.name, label, rate.before, rate.after, live)
-            if rules == RULES and filling is trains:
-                shown = result
-    assert isinstance(shown, LiveRates)
-    title = f"{shown.rules.name}, {shown.filling.description}"
-    pictures = tuple(
-        replace(picture, name=f"{picture.name}_{file_stem(menu.name)}") for picture in figures_of(shown)
-    )
-    return Section(
-        TITLE,
-        (TEXT,),
-        (table, replace(table_of_items(shown), title=title), table_of_causes(shown)),
-        pictures,
-        menu=menu.name,
-    )
+    evenly = spread(len(trains.slots))
+    schemes = {trains.description: trains, evenly.name: evenly}
+    results = [
+        (name, live_rates(menu, catalogue, filling=filling, rules=read_rules(rules), seconds=SECONDS))
+        for rules in rule_names()
+        for name, filling in schemes.items()
+    ]
+    table = Table(_COLUMNS)
+    for name, result in results:
+        rate = result.levels[0]
+        table.add(result.rules.name, name, rate.before, rate.after, live_text(result.live, result.live_error))
+    shown = results[2 * rule_names().index(RULES)][1]
+    title, suffix = f"{shown.rules.name}, {shown.filling.description}", file_stem(menu.name)
+    pictures = (replace(picture, name=f"{picture.name}_{suffix}") for picture in figures_of(shown))
+    tables = table, replace(table_of_items(shown), title=title), table_of_causes(shown)
+    return Section(TITLE, (TEXT,), tables, tuple(pictures), menu=menu.name)

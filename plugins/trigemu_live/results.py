@@ -1,31 +1,44 @@
-"""What is recorded of a menu, and what rules leave of consecutive crossings: immutable results. The fields of
-rows say how they are shown."""
+"""What is recorded of a menu, and what rules leave of consecutive crossings: results, and how they are
+shown. The columns of rows say which value they take."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import TrigemuError
 from trigemu.base.shown import Named, Shown
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
-from trigemu.results import numbers
-from trigemu.results.table import Column
+from trigemu.results import notes, numbers
+from trigemu.results.rates import provenance
+from trigemu.results.samples import left_out
+from trigemu.results.table import Column, Page, Table, columns_of, records
+from trigemu.results.view import Figures, View, name
 from trigemu.samples.catalogue import Catalogue
 
-from .beam import Start
+from .beam import PARTS, Start
 from .curve import LiveCurve
 from .filling import Filling
+from .patterns import Kind
 from .rules import Rules
 
-_PARTS = ("hz", "error_hz", "events")
-_NAME = Column("", "key", "trigger", "The name of the trigger, group, level or menu.")
-_KIND = Column("", "label", None, "trigger, group or level.")
+if TYPE_CHECKING:
+    from trigemu.results.section import Picture
+
+#: What errors of the drawing are from, by the start of the prescale counters.
+_PHASES = {
+    "random": f" in {PARTS} beams, each with counters at other phases",
+    "zero": f", in {PARTS} parts of the time",
+    "section": f", in {PARTS} parts of the time and sections",
+}
+#: Vetoed accepts that a terminal lists.
+_LISTED = 20
 
 
 def live_text(live: float, error: float) -> str:
@@ -36,15 +49,34 @@ def live_text(live: float, error: float) -> str:
     return f"> {limit}" if live else f"< {limit}"
 
 
-_LIVE = Column(
-    "", "share", "live", "The part of its accepts that are recorded.", text=lambda v: live_text(*v)
+def _most(of: str) -> Callable[[Any], str | None]:
+    """Return a function of an item that gives its largest part `of` losses with its percentage."""
+
+    def largest(item: object) -> str | None:
+        parts: Mapping[str, float] = getattr(item, of)
+        most, total = max(parts, key=lambda key: parts[key], default=""), sum(parts.values())
+        return f"{most} {100 * parts[most] / total:.0f} %" if total else None
+
+    return largest
+
+
+_PARTS = ("hz", "error_hz", "events")
+_NAME = Column("", "key", "trigger", "The name of the trigger, group, level or menu.")
+_KIND = Column("", "label", None, "trigger, group or level.")
+_CAUSE = Column(
+    "cause", "label", "lost most to", "The rule that vetoes most of its accepts.", of=_most("lost")
 )
-_PRESCALE = Column("", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6)
+_LIVE_PART = Column("part", "share", "live", in_files=False, of=lambda i: live_text(i.live, i.live_error))
 _GAIN = Column(
-    "gain", "difference", "others gain", "What the other triggers would gain without it.", gives_way=2
+    "gain",
+    "difference",
+    "others gain",
+    "What the other triggers would gain without it.",
+    gives_way=2,
+    of=lambda i: None if i.gain_hz is None else (i.gain_hz, i.gain_error_hz),
 )
-_CAUSE = Column("cause", "label", "lost most to", "The rule that vetoes most of its accepts.")
-_BECAUSE = Column("", "label", "because of", "The trigger whose accepts block most of its own.")
+_BLOCKED = "The trigger whose accepts block most of its own."
+_BECAUSE = Column("", "label", "because of", _BLOCKED, of=_most("because"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,17 +84,20 @@ class LiveItem:
     """The rates of a trigger, a group or a level before and after the rules."""
 
     name: Annotated[str, _NAME]
-    kind: Annotated[Literal["trigger", "group", "level"], _KIND]
+    kind: Annotated[Kind, _KIND]
     level: Annotated[str | None, Column("", "label", None, "Its level, in menus with levels.")]
-    prescale: Annotated[float | None, _PRESCALE]
+    prescale: Annotated[
+        float | None,
+        Column("", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6),
+    ]
     before: Annotated[
         Rate, Column("", "rate", "before", "Its rate without the rules.", parts=_PARTS, gives_way=3)
     ]
     after: Annotated[Rate, Column("", "rate", "recorded", "Its rate with the rules.", parts=_PARTS)]
-    live: Annotated[float, _LIVE]
+    live: Annotated[float, Column("", "share", None, "The part of its accepts that are recorded.")]
     #: Its error, from the drawn crossings; where none (or all) of the accepts are lost, how far it may be
     #: from 1 (or 0) at 68 %
-    live_error: float
+    live_error: Annotated[float, _LIVE_PART]
     unique: Annotated[
         Rate,
         Column("", "rate", "unique", "The recorded rate that it alone accepts.", parts=_PARTS, gives_way=4),
@@ -97,13 +132,13 @@ class OrderedItem:
     because: Annotated[Mapping[str, float], replace(_BECAUSE, gives_way=1)]
 
 
+_LIVE, _ORDERED = columns_of(LiveItem), columns_of(OrderedItem)
 T = TypeVar("T", bound=LiveItem | OrderedItem)
 
 
 def by_kind(items: Sequence[T]) -> dict[str, Any]:
     """Return the triggers, groups and levels of `items` as the fields of a result."""
-    kinds = ("trigger", "group", "level")
-    return {f"{kind}s": tuple(item for item in items if item.kind == kind) for kind in kinds}
+    return {f"{kind}s": tuple(i for i in items if i.kind == kind) for kind in ("trigger", "group", "level")}
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -124,7 +159,7 @@ class _Recorded(Shown, Named[T], Generic[T]):
         return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
 
     @property
-    def all_items(self) -> tuple[T, ...]:
+    def items(self) -> tuple[T, ...]:
         """The triggers, groups and levels."""
         return (*self.triggers, *self.groups, *self.levels)
 
@@ -133,7 +168,7 @@ class _Recorded(Shown, Named[T], Generic[T]):
 class LiveRates(_Recorded[LiveItem]):
     """What is recorded of a menu; result["J100"] are the rates of a trigger or group."""
 
-    _view: ClassVar[str] = "trigemu_live.view:LiveRatesView"
+    _view: ClassVar[str] = "trigemu_live.results:LiveRatesView"
 
     seconds: float  #: The time of beam, of all beams together, in whole orbits
     seed: int  #: The seed
@@ -164,9 +199,8 @@ class LiveRates(_Recorded[LiveItem]):
         """Accepts of the first level by the number of bunches before them in their train: before the rules,
         int64[p], after them, and lost by each rule, int64[r, p]."""
         slots, position = self.filling.slots, self.filling.position
-        shape = int(position.max()) + 1
         rows = (*self.by_slot, *self.lost_by_slot)
-        sums = np.array([np.bincount(position, row[slots], shape) for row in rows]).astype(np.int64)
+        sums = np.array([np.bincount(position, row[slots]) for row in rows]).astype(np.int64)
         return sums[0], sums[1], sums[2:]
 
 
@@ -185,7 +219,205 @@ class OrderedAccepts(_Recorded[OrderedItem]):
     """What rules leave of consecutive crossings; result["L1_SingleMu22"] are the accepts of a trigger or
     group."""
 
-    _view: ClassVar[str] = "trigemu_live.view:OrderedAcceptsView"
+    _view: ClassVar[str] = "trigemu_live.results:OrderedAcceptsView"
 
     crossings: int  #: The number of crossings
     vetoed: tuple[Vetoed, ...]  #: The accepts that rules veto, in order
+
+    @property
+    def summary(self) -> str:
+        """The numbers of crossings and accepts."""
+        crossings, accepts = numbers.count(self.crossings, "crossing"), self.levels[0].before
+        return f"{crossings} in order: {accepts} accepts, of which the rules veto {len(self.vetoed)}."
+
+
+class LiveRatesView(View[LiveRates]):
+    def line(self, result: LiveRates) -> str:
+        live = live_text(result.live, result.live_error)
+        return f"of {name(result.menu.name)}: {numbers.format_rate(result.rate.after)}, {live} live"
+
+    def page(self, result: LiveRates) -> Page:
+        causes = [table_of_causes(result)] if result.rules.rules else []
+        return Page([table_of_items(result), *causes], [*_notes(result)])
+
+    def table(self, result: LiveRates) -> Table:
+        return Table.of(_LIVE, result.items)
+
+    def document(self, result: LiveRates) -> dict[str, Any]:
+        (before, after), labels = result.by_slot.tolist(), result.rules.labels
+        at_before, at_after, lost = (part.tolist() for part in result.by_position)
+        return {
+            **document_of_inputs(result.menu, result.catalogue, result.models),
+            "seconds": result.seconds,
+            "seed": result.seed,
+            "counters": result.start,
+            "factor": result.factor,
+            **document_of_readout(result.filling, result.rules),
+            "live": result.live,
+            "live_error": result.live_error,
+            "warnings": list(result.warnings),
+            "rows": records(self.table(result)),
+            "losses": _losses(result.items),
+            "by_position": {
+                "before": at_before,
+                "after": at_after,
+                "lost": dict(zip(labels, lost, strict=True)),
+            },
+            "by_slot": {"before": before, "after": after},
+            "distances": {"from": result.distance_edges.tolist(), "accepts": result.distances.tolist()},
+            "early": {"before": result.early[0], "after": result.early[1]},
+            "curve": [
+                {"input_rate_hz": p.input_rate_hz, "live": p.value, "error": p.error}
+                for p in result.curve.points
+            ],
+        }
+
+    def figures(self, result: LiveRates) -> Figures:
+        return (picture.figure for picture in pictures_of(result))
+
+
+class OrderedAcceptsView(View[OrderedAccepts]):
+    def line(self, result: OrderedAccepts) -> str:
+        return f"of {name(result.menu.name)}: {result.summary}"
+
+    def page(self, result: OrderedAccepts) -> Page:
+        table = Table.of(_ORDERED, (item for item in result.triggers if item.before > item.after))
+        for item in result.levels:
+            table.add_record(replace(item, name=item.name or f"menu {result.menu.name}"), "summary")
+        listed = Table(
+            (
+                Column("crossing", "count", "crossing"),
+                Column("rule", "key", "vetoed by"),
+                Column("triggers", "key", "triggers"),
+            )
+        )
+        for veto in result.vetoed[:_LISTED]:
+            more = " …" if len(veto.triggers) > 3 else ""
+            listed.add(veto.crossing, veto.rule, ", ".join(veto.triggers[:3]) + more)
+        below = []
+        if (left := len(result.vetoed) - _LISTED) > 0:
+            below.append(f"And {left} more accepts that are vetoed: --json.")
+        if whole := [item for item in result.triggers if item.before and item.before == item.after]:
+            below.append(f"Not shown: {numbers.count(len(whole), 'trigger')} that lost nothing.")
+        below += _notes_of_inputs(result.menu, result.catalogue)
+        below.append(f"{result.summary} Rules {result.rules.name}: {result.rules.text}.")
+        return Page([table, listed] if result.vetoed else [table], below)
+
+    def table(self, result: OrderedAccepts) -> Table:
+        return Table.of(_ORDERED, result.items)
+
+    def document(self, result: OrderedAccepts) -> dict[str, Any]:
+        return {
+            **document_of_inputs(result.menu, result.catalogue, result.models),
+            "crossings": result.crossings,
+            "rules": {"name": result.rules.name, "rules": list(result.rules.labels)},
+            "rows": records(self.table(result)),
+            "losses": _losses(result.items),
+            "vetoed": [vars(veto) | {"triggers": list(veto.triggers)} for veto in result.vetoed],
+        }
+
+
+def _losses(items: Sequence[LiveItem | OrderedItem]) -> list[dict[str, Any]]:
+    return [{"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)} for i in items]
+
+
+def document_of_inputs(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a document says of the menu, its prescales, the pile-up, the samples and files."""
+    columns = menu.columns
+    return {
+        "menu": {"name": menu.name, "crossing_rate_hz": menu.crossing_rate_hz, "column": columns.chosen},
+        "left_out": left_out(catalogue),
+        "provenance": provenance(menu, catalogue, models) | {"prescales": columns.file},
+    }
+
+
+def document_of_readout(filling: Filling, rules: Rules) -> dict[str, Any]:
+    """Return what a document says of the filling scheme and the rules."""
+    return {
+        "filling": {"name": filling.name, "colliding": len(filling.slots)},
+        "rules": {"name": rules.name, "source": rules.source, "rules": list(rules.labels)},
+    }
+
+
+def pictures_of(result: LiveRates | OrderedAccepts) -> Iterator[Picture]:
+    """Draw what is recorded."""
+    if isinstance(result, OrderedAccepts):
+        raise TrigemuError("crossings in their own order have no figures")
+    from .figures import figures_of  # which loads Matplotlib
+
+    yield from figures_of(result)
+
+
+def table_of_items(result: LiveRates) -> Table:
+    """Return what is recorded of each trigger, group and level, as a page shows it."""
+    table = Table.of(_LIVE, result.triggers)
+    for group in result.groups:
+        if group is result.groups[0]:
+            table.add_gap()
+        table.add_record(replace(group, name=f"group {group.name}"), "group")
+    table.add_gap()
+    for level in result.levels:
+        table.add_record(replace(level, name=level.name or f"menu {result.menu.name}"), "summary")
+    return table
+
+
+def table_of_causes(result: LiveRates) -> Table:
+    """Return the accepts of the first level that each rule vetoes."""
+    first = result.levels[0]
+    table = Table(
+        (
+            Column("rule", "key", "rule", "The rule."),
+            Column("lost", "rate", "lost", "The rate of accepts that it vetoes.", parts=("hz", "error_hz")),
+            Column("share", "share", "of accepts", "Their part of the accepts of the first level."),
+        )
+    )
+    for rule, error in zip(result.rules.labels, result.lost_error_hz.tolist(), strict=True):
+        lost = first.lost[rule]
+        table.add(rule, (lost / result.seconds, error), lost / max(first.before.events, 1))
+    return table
+
+
+def _notes_of_inputs(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
+    """Yield the menu, its column of prescales, the pile-up and the samples."""
+    column = f", column {menu.columns.chosen}" if menu.columns.chosen else ""
+    yield f"Menu {name(menu.name)}{column}. {notes.conditions(menu, catalogue)}".rstrip()
+    yield from notes.source(menu, catalogue)
+
+
+def _notes(result: LiveRates) -> Iterator[str]:
+    """Yield what explains the numbers."""
+    filling, rules, first = result.filling, result.rules, result.levels[0]
+    yield from _notes_of_inputs(result.menu, result.catalogue)
+    label = filling.name if filling.name in filling.description else f"{filling.name}, {filling.description}"
+    crossings = numbers.in_hz(filling.crossing_rate_hz)
+    yield f"{result.seconds:.4g} s of beam, seed {result.seed}: {label}, {crossings} of crossings."
+    source = f" ({rules.source})" if rules.source else ""
+    yield (
+        f"Rules {rules.name}: {rules.text}{source}." if rules.rules else "No rules: every accept is recorded."
+    )
+    if result.factor != 1.0:
+        yield f"All rates are those of the menu times {result.factor:.4g}."
+    whose = f" of {first.name}" if first.name else ""
+    yield (
+        f"Live: {live_text(result.live, result.live_error)} of the accepts{whose}; independent "
+        f"crossings at this rate: {100 * result.curve.at(first.before.hz):.4g} %."
+    )
+    yield f"±: crossings as drawn{_PHASES[result.start]}, and events of the samples. Live: as drawn."
+    if any(r.upper_limit_hz for item in result.items for r in (item.before, item.after, item.unique)):
+        yield "<: no accept; upper limit at 68 %, at least the rate over all phases of the counters."
+    if any(item.live == 1.0 and item.live_error for item in result.items):
+        yield ">: none of its accepts is lost; lower limit at 68 %."
+    if rules.rules:
+        yield (
+            "Others gain: what the triggers beside it would record in addition without it, from the live "
+            "fraction at the lower rate."
+        )
+    if result.early[0]:
+        yield (
+            f"One crossing early: {result.early[0]} accepts, {result.early[1]} of them recorded; they are in "
+            f"no rate above."
+        )
+    yield from (f"Warning: {warning}." for warning in result.warnings)
+    if result.negative:
+        share = f"{100 * result.negative:.2g} %"
+        yield f"Not drawn: patterns with negative weights, {share} of the rate of all triggers."

@@ -20,14 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, NamedTuple
 
 import msgspec
+import numpy as np
 
-from trigemu.base.errors import nearest, quoted
-from trigemu.base.toml import Document, Key, TomlTable, load_toml, read_table, refuse_other_kinds
+from trigemu.base.arrays import BoolArray, IntArray
+from trigemu.base.errors import TrigemuError, quoted
+from trigemu.base.kernels import inlined, kernel
+from trigemu.base.toml import Key, TomlTable, load_toml, read_table, refuse_other_kinds
 
-from .filling import ORBIT, shipped
+from .filling import ORBIT, Filling, shipped
 
 #: The folder of the sets of rules that come with trigemu.
 NAMED = Path(__file__).parent / "named"
@@ -38,118 +41,103 @@ MAX_ACCEPTS = 10_000
 MAX_RULES = 100
 _Crossings = Annotated[int, msgspec.Meta(ge=1, le=MAX_CROSSINGS)]
 _Accepts = Annotated[int, msgspec.Meta(ge=1, le=MAX_ACCEPTS)]
+#: The keys that say what a rule is, and its text in results.
+KINDS = {
+    "simple": "simple {simple}",
+    "at_most": "{at_most} in {crossings}",
+    "size": "bucket {size} / {rate}",
+    "places": "buffer {places} / {latency}",
+    "gap": "gap {gap[0]}–{gap[1]}",
+    "unfilled": "unfilled",
+    "first_bunches": "first {first_bunches} of a train",
+    "prefire": "prefiring",
+}
+#: Further keys, each with the kind that it belongs to, and whether that needs it.
+_FURTHER = {
+    "in": ("at_most", True),
+    "rate": ("size", True),
+    "latency": ("places", True),
+    "every": ("gap", False),
+    "triggers": ("prefire", False),
+}
 
 
 class Rule(TomlTable, frozen=True):
-    """A rule; key: what its table begins with; shown: its text; name: what it is called in results."""
+    """A rule of one of the `KINDS`; crossings are slots of 25 ns, filled or not."""
 
-    key: ClassVar[str] = ""
-    shown: ClassVar[str] = ""
-    name: str = ""
+    name: str = ""  # What it is called in results
+    simple: _Crossings | None = None  # The number of crossings after an accept that are blocked
+    at_most: _Accepts | None = None  # At most so many accepts in a number of consecutive crossings
+    crossings: _Crossings | None = msgspec.field(name="in", default=None)
+    # A leaky bucket: an accept takes one of `size` places, emptied one after the other, each in `rate`
+    # crossings.
+    size: _Accepts | None = None
+    rate: _Crossings | None = None
+    # A buffer of fixed latency: an accept holds one of `places` for `latency` crossings.
+    places: _Accepts | None = None
+    latency: _Crossings | None = None
+    gap: list[int] | None = None  # The first and the last slot, from 1, in one of `every` orbits
+    every: _Crossings | None = None
+    unfilled: bool | None = None  # Slots without colliding bunches, where triggers that fire early accept
+    first_bunches: Annotated[int, msgspec.Meta(ge=1, le=ORBIT)] | None = None  # Of each train
+    # The probability with which an accept of `triggers`, by default of all of the first level, has another
+    # one a crossing early.
+    prefire: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    triggers: list[str] | None = None
+
+    @property
+    def kind(self) -> str:
+        """The key that says what it is."""
+        return next(key for key in KINDS if getattr(self, key) is not None)
 
     @property
     def label(self) -> str:
         """Its name, or its numbers."""
-        return self.name or self.shown.format(**msgspec.structs.asdict(self))
-
-
-class Simple(Rule, frozen=True, kw_only=True):
-    """`simple`: the number of crossings after an accept that are blocked."""
-
-    key, shown = "simple", "simple {simple}"
-    simple: _Crossings
-
-
-class InWindow(Rule, frozen=True, kw_only=True):
-    """`at_most` accepts `in` a number of consecutive crossings."""
-
-    key, shown = "at_most", "{at_most} in {crossings}"
-    at_most: _Accepts
-    crossings: _Crossings = msgspec.field(name="in")
+        text = "first bunch" if self.first_bunches == 1 else KINDS[self.kind]
+        return self.name or text.format(**msgspec.structs.asdict(self))
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        if self.at_most >= self.crossings:
+        values = msgspec.structs.asdict(self)
+        values["in"] = values.pop("crossings")
+        kinds = [key for key in KINDS if values[key] is not None]
+        if len(kinds) != 1:
+            both = f"{' and '.join(map(quoted, kinds))} are rules of their own: expected a table for each"
+            yield (), both if kinds else f"expected one of the keys {', '.join(KINDS)}"
+            return
+        for key, (kind, is_needed) in _FURTHER.items():
+            if values[key] is not None and kind not in kinds:
+                yield key, f"{key} is a key of rules with {kind!r}, not of those with {kinds[0]!r}"
+            elif values[key] is None and is_needed and kind in kinds:
+                yield kind, f"the key {key!r} is missing"
+                return
+        if self.at_most and self.crossings and self.at_most >= self.crossings:
             yield "at_most", f"at_most = {self.at_most} in {self.crossings} crossings never vetoes"
-
-
-class Bucket(Rule, frozen=True, kw_only=True):
-    """A leaky bucket: an accept takes one of `size` places, and they are emptied one after the other, each in
-    `rate` crossings."""
-
-    key, shown = "size", "bucket {size} / {rate}"
-    size: _Accepts
-    rate: int
-
-    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        if not 1 <= self.rate <= MAX_CROSSINGS:
-            never = "places would never be emptied" if self.rate > 0 else "it is the time to empty a place"
-            yield "rate", f"rate = {self.rate}: {never}: expected 1 to {MAX_CROSSINGS} crossings"
-
-
-class Buffer(Rule, frozen=True, kw_only=True):
-    """A buffer of fixed latency: an accept holds one of `places` for `latency` crossings."""
-
-    key, shown = "places", "buffer {places} / {latency}"
-    places: _Accepts
-    latency: _Crossings
-
-    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        if self.places >= self.latency:
+        if self.places and self.latency and self.places >= self.latency:
             yield "places", f"{self.places} places for {self.latency} crossings are never all taken"
-
-
-class Gap(Rule, frozen=True, kw_only=True):
-    """The slots from the first to the last of `gap`, from 1, in one of `every` orbits."""
-
-    key, shown = "gap", "gap {gap[0]}–{gap[1]}"
-    gap: list[int]
-    every: _Crossings = 1
-
-    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        if len(self.gap) != 2 or not 1 <= self.gap[0] <= self.gap[-1] <= ORBIT:
+        if self.gap is not None and (len(self.gap) != 2 or not 1 <= self.gap[0] <= self.gap[1] <= ORBIT):
             yield "gap", f"gap = {self.gap}: expected [first, last] slot, from 1 to {ORBIT}"
-
-
-class Unfilled(Rule, frozen=True, kw_only=True):
-    """Slots without colliding bunches, in which triggers that fire early accept."""
-
-    key = shown = "unfilled"
-    unfilled: bool
-
-    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        if not self.unfilled:
+        if self.unfilled is False:
             yield "unfilled", "expected true; leave the rule out otherwise"
-
-
-class FirstBunches(Rule, frozen=True, kw_only=True):
-    """The first bunches of each train."""
-
-    key, shown = "first_bunches", "first {first_bunches} of a train"
-    first_bunches: Annotated[int, msgspec.Meta(ge=1, le=ORBIT)]
-
-    @property
-    def label(self) -> str:
-        """Its name, or its number."""
-        return "first bunch" if not self.name and self.first_bunches == 1 else super().label
-
-
-class Prefire(Rule, frozen=True, kw_only=True):
-    """The probability with which an accept of `triggers`, by default of all of the first level, has another
-    one a crossing early."""
-
-    key = "prefire"
-    prefire: Annotated[float, msgspec.Meta(gt=0, le=1)]
-    triggers: list[str] | None = None
-
-
-KINDS: dict[str, type[Rule]] = {
-    kind.key: kind for kind in (Simple, InWindow, Bucket, Buffer, Gap, Unfilled, FirstBunches, Prefire)
-}
 
 
 class _Head(TomlTable, frozen=True):
     name: str = ""
     source: str = ""
+
+
+class _File(TomlTable, frozen=True):
+    rules: _Head = _Head()
+    rule: tuple[Rule, ...] = ()
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if len(self.rule) > MAX_RULES:
+            yield "rule", f"{len(self.rule)} rules: expected at most {MAX_RULES}"
+        seen: dict[str, int] = {}
+        for number, rule in enumerate(self.rule):
+            label = "prefire" if rule.prefire else rule.label
+            if (first := seen.setdefault(label, number)) < number:
+                once = ": expected one for all early triggers" if rule.prefire else ""
+                yield ("rule", number), f"{label!r} appears twice: rule {first + 1} has it already{once}"
 
 
 @dataclass(frozen=True)
@@ -158,7 +146,7 @@ class Rules:
 
     name: str  #: Its name
     rules: tuple[Rule, ...] = ()  #: The rules that veto, in the order in which they are applied
-    prefire: Prefire | None = None  #: Triggers that fire early, if any
+    prefire: Rule | None = None  #: Triggers that fire early, if any
     source: str = ""  #: Where its numbers are from
 
     @property
@@ -169,7 +157,7 @@ class Rules:
     @property
     def text(self) -> str:
         """The rules in a line."""
-        early = [f"prefiring {100 * self.prefire.prefire:g} %"] if self.prefire else []
+        early = [f"prefiring {100 * (self.prefire.prefire or 0):g} %"] if self.prefire else []
         return ", ".join([*self.labels, *early]) or "no rules"
 
 
@@ -192,49 +180,151 @@ def read_rules(rules: Path | str) -> Rules:
         path = shipped(NAMED, f"rules {quoted(str(rules))}", str(rules), "a file (.toml)")
     document = load_toml(path)
     refuse_other_kinds(document, "rules")
-    for key in (key for key in document.data if key not in ("rules", "rule")):
-        expected = "[[rule]] above the keys of a rule" if key in KINDS else "[rules] or [[rule]]"
-        document.problem((key,), "", f"unknown key {quoted(key)}: expected {expected}")
-    table, tables = document.data.get("rules", {}), document.data.get("rule", [])
-    if isinstance(table, list):
-        document.problem(("rules",), "", "[[rules]]: expected [[rule]] for each rule; [rules] has their name")
-        table = {}
-    head = read_table(document, table, _Head, ("rules",), "[rules]")
-    if not isinstance(tables, list):
+    for key in document.data.keys() & KINDS.keys():
+        document.problem((key,), "", f"unknown key {quoted(key)}: expected [[rule]] above the keys of a rule")
+    if not isinstance(document.data.get("rule", []), list):
         document.problem(("rule",), "", "rule: expected two brackets, [[rule]], for each rule")
-    elif len(tables) > MAX_RULES:
-        document.problem(("rule",), "", f"{len(tables)} rules: expected at most {MAX_RULES}")
-    else:
-        read = [_rule(document, table, number) for number, table in enumerate(tables)]
-        seen: dict[str, int] = {}
-        for number, rule in enumerate(read, 1):
-            label = "" if rule is None or isinstance(rule, Prefire) else rule.label
-            if rule and (first := seen.setdefault(label, number)) < number:
-                message = f"{label!r} appears twice"
-                if isinstance(rule, Prefire):
-                    message = f"rule {first} is `prefire` already: expected one for all early triggers"
-                document.problem(("rule", number - 1), f"rule {number}", message)
+    if isinstance(document.data.get("rules"), list):
+        document.problem(("rules",), "", "[[rules]]: expected [[rule]] for each rule; [rules] has their name")
     document.finish()
-    assert head is not None
-    veto = tuple(rule for rule in read if rule and not isinstance(rule, Prefire))
-    early = next((rule for rule in read if isinstance(rule, Prefire)), None)
-    return Rules(head.name or path.stem, veto, early, head.source)
+    file = read_table(document, document.data, _File, (), "")
+    document.finish()
+    assert file is not None
+    veto = tuple(rule for rule in file.rule if not rule.prefire)
+    early = next((rule for rule in file.rule if rule.prefire), None)
+    return Rules(file.rules.name or path.stem, veto, early, file.rules.source)
 
 
-def _rule(document: Document, table: Any, number: int) -> Rule | None:
-    key, where = ("rule", number), f"rule {number + 1}"
-    if not isinstance(table, dict):
-        document.problem(key, where, f"{quoted(table)}: expected a table [[rule]]")
-        return None
-    kinds = [kind for name, kind in KINDS.items() if name in table]
-    if len(kinds) == 1:
-        return read_table(document, table, kinds[0], key, where)
-    unknown = next((name for name in table if name != "name"), None)
-    if kinds:
-        both = " and ".join(quoted(kind.key) for kind in kinds)
-        document.problem(key, where, f"{both} are rules of their own: expected a table [[rule]] for each")
-    elif unknown is not None:
-        document.problem((*key, unknown), where, f"unknown key {quoted(unknown)}{nearest(unknown, KINDS)}")
-    else:
-        document.problem(key, where, f"expected one of the keys {', '.join(KINDS)}")
-    return None
+# The rules as arrays, and the kernel that applies them to the accepts of the first level, one by one.
+
+WINDOW, BUCKET, SLOTS = range(3)
+#: Before any crossing.
+NEVER = -(2**62)
+
+
+class RuleTable(NamedTuple):
+    """r rules. kind, a, b: int64[r]; blocked: bool[r, 3564], slots that are vetoed in one of `a` orbits."""
+
+    kind: IntArray
+    a: IntArray
+    b: IntArray
+    blocked: BoolArray
+
+
+class RuleState(NamedTuple):
+    """What rules remember."""
+
+    recent: IntArray  # int64[h], the crossings of the last accepts, a ring
+    busy: IntArray  # int64[r], the crossing at which a bucket is empty
+    numbers: IntArray  # int64[3], of accepts, and the crossings of the last accept and attempt
+
+
+def rule_table(rules: Rules, filling: Filling) -> RuleTable:
+    """Return the rules as arrays; raise TrigemuError if they veto every filled slot of every orbit."""
+    rows: list[tuple[int, int, int | None]] = []
+    blocked = np.zeros((len(rules.rules), ORBIT), np.bool_)
+    for number, rule in enumerate(rules.rules):
+        if rule.simple:
+            rows.append((WINDOW, 1, rule.simple + 1))
+        elif rule.at_most:
+            rows.append((WINDOW, rule.at_most, rule.crossings))
+        elif rule.places:
+            rows.append((WINDOW, rule.places, rule.latency))
+        elif rule.size:
+            rows.append((BUCKET, rule.size, rule.rate))
+        else:
+            rows.append((SLOTS, rule.every or 1, 0))
+            if rule.gap:
+                blocked[number, rule.gap[0] - 1 : rule.gap[1]] = True
+            elif rule.first_bunches:
+                blocked[number, filling.slots[filling.position < rule.first_bunches]] = True
+            else:
+                blocked[number] = ~filling.filled
+    kind, a, b = np.array(rows, np.int64).reshape(-1, 3).T.copy()
+    always = blocked[a == 1][:, filling.slots]
+    if len(always) and bool(always.any(axis=0).all()):
+        raise TrigemuError(
+            f"rules {rules.name!r}: {', '.join(rules.labels)} veto every filled slot of {filling.name!r}: "
+            f"nothing could be recorded"
+        )
+    return RuleTable(kind, a, b, blocked)
+
+
+def longest_memory(table: RuleTable) -> int:
+    """Return after how many crossings rules have forgotten how they began."""
+    # A bucket with as many accepts as it empties goes up and down by chance: the square of its places.
+    crossings = np.where(table.kind == BUCKET, table.a**2 * table.b, 4 * table.b)
+    return int(crossings[table.kind != SLOTS].max(initial=0))
+
+
+def new_state(table: RuleTable) -> RuleState:
+    """Return the state before the first accept."""
+    longest = int(table.a[table.kind == WINDOW].max(initial=1))
+    return RuleState(
+        np.full(longest, NEVER), np.full(len(table.kind), NEVER), np.array([0, NEVER, NEVER], np.int64)
+    )
+
+
+@inlined
+def _vetoed_by(table: RuleTable, state: RuleState, crossing: int) -> int:
+    """Return the number of the first rule that vetoes an accept, or −1."""
+    for r in range(len(table.kind)):
+        if table.kind[r] == WINDOW:
+            age = (state.numbers[0] - table.a[r]) % len(state.recent)
+            if state.recent[age] > crossing - table.b[r]:
+                return r
+        elif table.kind[r] == BUCKET:
+            if state.busy[r] - crossing > (table.a[r] - 1) * table.b[r]:
+                return r
+        elif table.blocked[r, crossing % ORBIT] and crossing // ORBIT % table.a[r] == 0:
+            return r
+    return -1
+
+
+@inlined
+def _accept(table: RuleTable, state: RuleState, crossing: int) -> None:
+    state.recent[state.numbers[0] % len(state.recent)] = crossing
+    state.numbers[0] += 1
+    state.numbers[1] = crossing
+    for r in range(len(table.kind)):
+        if table.kind[r] == BUCKET:
+            state.busy[r] = max(state.busy[r], crossing) + table.b[r]
+
+
+@kernel
+def apply_rules(
+    table: RuleTable,
+    state: RuleState,
+    crossing: IntArray,
+    early: BoolArray,
+    cause: IntArray,
+    blocker: IntArray,
+    live: IntArray,
+) -> tuple[int, int, int, int]:
+    """Apply the rules to attempts to accept, int64[n], each after one a crossing early where `early`.
+
+    Sets cause: int64[n], the rule that vetoes each, −1: none; blocker: int64[n], the
+    accept before it: k for that of attempt k, n + k for the one early to it, −1 for one before all; and the
+    beginning of live: int64[2 n], the crossings of accepts. Returns their number; those of early attempts and
+    accepts; and the last accept, as in `blocker`.
+    """
+    n, accepts, early_attempts, early_accepts, last = len(crossing), 0, 0, 0, -1
+    for k in range(n):
+        x = crossing[k]
+        if early[k] and state.numbers[2] != x - 1 and x > 0:
+            early_attempts += 1
+            if _vetoed_by(table, state, x - 1) < 0:
+                _accept(table, state, x - 1)
+                live[accepts] = x - 1
+                accepts += 1
+                early_accepts += 1
+                last = n + k
+        state.numbers[2] = x
+        blocker[k] = last
+        cause[k] = _vetoed_by(table, state, x)
+        if cause[k] < 0:
+            _accept(table, state, x)
+            live[accepts] = x
+            accepts += 1
+            last = k
+    return accepts, early_attempts, early_accepts, last

@@ -12,7 +12,7 @@ from live_toys import single, toy
 from toys import menu_from
 from trigemu_live import LiveRates, Rules, live_rates, read_rules, spread
 from trigemu_live.beam import Start
-from trigemu_live.rules import InWindow, Prefire, Simple, Unfilled
+from trigemu_live.rules import Rule
 
 from trigemu import TrigemuError, run
 from trigemu.base.shown import view_of
@@ -97,7 +97,7 @@ def test_errors_have_the_spread_of_the_phases(tmp_path: Path) -> None:
         assert abs(np.mean(values) - truth) < 4 * np.std(values) / np.sqrt(24)
         if drawn:
             assert np.std(values) == pytest.approx(np.sqrt(np.mean(np.square(drawn))), rel=0.45)
-    dead = Rules("", (Simple(simple=1),))
+    dead = Rules("", (Rule(simple=1),))
     results = [live_rates(menu, catalogue, rules=dead, seconds=0.003, seed=seed) for seed in range(24)]
     lost = [r.rate.lost["simple 1"] / r.seconds for r in results]
     assert np.std(lost) == pytest.approx(np.mean([r.lost_error_hz[0] for r in results]), rel=0.45)
@@ -189,7 +189,7 @@ def test_a_later_level_needs_the_first(tmp_path: Path) -> None:
 def test_accepts_block_because_of_their_triggers(tmp_path: Path) -> None:
     """A fires alone most of the time, so most losses are because of it, also those of B."""
     menu, catalogue = toy(tmp_path, [Toy("A"), Toy("B")], {"A": 0.03, "B": 0.01})
-    result = live_rates(menu, catalogue, rules=Rules("", (Simple(simple=10),)), seconds=0.5)
+    result = live_rates(menu, catalogue, rules=Rules("", (Rule(simple=10),)), seconds=0.5)
     for name in ("A", "B"):
         because = result[name].because
         share = because["A"] / sum(because.values())
@@ -200,16 +200,16 @@ def test_early_accepts_hide_the_real_ones(tmp_path: Path) -> None:
     """Every accept fires early as well: with 1 in 3 only early ones are recorded, also those before a
     train."""
     menu, catalogue = toy(tmp_path, [Toy("A"), Toy("B")], {"A": 0.001, "B": 0.001})
-    window = InWindow(at_most=1, crossings=3)
-    early = Prefire(prefire=1.0, triggers=["A"])
+    window = Rule(at_most=1, crossings=3)
+    early = Rule(prefire=1.0, triggers=["A"])
     result = live_rates(menu, catalogue, filling=spread(500), rules=Rules("", (window,), early), seconds=2)
     assert result["A"].after.events == 0
     assert result["B"].live == 1.0
     assert result.early[0] == result.early[1] == result["A"].before.events
-    guarded = Rules("", (Unfilled(unfilled=True), window), early)
+    guarded = Rules("", (Rule(unfilled=True), window), early)
     result = live_rates(menu, catalogue, filling=spread(500), rules=guarded, seconds=2)
     assert (result.early[1], result["A"].live) == (0, 1.0)
-    half = Rules("", (window,), Prefire(prefire=0.5))
+    half = Rules("", (window,), Rule(prefire=0.5))
     result = live_rates(menu, catalogue, filling=spread(500), rules=half, seconds=5)
     assert result.live == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(result.rate.before.events))
 

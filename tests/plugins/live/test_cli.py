@@ -64,7 +64,7 @@ def test_mistakes_leave_nothing(place: Place, trigemu: Run) -> None:
     for options, message in (
         (("--filling", "3565b"), "1 more than the 3564 of an orbit"),
         (("--filling", "10b", "--colliding", "10"), "leave --colliding out"),
-        (("--rules", "bad.toml"), "bad.toml:2: rule 1: rate = 0"),
+        (("--rules", "bad.toml"), "bad.toml:2: [[rule]]: rate = 0"),
         (("--rules", "all.toml"), "veto every filled slot"),
         (("--seconds", "nan"), "nan s of beam: expected at least 32 orbits"),
         (("--seconds", "1e300"), "1e+300 is not in the range"),

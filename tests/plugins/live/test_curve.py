@@ -13,10 +13,9 @@ from trigemu_live import (
     read_rules,
     spread,
 )
-from trigemu_live.rules import Bucket, FirstBunches, Gap, InWindow, Rules, Simple
+from trigemu_live.rules import Rule, Rules
 
 from trigemu import TrigemuError
-from trigemu.base.shown import view_of
 
 FULL = every_slot(40e6)
 
@@ -26,7 +25,7 @@ FULL = every_slot(40e6)
 def test_simple_dead_time(dead: int, rate: float) -> None:
     """An accept with probability p is followed by τ dead crossings, and 1/p − 1 idle ones on average: of the
     accepts, 1 / (1 + p τ) are live."""
-    rules = Rules("", (Simple(simple=dead),))
+    rules = Rules("", (Rule(simple=dead),))
     live = live_fraction(rules, FULL, rate, attempts=300_000, seed=dead)
     expected = 1.0 / (1.0 + dead * rate / 40e6)
     error = max(live.error, np.sqrt(expected * (1 - expected) / 300_000) / 3)
@@ -51,23 +50,16 @@ def bucket_live(size: int, rate: int, p: float) -> float:
 
 @pytest.mark.parametrize(("size", "rate", "p"), [(1, 5, 0.1), (2, 10, 0.05), (7, 41, 0.02), (3, 100, 0.01)])
 def test_a_bucket_is_its_markov_chain(size: int, rate: int, p: float) -> None:
-    rules = Rules("", (Bucket(size=size, rate=rate),))
+    rules = Rules("", (Rule(size=size, rate=rate),))
     live = live_fraction(rules, FULL, p * 40e6, attempts=400_000)
     assert abs(live.value - bucket_live(size, rate, p)) < 3 * live.error
 
 
 def test_slots_that_are_vetoed() -> None:
-    live = live_fraction(Rules("", (Gap(gap=[1, 891]),)), FULL, 1e6, attempts=200_000)
+    live = live_fraction(Rules("", (Rule(gap=[1, 891]),)), FULL, 1e6, attempts=200_000)
     assert abs(live.value - 0.75) < 4 * live.error
-    trains = live_fraction(Rules("", (FirstBunches(first_bunches=2),)), read_filling("99(8b 4e)"), 1e6)
+    trains = live_fraction(Rules("", (Rule(first_bunches=2),)), read_filling("99(8b 4e)"), 1e6)
     assert abs(trains.value - 0.75) < 4 * trains.error
-
-
-def test_trains_lose_more_than_spread_bunches() -> None:
-    rules = read_rules("cms")
-    trains = live_fraction(rules, read_filling("lhc-2018-2544"), 1e5)
-    even = live_fraction(rules, spread(2544), 1e5)
-    assert even.value - trains.value > 5 * np.hypot(even.error, trains.error)
 
 
 def test_luminosities_weigh_slots() -> None:
@@ -75,26 +67,25 @@ def test_luminosities_weigh_slots() -> None:
     accepts."""
     filling = read_filling("100(4b 4e)")
     uneven = np.tile([0.5, 0.5, 1.5, 1.5], 100)
-    rules = Rules("", (FirstBunches(first_bunches=2),))
+    rules = Rules("", (Rule(first_bunches=2),))
     live = live_fraction(rules, type(filling)("", filling.slots, uneven), 1e5)
     assert abs(live.value - 0.75) < 4 * live.error
 
 
 def test_the_largest_rate_is_the_inverse() -> None:
-    rules = Rules("", (Simple(simple=40),))
+    rules = Rules("", (Rule(simple=40),))
     rate = largest_input_rate(rules, FULL, 0.9, attempts=1_000_000)
     assert rate == pytest.approx(40e6 * (1 / 0.9 - 1) / 40, rel=0.01)
     assert (
-        largest_input_rate(Rules("", (InWindow(at_most=2, crossings=3),)), spread(100), 0.9)
+        largest_input_rate(Rules("", (Rule(at_most=2, crossings=3),)), spread(100), 0.9)
         == spread(100).crossing_rate_hz
     )
 
 
 def test_the_curve_interpolates() -> None:
-    rules = Rules("", (Simple(simple=40),))
+    rules = Rules("", (Rule(simple=40),))
     curve = live_curve(rules, FULL, [5e4, 1e5, 1.5e5, 2e5])
     assert curve.at(1.25e5) == pytest.approx(1 / (1 + 40 * 1.25e5 / 40e6), abs=2e-3)
-    assert view_of(curve).text(curve).count("kHz") >= 4
 
 
 def test_the_same_seed_gives_the_same() -> None:
@@ -110,8 +101,8 @@ def test_impossible_requests() -> None:
         with pytest.raises(TrigemuError, match="expected a rate above 0, up to the crossing rate"):
             live_fraction(rules, FULL, rate)
     with pytest.raises(TrigemuError, match="veto every filled slot"):
-        live_fraction(Rules("", (Gap(gap=[1, 3564]),)), FULL, 1e5)
+        live_fraction(Rules("", (Rule(gap=[1, 3564]),)), FULL, 1e5)
     with pytest.raises(TrigemuError, match=r"no rate has a live fraction of 0\.9"):
-        largest_input_rate(Rules("", (Gap(gap=[1, 1782]),)), FULL, 0.9)
+        largest_input_rate(Rules("", (Rule(gap=[1, 1782]),)), FULL, 0.9)
     with pytest.raises(TrigemuError, match="between 0 and 1"):
         largest_input_rate(rules, FULL, 1.5)

@@ -1,4 +1,4 @@
-"""Fills: rates against those of reweighted samples, controllers against the targets, live fractions."""
+"""Fills: rates against those of reweighted samples, controllers, live fractions; files and their mistakes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from command_checks import Run
 from commands import Place
 from pileup_toys import crossing_catalogue, crossings
 from trigemu_live import FillConfig, Rules, read_fill, spread, through_fill
-from trigemu_live.rules import Simple
+from trigemu_live.rules import Rule
 
 from trigemu import (
     Menu,
@@ -264,7 +264,7 @@ def test_the_live_fraction_follows_the_rate(tmp_path: Path, control: str) -> Non
     """Also with a target that is far above the rates of the menu."""
     menu = MENU.replace("above = 20.0", f"above = {80.0 if control else 20.0}")
     read, config, samples = setting(tmp_path, menu, FILL + control)
-    fill = through_fill(read, config, samples, rules=Rules("", (Simple(simple=3),)))
+    fill = through_fill(read, config, samples, rules=Rules("", (Rule(simple=3),)))
     for trace in fill.traces:
         assert trace.live == pytest.approx(1 / (1 + 3 * trace.before / 40e6), abs=3e-3)
     if control:
@@ -274,8 +274,7 @@ def test_the_live_fraction_follows_the_rate(tmp_path: Path, control: str) -> Non
 
 def test_signals(tmp_path: Path) -> None:
     read, config, samples = setting(tmp_path, MENU, FILL + 'signals = ["some"]\n' + CONTROL)
-    fill = through_fill(read, config, samples)
-    (efficiency,) = fill.traces[0].efficiencies
+    (efficiency,) = through_fill(read, config, samples).traces[0].efficiencies
     assert ((efficiency > 0) & (efficiency < 1)).all()
     assert efficiency[0] > efficiency[-1]
 
@@ -297,7 +296,6 @@ def test_signals_are_those_of_efficiencies(tmp_path: Path, menu: str) -> None:
 
 NEVER = trigger("M", "met", "above = 1e6")
 COARSE = trigger("M", "n_photon", "above = 3")
-FAST = "[menu]\ncrossing_rate_hz = 1e22\n"
 ALL_OFF = (
     COLUMNS.replace("[4, 2]", "[4, 0]")
     .replace("[6, 3]", "[6, 0]")
@@ -325,8 +323,13 @@ ALL_OFF = (
         (ALL_OFF, '[[column]]\nname = "loose"\nbelow = 4\n', "column 'loose' switches every trigger"),
         (
             COLUMNS,
-            CONTROL_N + '[[column]]\nname = "loose"\nbelow = 4\n',
+            CONTROL_N + IN_COLUMNS.replace("loose", "-").replace("tight", "loose").replace("-", "tight"),
             "above 1 and switched off it accepts no",
+        ),
+        (
+            COLUMNS,
+            CONTROL_N + '[[column]]\nname = "loose"\nbelow = 4\n',
+            "control of 'N': it is switched off at all times: give another prescale or column",
         ),
         (NEVER, "", "'m' accepts no event at the beginning of the fill, so there is no rate to follow"),
         (
@@ -354,7 +357,6 @@ ALL_OFF = (
             CONTROL + 'of = "menu"\ntarget_hz = 1e-200\n',
             "it would count .* in a step: give more seconds",
         ),
-        (FAST + MENU, CONTROL, "in a step, too many: give a larger prescale"),
         (COARSE, CONTROL, "'M': no threshold beside 3, with .* too many events share a score"),
     ],
 )
@@ -445,3 +447,60 @@ def test_the_recorded_luminosity(tmp_path: Path) -> None:
     assert rows["M"]["columns"] == pytest.approx(early / 6 + late / 3, rel=1e-3)
     assert rows["N"]["columns"] == pytest.approx(early / 2, rel=1e-3)  # it is off in the other
     assert "recorded luminosity" in view_of(result).text(result)
+
+
+GOOD = "[fill]\nhours = 10\npileup = 20\nhalf_life_hours = 5\n"
+
+
+def test_a_half_life(tmp_path: Path) -> None:
+    (tmp_path / "f.toml").write_text(
+        GOOD + '[[control]]\ntrigger = "T"\n[[column]]\nname = "c"\nbelow = 12\n'
+    )
+    config = read_fill(tmp_path / "f.toml")
+    hours, pileup = config.fill.hours_and_pileup()
+    assert len(hours) == 600
+    assert pileup[300] == pytest.approx(10)
+    assert (config.controls[0].of, config.columns[0].below) == ("trigger", 12)
+    assert [config.column_at(pileup) for pileup in (12.1, 12, 1)] == [None, 0, 0]
+
+
+def test_a_curve(tmp_path: Path) -> None:
+    (tmp_path / "f.toml").write_text(
+        "[fill]\nhours = 4\nstep_seconds = 3600\ncurve = [[0, 20], [2, 10], [3, 9]]\n"
+    )
+    _, pileup = read_fill(tmp_path / "f.toml").fill.hours_and_pileup()
+    assert pileup.tolist() == [20, 15, 10, 9]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[fill]\n", "expected pileup and half_life_hours, or a curve"),
+        ("[fill]\npileup = 20\n", "expected pileup and half_life_hours, or a curve"),
+        (GOOD + "curve = [[0, 1], [1, 1]]\n", "expected pileup and half_life_hours, or a curve"),
+        ("[fill]\ncurve = [[0, 20]]\n", "two or more points"),
+        ("[fill]\ncurve = [[1, 20], [0, 10]]\n", "ascending hours"),
+        ("[fill]\ncurve = [[1, -20], [2, 10]]\n", "the pile-up is -20 to"),
+        (GOOD + "step_seconds = 0.1\n", "360000 steps: expected at most 100000"),
+        (GOOD.replace("20", "-1"), "pileup"),
+        (GOOD.replace("20", "1e300"), "pileup"),
+        (GOOD.replace("20", "nan"), "pileup"),
+        (
+            GOOD.replace("= 5", "= 1e-300"),
+            "the pile-up is 0 to 20: expected 1e-06 to 100000",
+        ),
+        ("[fill]\ncurve = [[0, 20], [1, nan]]\n", r"nan\]\]: expected finite numbers"),
+        ("[fill]\ncurve = [[0, 20], [1, 1e9]]\n", "expected 1e-06 to 100000"),
+        (GOOD + '[[column]]\nname = "c"\nbelow = 12\n' * 2, "two columns begin below the same pile-up"),
+        (GOOD + '[[control]]\ntrigger = "T"\ntarget_hz = inf\n', "target_hz"),
+        (GOOD + '[[control]]\ntrigger = "T"\nproportional = 5\n', "proportional"),
+        (GOOD + '[[control]]\ntrigger = "T"\nof = "group"\n', "of"),
+        (GOOD + '[[control]]\ntrigger = "T"\n' * 2, "two controllers"),
+        (GOOD + "control = 3\n", "unknown key 'control'"),
+        (GOOD + "[[columns]]\n", "unknown key 'columns'; did you mean 'column'"),
+    ],
+)
+def test_mistakes_of_the_file(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "f.toml").write_text(text)
+    with pytest.raises(TrigemuError, match=message):
+        read_fill(tmp_path / "f.toml")

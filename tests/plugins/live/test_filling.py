@@ -1,14 +1,160 @@
-"""Filling schemes: positions in trains, rates, descriptions."""
+"""Filling schemes: positions in trains, rates, descriptions; files and texts, and their mistakes."""
 
 from __future__ import annotations
+
+import json
+from contextlib import chdir
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from trigemu_live import Filling, every_slot, read_filling, spread
-from trigemu_live.filling import ORBIT, ORBIT_HZ
+from trigemu_live import Filling, every_slot, read_filling, scheme_names, spread
+from trigemu_live.filling import ORBIT, ORBIT_HZ, slots_of_pattern
 
 from trigemu import TrigemuError
+
+#: What the filling scheme tool of the LHC programme writes, shortened.
+LPC = """INJECTION SCHEME : test
+Collisions at IP1&5: 2
+
+HEAD ON COLLISIONS FOR B1
+B1 bucket number,IP1,IP2,IP5,IP8
+1,1,-,1,-
+11,-,8921,-,-
+35631,35631,-,35631,-
+
+HEAD ON COLLISIONS FOR B2
+B2 bucket number,IP1,IP2,IP5,IP8
+1,1,-,1,-
+21,-,-,-,-
+"""
+BEAMS = "Scheme name,test\nB1 filled buckets,1,11,21\nB2 filled buckets,11,21,31\n"
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_names_give_the_number_of_bunches() -> None:
+    for name in scheme_names():
+        assert len(read_filling(name).slots) == int(name.split("-")[-1])
+
+
+def test_a_file_may_be_called_like_a_pattern(tmp_path: Path) -> None:
+    assert read_filling(written(tmp_path, "8b4e.csv", LPC)).slots.tolist() == [0, 3563]
+    with chdir(tmp_path):
+        assert read_filling("8b4e.csv").slots.tolist() == [0, 3563]
+    with pytest.raises(TrigemuError, match=r"cannot read 8b4e_1972b\.csv"):
+        read_filling("8b4e_1972b.csv")
+
+
+def test_buckets_of_both_beams(tmp_path: Path) -> None:
+    assert read_filling(written(tmp_path, "a.csv", BEAMS)).slots.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("point", "slots"), [("", [0, 3563]), ("@IP5", [0, 3563]), ("@IP2", [1])])
+def test_the_tables_of_an_interaction_point(tmp_path: Path, point: str, slots: list[int]) -> None:
+    filling = read_filling(f"{written(tmp_path, 'a.csv', LPC)}{point}")
+    assert (filling.name, filling.slots.tolist()) == (f"a{point}", slots)
+    with pytest.raises(TrigemuError, match="there are no colliding bunches in IP8"):
+        read_filling(f"{tmp_path}/a.csv@IP8")
+
+
+@pytest.mark.parametrize("key", ["beam", "schemebeam"])
+def test_beams_as_json(tmp_path: Path, key: str) -> None:
+    """A bunch of beam 1 meets that of beam 2 in the same slot in IP 1 and 5, 891 slots later in IP 2, 2670 in
+    IP 8; also past the end of the orbit."""
+    beams = {f"{key}1": [0, 5, 3000], f"{key}2": [5, 891, 3000 + 891 - 3564, 2670]}
+    text = json.dumps({name: [int(slot in slots) for slot in range(3564)] for name, slots in beams.items()})
+    path = written(tmp_path, "a.json", text)
+    found = {point: read_filling(f"{path}{point}").slots.tolist() for point in ("", "@IP1", "@IP2", "@IP8")}
+    assert found == {"": [5], "@IP1": [5], "@IP2": [0, 3000], "@IP8": [0]}
+
+
+def test_a_table_with_luminosities(tmp_path: Path) -> None:
+    text = "[filling]\ntrains = [[1, 2], [10, 10]]\nluminosity = [1, 2, 3]\n"
+    filling = read_filling(written(tmp_path, "a.toml", text))
+    assert filling.slots.tolist() == [0, 1, 9]
+    assert filling.luminosity is not None
+    assert filling.luminosity.tolist() == [0.5, 1.0, 1.5]
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=25))
+def test_patterns_are_their_runs(runs: list[tuple[int, int]]) -> None:
+    bits = [bit for b, e in runs for bit in [True] * b + [False] * e]
+    text = " ".join(f"{b}b {e}e" for b, e in runs)
+    if any(bits):
+        assert slots_of_pattern(text) == np.flatnonzero(bits).tolist()
+
+
+def test_patterns_repeat() -> None:
+    assert slots_of_pattern("2(3(2b 1e)4e)1b") == [0, 1, 3, 4, 6, 7, 13, 14, 16, 17, 19, 20, 26]
+    assert len(slots_of_pattern("39(72b 8e)")) == 39 * 72
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("3565b", "it has 3565 slots, 1 more than the 3564 of an orbit"),
+        ("72b 3493e", "it has 3565 slots, 1 more"),
+        ("45(72b 8e)", "it has 3600 slots, 36 more"),
+        ("3564b 3(2(1b 1e) 99999e)", "it has 303573 slots, 300009 more"),
+        ("99999(99999(1b))", r"it has 1e\+10 slots or more"),
+        ("99999(" * 50 + "1b" + ")" * 50, "slots or more"),
+        ("²b", "expected a file"),
+        ("٣b 1e", "expected a file"),
+        ("3(72b", "a bracket is not closed"),
+        ("72b)", r"at '\)': expected 72b, 8e or 39\(72b 8e\)"),
+        ("72b 8x", "at '8x'"),
+        ("8e", "no bunch"),
+        ("lhc-2018", "did you mean 'lhc-2018-2544'"),
+    ],
+)
+def test_texts_with_mistakes(text: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        read_filling(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "a,b\n1,2\n", "there are no colliding bunches"),
+        (
+            "a.csv",
+            LPC.replace("35631,35631", "35641,35641"),
+            r"a.csv:8: bucket 35641: .* an orbit has 3564 slots",
+        ),
+        ("a.csv", LPC.replace("35631,35631", "1,1"), "a.csv:8: bucket 1 appears twice: trains overlap"),
+        ("a.csv", LPC.replace("11,-,8921", "²,11,8921"), "a.csv:7: bucket ²: expected 1, 11, 21"),
+        ("a.csv", LPC.replace("1,1,-,1,-", "1,²,-,1,-", 1), "a.csv:6: bucket ²: expected 1, 11, 21"),
+        ("a.csv", BEAMS.replace("1,11,21", "1,٣1"), "a.csv:2: bucket ٣1: expected 1, 11, 21"),
+        ("a.csv", BEAMS.replace("1,11,21", "1,12"), "a.csv:2: bucket 12: expected 1, 11, 21"),
+        ("a.csv", BEAMS.replace("11,21,31", "11,11"), "a.csv:3: bucket 11 appears twice"),
+        ("a.json", "{", r"a.json: .*: expected beam1 and beam2, each with a 0 or a 1 for each of 3564 slots"),
+        ("a.json", '{"beam1": [1], "beam2": [1]}', "of length >= 3564"),
+        ("a.json", '{"beam1": 3}', "expected beam1 and beam2"),
+        ("a.toml", "[filling]\ntrains = [[1, 48], [40, 90]]", r"a.toml:2: .* overlaps the train before it"),
+        ("a.toml", "[filling]\ntrains = [[1, 3565]]", "from 1 to 3564"),
+        ("a.toml", "[filling]\npattern = '3565b'", "1 more than the 3564 of an orbit"),
+        (
+            "a.toml",
+            "[filling]\npattern = '2b'\nluminosity = [1]",
+            "a number for each of the 2 bunches, not 1",
+        ),
+        ("a.toml", "[filling]\npattern = '1b'\nluminosity = [0]", "luminosity"),
+        ("a.toml", "[filling]\nname = 'x'", "expected either trains or a pattern"),
+        ("a.toml", "[fillings]\n", "known: filling"),
+        ("none.csv", None, "none.csv"),
+    ],
+)
+def test_files_with_mistakes(tmp_path: Path, name: str, text: str | None, message: str) -> None:
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(TrigemuError, match=message):
+        read_filling(path)
 
 
 @given(st.sets(st.integers(0, ORBIT - 1), min_size=1))
@@ -21,10 +167,6 @@ def test_positions_count_the_bunches_before(slots: set[int]) -> None:
             before += 1
         expected.append(0 if before == len(slots) else before)
     assert filling.position.tolist() == expected
-
-
-def test_a_train_may_pass_the_end_of_the_orbit() -> None:
-    assert read_filling("2b 3560e 2b").position.tolist() == [2, 3, 0, 1]
 
 
 def test_a_full_orbit_has_no_trains() -> None:
@@ -41,12 +183,8 @@ def test_bunches_are_spread_evenly(colliding: int) -> None:
     assert len(filling.slots) == colliding
     assert np.ptp(gaps) <= 1
     assert filling.crossing_rate_hz == colliding * ORBIT_HZ
-
-
-@pytest.mark.parametrize("colliding", [0, ORBIT + 1])
-def test_an_orbit_has_so_many_slots(colliding: int) -> None:
     with pytest.raises(TrigemuError, match="1 to 3564 slots"):
-        spread(colliding)
+        spread(ORBIT + 1)
 
 
 @pytest.mark.parametrize(

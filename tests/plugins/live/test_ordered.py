@@ -15,7 +15,7 @@ from counters_twin import Toy, ToyMenu
 from real_data import real_file
 from toys import menu_from
 from trigemu_live import accepts_in_order, live_rates, read_rules
-from trigemu_live.ordered import is_consecutive
+from trigemu_live.live import is_consecutive
 
 from trigemu import Menu
 from trigemu.base.errors import SampleError

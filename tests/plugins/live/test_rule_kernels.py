@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 import numba
 import numpy as np
@@ -10,8 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from trigemu_live import Filling, every_slot, read_filling, read_rules
 from trigemu_live.filling import ORBIT
-from trigemu_live.rules import Bucket, Buffer, FirstBunches, Gap, InWindow, Rules, Simple, Unfilled
-from trigemu_live.vetoes import apply_rules, new_state, rule_table
+from trigemu_live.rules import Rule, Rules, apply_rules, new_state, rule_table
 
 FULL = every_slot(40e6)
 
@@ -53,7 +53,7 @@ def test_windows_of_cms_over_ten_million_crossings(share: float) -> None:
     assert (np.bincount(found + 1, minlength=5) > 0).all()
 
 
-def brute(rules: Rules, crossings: list[int], filling: Filling) -> list[int]:
+def brute(rules: Any, crossings: list[int], filling: Filling) -> list[int]:
     """The rules as their documentation has them, in Python: accepts in a list, buckets as queues."""
     accepts: list[int] = []
     queues: dict[int, deque[int]] = {n: deque() for n in range(len(rules.rules))}
@@ -64,20 +64,21 @@ def brute(rules: Rules, crossings: list[int], filling: Filling) -> list[int]:
             slot, orbit = x % ORBIT, x // ORBIT
             while queues[n] and queues[n][0] <= x:
                 queues[n].popleft()
-            match rule:
-                case Simple(simple=dead):
-                    veto = any(x - dead <= a for a in accepts)
-                case InWindow(at_most=most, crossings=length):
-                    veto = sum(a > x - length for a in accepts) >= most
-                case Buffer(places=places, latency=latency):
-                    veto = sum(x < a + latency for a in accepts) >= places
-                case Bucket(size=size):
-                    veto = len(queues[n]) >= size
-                case Gap(gap=[first, last], every=every):
-                    veto = first <= slot + 1 <= last and orbit % every == 0
-                case FirstBunches(first_bunches=first):
+            match rule.kind:
+                case "simple":
+                    veto = any(x - rule.simple <= a for a in accepts)
+                case "at_most":
+                    veto = sum(a > x - rule.crossings for a in accepts) >= rule.at_most
+                case "places":
+                    veto = sum(x < a + rule.latency for a in accepts) >= rule.places
+                case "size":
+                    veto = len(queues[n]) >= rule.size
+                case "gap":
+                    veto = rule.gap[0] <= slot + 1 <= rule.gap[1] and orbit % (rule.every or 1) == 0
+                case "first_bunches":
+                    before = range(1, rule.first_bunches + 1)
                     veto = filling.filled[slot] and any(
-                        not filling.filled[(slot - k) % ORBIT] for k in range(1, first + 1)
+                        not filling.filled[(slot - k) % ORBIT] for k in before
                     )
                 case _:
                     veto = not filling.filled[slot]
@@ -88,22 +89,25 @@ def brute(rules: Rules, crossings: list[int], filling: Filling) -> list[int]:
         if cause < 0:
             accepts.append(x)
             for n, rule in enumerate(rules.rules):
-                if isinstance(rule, Bucket):
+                if rule.size:
                     start = max(x, queues[n][-1]) if queues[n] else x
                     queues[n].append(start + rule.rate)
     return causes
 
 
 RULES = st.one_of(
-    st.builds(lambda n: Simple(simple=n), st.integers(1, 12)),
-    st.builds(lambda n, m: InWindow(at_most=n, crossings=n + m), st.integers(1, 5), st.integers(1, 40)),
-    st.builds(lambda n, m: Buffer(places=n, latency=n + m), st.integers(1, 5), st.integers(1, 40)),
-    st.builds(lambda n, m: Bucket(size=n, rate=m), st.integers(1, 5), st.integers(1, 30)),
+    st.builds(lambda n: Rule(simple=n), st.integers(1, 12)),
+    st.builds(lambda n, m: Rule(at_most=n, crossings=n + m), st.integers(1, 5), st.integers(1, 40)),
+    st.builds(lambda n, m: Rule(places=n, latency=n + m), st.integers(1, 5), st.integers(1, 40)),
+    st.builds(lambda n, m: Rule(size=n, rate=m), st.integers(1, 5), st.integers(1, 30)),
     st.builds(
-        lambda n, m, e: Gap(gap=[n, n + m], every=e), st.integers(1, 60), st.integers(0, 9), st.integers(1, 3)
+        lambda n, m, e: Rule(gap=[n, n + m], every=e),
+        st.integers(1, 60),
+        st.integers(0, 9),
+        st.integers(1, 3),
     ),
-    st.builds(lambda n: FirstBunches(first_bunches=n), st.integers(1, 3)),
-    st.just(Unfilled(unfilled=True)),
+    st.builds(lambda n: Rule(first_bunches=n), st.integers(1, 3)),
+    st.just(Rule(unfilled=True)),
 )
 
 
