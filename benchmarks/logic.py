@@ -35,15 +35,15 @@ from trigemu.samples.opening import open_catalogue
 MODELS = Path(__file__).parents[1] / "plugins" / "trigemu_decade" / "models" / "logic"
 #: Of the network.
 CLOCKS = 12
-GATHERED: list[Any] = []
+GATHERED: dict[int, Any] = {}
 _gather = training.gather
 
 
-def _once(*arguments: Any) -> Any:
-    """Read the sample once for all trainings, which have the same inputs."""
-    if not GATHERED:
-        GATHERED.append(_gather(*arguments))
-    return GATHERED[0]
+def _once(menu: Any, catalogue: Any, half: int, *arguments: Any, **more: Any) -> Any:
+    """Read each half of the sample once for all trainings, which have the same inputs."""
+    for one in {half, split.other_half(half)} - {*GATHERED}:
+        GATHERED[one] = _gather(menu, catalogue, one, *arguments, **more)
+    return GATHERED[half]
 
 
 def types(thresholds: int, leaves: int) -> PrecisionTable:
@@ -54,14 +54,13 @@ def types(thresholds: int, leaves: int) -> PrecisionTable:
 
 def judged(config: Config, model: bytes, quantile: bytes, precision: PrecisionTable) -> dict[str, float]:
     """Return the rates on the half that was not trained on, at the threshold that meets the budget there."""
-    events = GATHERED[0].of(split.other_half(config.half))
+    events = GATHERED[split.other_half(config.half)]
     features, x = (events.values[name].astype(np.float32) for name in ("features", "x"))
     trees = precision.of(load_trees(quantile, x.shape[1], QUANTILE).ensemble)
     score = open_model(model, features.shape[1]).score(features) - trees.to_float(trees.predict(x))
-    failing = events.weight * (1 - events.any_but())
     budget = config.table.training.unique_rate_hz
-    threshold = threshold_for(score, failing, budget).threshold
-    total, unique = (float(rate[score > threshold].sum()) for rate in (events.weight, failing))
+    threshold = threshold_for(score, events.failing, budget).threshold
+    total, unique = (float(rate[score > threshold].sum()) for rate in (events.weight, events.failing))
     return {"total_hz": total, "unique_hz": unique, "unique_share": unique / total}
 
 

@@ -22,8 +22,8 @@ from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
 
 from .decade import CompiledDecade, Decade
-from .diagnostics import Diagnostics, Estimate, ScoredEvents, score_threshold
-from .gather import gather
+from .diagnostics import Diagnostics, Estimate
+from .events import ScoredEvents, gather, with_decision
 
 
 def scored_events(
@@ -36,32 +36,14 @@ def scored_events(
     (solved,) = solve_budgets([menu], catalogue, executor=executor)
     plan = make_plan([solved])
     unseen = scaling.unseen_half([solved], plan, catalogue)
-    selected = gather(solved, catalogue, _ReadScores(name), executor=executor)
-    selected = selected.of(split.EVALUATION if unseen is None else unseen)
-    if not len(selected.weight):
+    half = split.EVALUATION if unseen is None else unseen
+    events = gather(solved, catalogue, half, _ReadScores(name), name=name, executor=executor)
+    if not len(events.weight):
         raise TrigemuError(f"{menu.path}: no event of {catalogue.path} passes `requires` of trigger {name!r}")
-    compiled, others = _compiled(plan, name), selected.any_but(name)
-    y, quantile = selected.values["y"], selected.values["Y(x)"]
-    failing = selected.weight * (1.0 - others)
-    unique = float(failing[y - quantile > compiled.threshold].sum())
-    solution = solved.trigger(name).solution
-    return ScoredEvents(
-        weight=selected.weight,
-        interaction=selected.interaction,
-        x=dict(zip(compiled.quantile.inputs.texts, selected.values["x"].T, strict=True)),
-        y=y,
-        quantile=quantile,
-        q=compiled.q,
-        threshold=compiled.threshold,
-        threshold_error=solution.error if solution else None,
-        y_threshold=score_threshold(y, failing, unique),
-        primary={
-            trigger.name: selected.acceptance.total[:, column]
-            for column, trigger in enumerate(solved.enabled)
-            if trigger.name != name
-        },
-        any_primary=others,
-    )
+    compiled, solution = _compiled(plan, name), solved.trigger(name).solution
+    observables, error = compiled.quantile.inputs.texts, solution.error if solution else None
+    cut = compiled.q, compiled.threshold, error
+    return with_decision(events, solved, name, observables, events.values["Y(x)"], *cut)
 
 
 def _compiled(plan: Plan, name: str) -> CompiledDecade:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trigemu.base.errors import MissingExtraError, TrigemuError
 from trigemu.base.files import check_outputs
-from trigemu.base.mapping import Engine
 from trigemu.cli import options
 from trigemu.cli.console import present, say, warn
 from trigemu.cli.progress import bar, steps_bar
@@ -23,7 +23,7 @@ from trigemu.studies.efficiency_profiles import read_profiles
 
 if TYPE_CHECKING:  # these modules need packages that only training needs
     from .training.config import Config
-    from .verdict import Verdict
+    from .training.train import Trained
 
 
 @click.group("decade")
@@ -77,13 +77,12 @@ def train(
     purpose.
     """
     with _needs_extra("train"):
-        from .training.train import half_of_card
-        from .training.write import CARD
+        from .training.train import half_of_card, train as fit
+        from .training.write import CARD, chosen, write
     from .training.config import read_config, replica, with_most_trees
 
     settings = with_most_trees(read_config(config, quantise), max_trees)
-    folder = folder or config.parent
-    half = half_of_card(settings)
+    folder, half = folder or config.parent, half_of_card(settings)
     sets = [(settings if half is None else replace(settings, half=half), folder)]
     if replicas:
         sets = [(replica(settings, number, half), folder / str(number)) for number in range(1, replicas + 1)]
@@ -93,46 +92,31 @@ def train(
         except OSError as error:
             raise TrigemuError(f"cannot create {new}: {error.strerror}") from None
     check_outputs([new / CARD for _, new in sets], (config, settings.menu, session.catalogue, settings.card))
-    with _fitting(settings, session, len(sets)) as (samples, advance, engine, begin):
-        verdicts = [
-            _train(configuration, samples, new, advance, engine, begin) for configuration, new in sets
-        ]
-    if not all(verdict.passes for verdict in verdicts):
+    passes = True
+    with _fitting(settings, session, len(sets)) as (samples, further):
+        for one, new in sets:
+
+            def fitted(good: Catalogue, one: Config = one) -> tuple[Catalogue, Trained]:
+                return good, fit(one, good, **further)
+
+            used, trained = without_bad_files(samples, fitted)
+            digests = write(trained, one, used, new)
+            if trained.choice:
+                present([chosen(trained.choice)])
+            say(
+                f"q = {trained.q:.5f}: out of fold, the threshold for "
+                f"{settings.table.training.unique_rate_hz:g} Hz is {trained.shift.threshold:.4f} ± "
+                f"{trained.shift.error:.4f}, which is added to Y(x)"
+            )
+            model = trained.quantile
+            trees = f"{model.trees} trees, {model.split_nodes} split nodes"
+            say(f"network of {model.weights} weights" if model.weights else trees)
+            for name, digest in digests.items():
+                say(f'card = "{new / name}"\nsha256 = "{digest}"')
+            present([trained.verdict.table(), f"Out of fold: {trained.verdict.text}"])
+            passes &= trained.verdict.passes
+    if not passes:
         context.exit(1)
-
-
-def _train(
-    settings: Config,
-    samples: Catalogue,
-    folder: Path,
-    advance: Callable[[int], None],
-    engine: Engine,
-    begin: Callable[[str], None],
-) -> Verdict:
-    """Train one set of models, write it into a folder, and print a summary."""
-    from .training.train import train as fit
-    from .training.write import chosen, write
-
-    used, trained = without_bad_files(
-        samples, lambda good: (good, fit(settings, good, advance, engine, begin))
-    )
-    digests = write(trained, settings, used, folder)
-    if trained.choice:
-        present([chosen(trained.choice)])
-    say(
-        f"q = {trained.q:.5f}: out of fold, the threshold for {settings.table.training.unique_rate_hz:g} Hz "
-        f"is {trained.shift.threshold:.4f} ± {trained.shift.error:.4f}, which is added to Y(x)"
-    )
-    quantile = trained.quantile
-    say(
-        f"network of {quantile.weights} weights"
-        if quantile.weights
-        else f"{quantile.trees} trees, {quantile.split_nodes} split nodes"
-    )
-    for name, digest in digests.items():
-        say(f'card = "{folder / name}"\nsha256 = "{digest}"')
-    present([trained.verdict.table(), f"Out of fold: {trained.verdict.text}"])
-    return trained.verdict
 
 
 @contextmanager
@@ -145,10 +129,9 @@ def _needs_extra(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _fitting(
-    settings: Config, session: Session, sets: int = 1
-) -> Iterator[tuple[Catalogue, Callable[[int], None], Engine, Callable[[str], None]]]:
-    """Open the samples, and show the epochs and, if x is chosen from a menu, the fits for that."""
+def _fitting(settings: Config, session: Session, sets: int = 1) -> Iterator[tuple[Catalogue, dict[str, Any]]]:
+    """Open the samples, and show the epochs and, if x is chosen from a menu, the fits for that. Yield the
+    samples and further arguments of `train`."""
     from .training.choice import MOST
 
     epochs = settings.table.autoencoder.epochs if settings.inputs and settings.table.autoencoder else 0
@@ -162,7 +145,7 @@ def _fitting(
             )
             choosing = steps_bar(None)
         with choosing as begin:
-            yield samples, advance, engine, begin
+            yield samples, {"progress": advance, "executor": engine, "begin": begin}
 
 
 @command.command()
@@ -178,8 +161,8 @@ def suggest(config: Path, session: Session, max_trees: int | None) -> None:
     from .training.config import from_menu, read_config, with_most_trees
 
     settings = from_menu(with_most_trees(read_config(config), max_trees))
-    with _fitting(settings, session) as (samples, advance, engine, begin):
-        choice = without_bad_files(samples, lambda good: steps(settings, good, advance, engine, begin))
+    with _fitting(settings, session) as (samples, further):
+        choice = without_bad_files(samples, partial(steps, settings, **further))
     present([chosen(choice)])
 
 
@@ -218,8 +201,8 @@ def check_(
     """
     from .check import scored_events, summary
     from .diagnostics import diagnose
-    from .figures import densities, write_figures
     from .replicas import check_replicas
+    from .report import write_figures
     from .verdict import judge
 
     if profile and not folder:
@@ -237,12 +220,12 @@ def check_(
             ),
         )
         documents = [(session.json_file, lambda: in_json(checked.as_dict()))]
-        files = checked.draw(session.figures)
+        files = checked.draw(session.figures) if session.figures else []
         present([checked.summary(), checked.each()], documents, [*files, *checked.notes()])
         return
     events = session.run([read], lambda menus, good, **how: scored_events(menus[0], good, trigger, **how))
     result = diagnose(events)
-    files = write_figures(result, densities(events), session.figures) if session.figures else []
+    files = write_figures(events, result, session.figures) if session.figures else []
     verdict = judge(events, result, read)
     documents = [(session.json_file, lambda: in_json(asdict(result) | {"verdict": asdict(verdict)}))]
     present([summary(result), verdict.table(), verdict.text], documents, files)

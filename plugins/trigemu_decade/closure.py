@@ -12,7 +12,6 @@ variance of a bin, Σw² becomes Σw² + ρ (Σ over interactions of (Σw)² −
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -21,19 +20,7 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 
-
-def squares(terms: FloatArray, interaction: IntArray) -> float:
-    """Return Σ over interactions of (Σ terms)²; terms: float64[n]; interaction: int64[n], counted from 0."""
-    return float(np.sum(np.bincount(interaction, terms) ** 2))
-
-
-def squares_by_cell(terms: FloatArray, interaction: IntArray, cell: IntArray, cells: int) -> FloatArray:
-    """Return the same within each cell, float64[cells]; cell: int64[n], the cell of each event."""
-    pairs, pair = np.unique(cell * (interaction.max(initial=0) + 1) + interaction, return_inverse=True)
-    number_of = np.empty(len(pairs), np.int64)
-    number_of[pair] = cell
-    return np.bincount(number_of, np.bincount(pair, terms) ** 2, cells).astype(np.float64)
-
+from .events import ScoredEvents
 
 #: χ² uses bins in which at least this many effective events are expected to be accepted, and rejected.
 MIN_EXPECTED = 5.0
@@ -96,51 +83,48 @@ class Closure:
     acceptances: tuple[Acceptance, ...]  # With and without the correction at t = 0, then at the threshold
 
 
-def closures(
-    weight: FloatArray,
-    interaction: IntArray,
-    x: Mapping[str, FloatArray],
-    y: FloatArray,
-    corrected: FloatArray,
-    q: float,
-    threshold: float,
-) -> tuple[Closure, ...]:
-    """Return the closure in each observable, then in the plane of two. corrected: y'."""
-    selections = []
-    for at_zero, cut in ((True, 0.0), (False, threshold)):
-        passing = corrected > cut
+def closures(events: ScoredEvents) -> tuple[Closure, ...]:
+    """Return the closure in each observable, then in the plane of the first two."""
+    weight, x, y, q = events.weight, events.x, events.y, events.q
+    selections: list[_Selection] = []
+    for at_zero, cut in ((True, 0.0), (False, events.threshold)):
+        passing = events.corrected > cut
         rejected = float(np.sum(weight[~passing]) / weight.sum())
         constant = float(np.quantile(y, rejected, weights=weight, method="inverted_cdf"))
-        selections.append(_Selection(True, at_zero, cut, passing))
-        selections.append(_Selection(False, at_zero, constant, y > constant))
+        selections += [(True, at_zero, cut, passing), (False, at_zero, constant, y > constant)]
     need = MIN_EXPECTED / min(q, 1.0 - q)
     partitions: list[tuple[Axis, ...]] = [(make_axis(name, x[name], weight, need, MAX_BINS),) for name in x]
     if len(x) > 1:
         plane = need * MAX_PLANE_BINS
-        partitions.append(
-            tuple(make_axis(name, x[name], weight, plane, MAX_PLANE_BINS) for name in list(x)[:2])
-        )
+        two = (make_axis(name, x[name], weight, plane, MAX_PLANE_BINS) for name in list(x)[:2])
+        partitions.append(tuple(two))
     found = []
     for axes in partitions:
         cell, cells = np.zeros(len(weight), np.int64), 1
         for axis in axes:
             cell, cells = cell * axis.bins + bin_numbers(axis, x[axis.observable]), cells * axis.bins
-        sums = _Sums(weight, interaction, cell, cells)
-        tested = sums.effective >= need
-        acceptances = tuple(_acceptance(selection, sums, tested, q) for selection in selections)
-        events = tuple(np.bincount(cell, minlength=cells).tolist())
-        effective = tuple(sums.effective.tolist())
-        found.append(Closure(axes, events, effective, tuple(tested.tolist()), acceptances))
+        rate, square = (np.bincount(cell, weight**k, cells).astype(np.float64) for k in (1, 2))
+        effective = np.divide(rate**2, square, out=np.zeros(cells), where=square > 0)
+        tested = effective >= need
+        together = squares_by_cell(weight, events.interaction, cell, cells) - square
+        sums = _Cells(cell, rate, square, together, tested)
+        acceptances = tuple(_acceptance(events, selection, sums) for selection in selections)
+        number = tuple(np.bincount(cell, minlength=cells).tolist())
+        found.append(Closure(axes, number, tuple(effective.tolist()), tuple(tested.tolist()), acceptances))
     return tuple(found)
 
 
-class _Selection(NamedTuple):
-    """The events that pass, bool[n]; the rest as in `Acceptance`."""
+def squares(terms: FloatArray, interaction: IntArray) -> float:
+    """Return Σ over interactions of (Σ terms)²; terms: float64[n]; interaction: int64[n], counted from 0."""
+    return float(np.sum(np.bincount(interaction, terms) ** 2))
 
-    corrected: bool
-    at_zero: bool
-    threshold: float
-    passing: BoolArray
+
+def squares_by_cell(terms: FloatArray, interaction: IntArray, cell: IntArray, cells: int) -> FloatArray:
+    """Return the same within each cell, float64[cells]; cell: int64[n], the cell of each event."""
+    pairs, pair = np.unique(cell * (interaction.max(initial=0) + 1) + interaction, return_inverse=True)
+    number_of = np.empty(len(pairs), np.int64)
+    number_of[pair] = cell
+    return np.bincount(number_of, np.bincount(pair, terms) ** 2, cells).astype(np.float64)
 
 
 def make_axis(name: str, x: FloatArray, weight: FloatArray, need: float, most: int) -> Axis:
@@ -170,47 +154,45 @@ def bin_numbers(axis: Axis, x: FloatArray) -> IntArray:
     return np.where(x == 0, 0, present)
 
 
-class _Sums:
-    """Sums of weights in cells. weight, interaction, cell: of the n events; rate, square: float64[cells], Σw
-    and Σw²; together: Σ over interactions of (Σw)², minus Σw²; effective: (Σw)² / Σw²."""
-
-    def __init__(self, weight: FloatArray, interaction: IntArray, cell: IntArray, cells: int) -> None:
-        self.weight, self.interaction, self.cell = weight, interaction, cell
-        self.rate, self.square = (np.bincount(cell, weight**k, cells).astype(np.float64) for k in (1, 2))
-        self.together = self.squares(weight) - self.square
-        self.effective = np.divide(self.rate**2, self.square, out=np.zeros(cells), where=self.square > 0)
-
-    def squares(self, terms: FloatArray) -> FloatArray:
-        return squares_by_cell(terms, self.interaction, self.cell, len(self.rate))
-
-    def correlation(self, passing: BoolArray, overall: float) -> float:
-        """Return ρ, the correlation between decisions on events from one interaction; at least 0."""
-        terms = self.weight * (passing - overall)
-        pairs = squares(terms, self.interaction) - float(np.sum(terms**2))
-        most = overall * (1 - overall)
-        most *= squares(self.weight, self.interaction) - float(self.square.sum())
-        return max(pairs / most, 0.0) if most > 0 else 0.0
+#: As in `Acceptance`: whether it is corrected, at 0; its threshold; and the events that pass, bool[n].
+_Selection = tuple[bool, bool, float, BoolArray]
 
 
-def _acceptance(selection: _Selection, sums: _Sums, tested: BoolArray, q: float) -> Acceptance:
-    weight, passing = sums.weight, selection.passing
+class _Cells(NamedTuple):
+    """The cells of a closure, with sums of weights."""
+
+    cell: IntArray  # int64[n], the cell of each event
+    rate: FloatArray  # float64[cells], Σw
+    square: FloatArray  # float64[cells], Σw²
+    together: FloatArray  # float64[cells], Σ over interactions of (Σw)², less Σw²
+    tested: BoolArray  # bool[cells]
+
+
+def _acceptance(events: ScoredEvents, selection: _Selection, cells: _Cells) -> Acceptance:
+    """Return the accepted fractions of a selection."""
+    corrected, at_zero, threshold, passing = selection
+    cell, rate, square, together, tested = cells
+    weight, interaction = events.weight, events.interaction
     overall = float(weight[passing].sum() / weight.sum())
-    overall_error = math.sqrt(squares(weight * (passing - overall), sums.interaction)) / float(weight.sum())
+    terms = weight * (passing - overall)
+    error = math.sqrt(squares(terms, interaction)) / float(weight.sum())
+    # The correlation of decisions on events from one interaction
+    most = overall * (1 - overall) * (squares(weight, interaction) - float(square.sum()))
+    pairs = squares(terms, interaction) - float(np.sum(terms**2))
+    correlation = max(pairs / most, 0.0) if most > 0 else 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.bincount(sums.cell[passing], weight[passing], len(sums.rate)) / sums.rate
-        variance = sums.squares(weight * (passing - value[sums.cell])) / sums.rate**2
-        square = sums.square + sums.correlation(passing, overall) * sums.together
-        effective = sums.rate**2 / square
+        value = np.bincount(cell[passing], weight[passing], len(rate)) / rate
+        scatter = weight * (passing - value[cell])
+        variance = squares_by_cell(scatter, interaction, cell, len(rate)) / rate**2
+        effective = rate**2 / (square + correlation * together)
     certain = (value == 0) | (value == 1)
-    error = np.sqrt(np.where(certain, overall * (1 - overall) / effective, variance))
+    errors = np.sqrt(np.where(certain, overall * (1 - overall) / effective, variance))
+    fractions, their_errors = (
+        tuple(None if np.isnan(v) else v for v in values.tolist()) for values in (value, errors)
+    )
+    against_q, against_flat = (_chi_square(value[tested], effective[tested], p) for p in (events.q, None))
     return Acceptance(
-        *selection[:3],
-        overall,
-        overall_error,
-        _plain(value),
-        _plain(error),
-        _chi_square(value[tested], effective[tested], q),
-        _chi_square(value[tested], effective[tested], None),
+        corrected, at_zero, threshold, overall, error, fractions, their_errors, against_q, against_flat
     )
 
 
@@ -225,7 +207,3 @@ def _chi_square(value: FloatArray, effective: FloatArray, p: float | None) -> Ch
         return ChiSquare(None, ndf, fitted)
     pulls = (value - fitted) ** 2 * effective / (fitted * (1 - fitted))
     return ChiSquare(float(pulls.sum()), ndf, fitted)
-
-
-def _plain(values: FloatArray) -> tuple[float | None, ...]:
-    return tuple(None if np.isnan(value) else float(value) for value in values)

@@ -9,37 +9,14 @@ made from one interaction.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
-from trigemu.emulation.budgets import threshold_for
 
 from .closure import Closure, closures, squares
-
-
-@dataclass(frozen=True)
-class ScoredEvents:
-    """The n events that `requires` selects."""
-
-    weight: FloatArray  # float64[n], Hz
-    interaction: IntArray  # int64[n], the number of the interaction that each is made from
-    x: Mapping[str, FloatArray]  # float64[n] of each primary observable, 0 if its object is missing
-    y: FloatArray  # float64[n], the score
-    quantile: FloatArray  # float64[n], Y(x), the (1 − q) quantile of y
-    q: float
-    threshold: float  # t, on y'
-    threshold_error: float | None  # None if t was given
-    y_threshold: float  # On y, of the trigger without the correction
-    primary: Mapping[str, FloatArray]  # float64[n], the probability that each other trigger accepts the event
-    any_primary: FloatArray  # float64[n], that any of them does
-
-    @property
-    def corrected(self) -> FloatArray:
-        """y' = y − Y(x)."""
-        return self.y - self.quantile
+from .events import ScoredEvents
 
 
 @dataclass(frozen=True)
@@ -108,29 +85,13 @@ def diagnose(events: ScoredEvents) -> Diagnostics:
         threshold_error=events.threshold_error,
         events=len(events.weight),
         rate_hz=float(events.weight.sum()),
-        closures=closures(
-            events.weight,
-            events.interaction,
-            events.x,
-            events.y,
-            events.corrected,
-            events.q,
-            events.threshold,
-        ),
+        closures=closures(events),
         pinball=pinball(events),
         rank_correlations=rank_correlations(events),
         overlap=overlap(events, events.corrected > events.threshold),
         overlap_uncorrected=overlap(events, events.y > events.y_threshold),
         overlap_at_zero=overlap(events, events.corrected > 0),
     )
-
-
-def score_threshold(y: FloatArray, failing: FloatArray, unique: float) -> float:
-    """Return the threshold on the score alone at a unique rate; infinite if no threshold gives that rate."""
-    try:
-        return threshold_for(y, failing, unique).threshold if unique > 0 else math.inf
-    except ValueError:
-        return math.inf
 
 
 def pinball(events: ScoredEvents) -> Pinball:

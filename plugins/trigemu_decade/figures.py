@@ -4,9 +4,8 @@ score."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,11 +16,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.base.errors import file_stem
 from trigemu.results.figures import style
 
 from .closure import Acceptance, Axis, Closure
-from .diagnostics import Diagnostics, RankCorrelation, ScoredEvents
+from .diagnostics import RankCorrelation
+from .events import ScoredEvents
 
 
 def label(observable: str) -> str:
@@ -57,16 +56,18 @@ class Density:
     constant: float | None  # The threshold of the uncorrected trigger; None after the correction
 
 
-def densities(events: ScoredEvents) -> list[Density]:
+def densities(events: ScoredEvents) -> list[tuple[Density, Density]]:
     """Return the densities before and after the correction, for each observable that occurs."""
     threshold = events.quantile + events.threshold
     flat = np.full_like(threshold, events.threshold)
-    result = []
-    for name, x in events.x.items():
-        if (x != 0).any():
-            result.append(_density(name, x, events.y, threshold, events.weight, events.y_threshold))
-            result.append(_density(name, x, events.corrected, flat, events.weight, None))
-    return result
+    return [
+        (
+            _density(name, x, events.y, threshold, events.weight, events.y_threshold),
+            _density(name, x, events.corrected, flat, events.weight, None),
+        )
+        for name, x in events.x.items()
+        if (x != 0).any()
+    ]
 
 
 def _density(
@@ -108,25 +109,6 @@ FACTOR = 4.0
 DECADES_SHOWN = 1e-6
 #: Width of an axis in units of the strip for events without the object.
 STRIP = 14
-
-
-def write_figures(result: Diagnostics, densities: Sequence[Density], folder: Path) -> list[Path]:
-    """Write all figures as PNG and return the files."""
-    files = []
-    for name, figure in _draw(result, densities):
-        files.append(folder / f"{name}.png")
-        style.save(figure, files[-1])
-    return files
-
-
-def _draw(result: Diagnostics, densities: Sequence[Density]) -> Iterator[tuple[str, Figure]]:
-    for closure in result.closures:
-        names = "_".join(file_stem(axis.observable) for axis in closure.axes)
-        draw = draw_acceptance if len(closure.axes) == 1 else draw_map
-        yield f"acceptance_{names}", draw(closure, result.q)
-    for before, after in zip(densities[::2], densities[1::2], strict=True):
-        yield f"density_{file_stem(before.observable)}", draw_densities(before, after)
-    yield "rank_correlation", draw_rank_correlations(result.rank_correlations)
 
 
 def draw_acceptance(closure: Closure, q: float) -> Figure:

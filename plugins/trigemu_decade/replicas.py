@@ -53,23 +53,12 @@ class Replica:
 
 @dataclass(frozen=True)
 class Spread:
-    """A number of each replica, and the mean of its statistical errors, if it has any."""
+    """A number of each replica."""
 
-    values: tuple[float, ...]
-    error: float | None = None
-
-    @property
-    def mean(self) -> float:
-        return float(np.mean(self.values))
-
-    @property
-    def spread(self) -> float:
-        """The standard deviation between replicas; NaN for one."""
-        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else np.nan
-
-    def as_dict(self) -> dict[str, object]:
-        numbers = {"mean": _plain(self.mean), "spread": _plain(self.spread), "error": self.error}
-        return numbers | {"values": [_plain(value) for value in self.values]}
+    mean: float
+    spread: float  # The standard deviation between replicas; NaN for one
+    error: float | None  # The mean of the statistical errors; None for a number without any
+    values: tuple[float, ...]  # NaN of a replica without the number
 
 
 def read_replicas(folder: Path) -> tuple[Replica, ...]:
@@ -119,28 +108,21 @@ def with_replica(menu: Menu, decade: Decade, home: Path, replica: Replica) -> Me
     return replace(menu, triggers=tuple(map(replaced, menu.triggers)))
 
 
-def spreads(results: Sequence[Diagnostics], replicas: Sequence[Replica]) -> dict[str, Spread]:
-    """Return the results of `decade check` for all replicas, by quantity."""
-    numbers: dict[str, Spread] = {}
+def numbers_of(result: Diagnostics) -> dict[str, Estimate]:
+    """Return the numbers of a check of which the spread is of interest, by quantity."""
+    numbers: dict[str, Estimate] = {}
     for quantity, title in _NAMES.items():
-        for name, what in (("y − Y(x)", "overlap"), ("y alone", "overlap_uncorrected")):
-            estimates = [getattr(getattr(result, what), quantity) for result in results]
-            numbers[f"{title}, {name}"] = _spread(estimates)
-    numbers["ceiling of the unique share"] = _spread([result.overlap.ceiling for result in results])
-    errors = [result.threshold_error or 0.0 for result in results]
-    numbers["threshold"] = Spread(tuple(result.threshold for result in results), float(np.mean(errors)))
-    numbers["unique rate at y′ > 0 [Hz]"] = _spread([result.overlap_at_zero.unique for result in results])
-    for names in dict.fromkeys(_axes(closure) for result in results for closure in result.closures):
-        closures = _closures(results, names)
-        axes = ", ".join(names)
-        if len(closures) < len(results):  # x was chosen from the menu and differs between replicas
-            axes += f" ({len(closures)} replicas)"
-        for i, name in enumerate(("y′ > 0", "y alone for y′ > 0", "y′ > threshold", "y alone")):
-            chi2 = [closure.acceptances[i].against_q for closure in closures]
-            each = tuple(c.value / c.ndf if c.value is not None and c.ndf else np.nan for c in chi2)
-            numbers[f"χ²/ndf of acceptance in {axes}, {name}"] = Spread(each)
-    numbers["trees"] = Spread(tuple(float(replica.trees) for replica in replicas))
-    numbers["split nodes"] = Spread(tuple(float(replica.split_nodes) for replica in replicas))
+        for name, rates in (("y − Y(x)", result.overlap), ("y alone", result.overlap_uncorrected)):
+            numbers[f"{title}, {name}"] = getattr(rates, quantity)
+    numbers["ceiling of the unique share"] = result.overlap.ceiling
+    numbers["threshold"] = Estimate(result.threshold, result.threshold_error or 0.0)
+    numbers["unique rate at y′ > 0 [Hz]"] = result.overlap_at_zero.unique
+    for closure in result.closures:
+        names = ("y′ > 0", "y alone for y′ > 0", "y′ > threshold", "y alone")
+        for name, acceptance in zip(names, closure.acceptances, strict=True):
+            chi2 = acceptance.against_q
+            each = chi2.value / chi2.ndf if chi2.value is not None and chi2.ndf else None
+            numbers[f"χ²/ndf of acceptance in {_axes(closure)}, {name}"] = Estimate(each, None)
     return numbers
 
 
@@ -150,36 +132,41 @@ _NAMES = {
     "not_unique": "overlap with other triggers [Hz]",
     "share": "unique share",
 }
+#: The quantity that determines the shipped replica.
+MEASURE = f"{_NAMES['share']}, y − Y(x)"
 
 
-def _axes(closure: Closure) -> tuple[str, ...]:
+def _axes(closure: Closure) -> str:
     """Return the observables of a closure, sorted, since the order of the choice may differ."""
-    return tuple(sorted(axis.observable for axis in closure.axes))
+    return ", ".join(sorted(axis.observable for axis in closure.axes))
 
 
-def _closures(results: Sequence[Diagnostics], names: tuple[str, ...]) -> list[Closure]:
-    """Return the closures in these observables, one of each result that has it."""
-    return [closure for result in results for closure in result.closures if _axes(closure) == names]
+def gains_of(result: Efficiencies) -> dict[str, Estimate]:
+    """Return the gain in overall efficiency of each menu over the first menu, by quantity."""
+    first, profile = result.menus[0].name, result.turnons[0].profile
+    return {
+        f"{turnon.full_name}: gain of {curve.name} over {first}": Estimate(
+            curve.overall.gain, curve.overall.gain_error
+        )
+        for turnon in result.turnons
+        for curve in turnon.curves
+        if turnon.profile == profile and curve.menu != first
+    }
 
 
-def _spread(estimates: Sequence[Estimate]) -> Spread:
-    values = tuple(np.nan if e.value is None else e.value for e in estimates)
-    return Spread(values, float(np.mean([e.error or 0.0 for e in estimates])))
-
-
-def gains(results: Sequence[Efficiencies]) -> dict[str, Spread]:
-    """Return the gain in overall efficiency of each menu over the first menu, for all replicas."""
-    numbers: dict[str, Spread] = {}
-    first = results[0].menus[0].name
-    for number, turnon in enumerate(results[0].turnons):
-        for position, curve in enumerate(turnon.curves):
-            if turnon.profile != results[0].turnons[0].profile or curve.menu == first:
-                continue
-            overalls = [result.turnons[number].curves[position].overall for result in results]
-            error = float(np.mean([overall.gain_error for overall in overalls]))
-            values = tuple(overall.gain for overall in overalls)
-            numbers[f"{turnon.full_name}: gain of {curve.name} over {first}"] = Spread(values, error)
-    return numbers
+def spreads(replicas: Sequence[Mapping[str, Estimate]]) -> dict[str, Spread]:
+    """Return the numbers of all replicas, by quantity. Where x was chosen from the menu, some replicas may
+    lack a quantity."""
+    found: dict[str, Spread] = {}
+    for quantity in dict.fromkeys(quantity for numbers in replicas for quantity in numbers):
+        estimates = [numbers[quantity] for numbers in replicas if quantity in numbers]
+        values = tuple(np.nan if e.value is None else e.value for e in estimates)
+        errors = [e.error for e in estimates if e.error is not None]
+        few = f" ({len(values)} replicas)" if len(values) < len(replicas) else ""
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
+        error = sum(errors) / len(values) if errors else None
+        found[f"{quantity}{few}"] = Spread(float(np.mean(values)), spread, error, values)
+    return found
 
 
 def nearest_to_median(replicas: Sequence[Replica], spreads: Mapping[str, Spread]) -> Replica:
@@ -188,10 +175,6 @@ def nearest_to_median(replicas: Sequence[Replica], spreads: Mapping[str, Spread]
     share = np.array(spreads[MEASURE].values)
     usual = [i for i, replica in enumerate(replicas) if replica.half == "training"] or range(len(replicas))
     return replicas[min(usual, key=lambda i: abs(share[i] - np.median(share)))]
-
-
-#: The quantity that determines the shipped replica.
-MEASURE = f"{_NAMES['share']}, y − Y(x)"
 
 
 @dataclass(frozen=True)
@@ -248,22 +231,22 @@ class Checked:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the content of `--json`; missing numbers are null."""
+        """Return the content of `--json`."""
         paths = [{"card": str(replica.card), "score": str(replica.score)} for replica in self.replicas]
         return {
             "replicas": [asdict(r) | path for r, path in zip(self.replicas, paths, strict=True)],
             "nearest_to_median": self.shipped.number,
-            "numbers": {quantity: spread.as_dict() for quantity, spread in self.spreads.items()},
+            "numbers": {quantity: asdict(spread) for quantity, spread in self.spreads.items()},
             "results": [asdict(result) for result in self.results],
         }
 
-    def draw(self, folder: Path | None) -> list[Path]:
+    def draw(self, folder: Path) -> list[Path]:
         """Draw the acceptance in bins of each observable that is in x of all replicas; return the files."""
         files = []
-        for closure in self.results[0].closures if folder else ():
-            closures = _closures(self.results, _axes(closure))
-            if folder and len(closures) == len(self.results) and len(closure.axes) == 1:
-                files.append(folder / f"replicas_{file_stem(closure.axes[0].observable)}.png")
+        for axes in map(_axes, self.results[0].closures):
+            closures = [c for result in self.results for c in result.closures if _axes(c) == axes]
+            if len(closures) == len(self.results) and len(closures[0].axes) == 1:
+                files.append(folder / f"replicas_{file_stem(axes)}.png")
                 style.save(draw_replicas(closures, [result.q for result in self.results]), files[-1])
         return files
 
@@ -281,20 +264,16 @@ def check_replicas(
     replicas, name = read_replicas(folder), trigger_of(menu, name)
     decade, home = menu.trigger(name).description, menu.path.parent
     assert isinstance(decade, Decade)
-    results, measured = [], []
+    results, numbers = [], []
     for replica in replicas:
         exchanged = partial(with_replica, decade=decade, home=home, replica=replica)
         results.append(diagnose(scored_events(exchanged(menu), catalogue, name, executor)))
+        sizes = {"trees": replica.trees, "split nodes": replica.split_nodes}
+        numbers.append(numbers_of(results[-1]) | {k: Estimate(float(n), None) for k, n in sizes.items()})
         if profiles:
-            measured.append(
-                profiles.measure([exchanged(other) for other in about], catalogue, executor=executor)
-            )
-    numbers = spreads(results, replicas) | (gains(measured) if measured else {})
-    return Checked(replicas, tuple(results), numbers)
-
-
-def _plain(value: float) -> float | None:
-    return None if np.isnan(value) else value
+            measured = profiles.measure([exchanged(m) for m in about], catalogue, executor=executor)
+            numbers[-1] |= gains_of(measured)
+    return Checked(replicas, tuple(results), spreads(numbers))
 
 
 def _short(value: float) -> str:

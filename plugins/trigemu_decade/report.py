@@ -1,19 +1,22 @@
-"""Sections of `trigemu report` on the selection of `decade` triggers."""
+"""Pictures of what `decade` triggers select, and their sections in `trigemu report`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from trigemu.base.errors import file_stem
+from trigemu.results.figures.draw import write_pictures
 from trigemu.results.section import Contents, Numbers, Picture, Section
 
 from .check import scored_events, summary, triggers_of
 from .closure import Closure
 from .diagnostics import Diagnostics, diagnose
-from .figures import Density, densities, draw_acceptance, draw_densities, draw_map
+from .events import ScoredEvents
+from .figures import Density, densities, draw_acceptance, draw_densities, draw_map, draw_rank_correlations
 
 TITLE = "What the decorrelated anomaly triggers select"
 TEXT = (
@@ -33,13 +36,12 @@ def sections(contents: Contents) -> Iterator[Section]:
             result = diagnose(events)
             ceiling = result.overlap.ceiling
             table = replace(summary(result), title=f"{result.events:,} events, q = {100 * result.q:.3g} %.")
+            prefix = f"decade_{file_stem(menu.name)}_{file_stem(name)}_"
             yield Section(
                 TITLE if len(names) == 1 else f"{TITLE}: {name}",
                 (TEXT,),
                 (table,),
-                tuple(
-                    _pictures(f"decade_{file_stem(menu.name)}_{file_stem(name)}", result, densities(events))
-                ),
+                (*_densities(events, prefix), *_acceptances(result, prefix)),
                 menu=menu.name,
                 measured={}
                 if ceiling.value is None
@@ -47,25 +49,22 @@ def sections(contents: Contents) -> Iterator[Section]:
             )
 
 
-def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Iterator[Picture]:
-    for before, after in zip(found[::2], found[1::2], strict=True):
+def write_figures(events: ScoredEvents, result: Diagnostics, folder: Path) -> list[Path]:
+    """Write the figures of a check as PNG and return the files."""
+    correlations = draw_rank_correlations(result.rank_correlations)
+    last = Picture("rank_correlation", "Rank correlations of the score.", correlations, {})
+    return write_pictures([*_acceptances(result), *_densities(events), last], folder)
+
+
+def _densities(events: ScoredEvents, prefix: str = "") -> Iterator[Picture]:
+    for before, after in densities(events):
         yield Picture(
-            f"{prefix}_density_{file_stem(before.observable)}",
+            f"{prefix}density_{file_stem(before.observable)}",
             f"Rate in the plane of {before.observable} and the score, before (above) and after (below) the "
             f"correction, with the thresholds; thin lines hold 68 % of the events at each value.",
             draw_densities(before, after),
             _rates(before, after),
             dense=True,
-        )
-    for closure in result.closures:
-        names = " and ".join(axis.observable for axis in closure.axes)
-        single = len(closure.axes) == 1
-        yield Picture(
-            f"{prefix}_acceptance_{'_'.join(file_stem(axis.observable) for axis in closure.axes)}",
-            f"Accepted fraction of events over q, in bins of {names}, with the correction and without."
-            + ("" if single else " Grey: too few events."),
-            draw_acceptance(closure, result.q) if single else draw_map(closure, result.q),
-            _acceptances(closure, result.q),
         )
 
 
@@ -81,7 +80,20 @@ def _rates(*found: Density) -> Numbers:
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def _acceptances(closure: Closure, q: float) -> Numbers:
+def _acceptances(result: Diagnostics, prefix: str = "") -> Iterator[Picture]:
+    for closure in result.closures:
+        names = " and ".join(axis.observable for axis in closure.axes)
+        single = len(closure.axes) == 1
+        yield Picture(
+            f"{prefix}acceptance_{'_'.join(file_stem(axis.observable) for axis in closure.axes)}",
+            f"Accepted fraction of events over q, in bins of {names}, with the correction and without."
+            + ("" if single else " Grey: too few events."),
+            draw_acceptance(closure, result.q) if single else draw_map(closure, result.q),
+            _fractions(closure, result.q),
+        )
+
+
+def _fractions(closure: Closure, q: float) -> Numbers:
     """Return a row for each bin or cell; edges are empty for the bin of events without the object."""
     columns: dict[str, list[object]] = {}
     shape = tuple(axis.bins for axis in closure.axes)

@@ -11,7 +11,8 @@ from trigemu.base.errors import excerpt
 from trigemu.menus.menu import Menu
 from trigemu.results.table import Column, Table
 
-from .diagnostics import Diagnostics, Estimate, ScoredEvents
+from .diagnostics import Diagnostics, Estimate
+from .events import ScoredEvents
 from .observables import observables_of
 
 #: A share is below its ceiling, or a rate not the other, beyond this many of its errors.

@@ -12,27 +12,11 @@ from trigemu.results.table import Column, Page, Table
 from trigemu.results.view import View, name
 
 from .stream.stream import ARRAYS_FROM
-from .timing.clock import Timing
+from .timing.clock import TIMES, Timing, digits
 from .timing.costs import Bench, Timings, TriggerCost
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def digits(value: float) -> str:
-    """Format a number with three digits, more only before the point: 0.123, 12.3, 1234."""
-    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
-
-
-TIMES = (
-    Column("p50_ns", "number", "p50 [ns]", "The median time of a call in ns per event.", text=digits),
-    Column("p90_ns", "number", "p90 [ns]", "The time that one call in 10 exceeds.", text=digits),
-    Column("p99_ns", "number", "p99 [ns]", "The time that one call in 100 exceeds.", text=digits),
-    Column("p999_ns", "number", "p99.9 [ns]", "The time that one call in 1 000 exceeds.", text=digits),
-    Column("max_ns", "number", "max [ns]", "The longest time.", text=digits),
-    Column("events_per_s", "number", "events/s", "Events per second.", text=digits),
-    Column("calls", "number", "calls", "The number of calls.", text=digits),
-)
 
 
 #: The columns of `rows_of`, in the order of files.
@@ -70,27 +54,23 @@ def by_batch(timings: Timings) -> dict[str, dict[str, float]]:
     return {str(size): of_timing(timing) for size, timing in timings.items()}
 
 
-def smallest_histogram(timings: Timings) -> dict[str, list[float]] | None:
-    if not timings:
-        return None
-    return {key: values.tolist() for key, values in vars(timings[min(timings)].histogram).items()}
+def of_timings(timings: Timings) -> dict[str, Any]:
+    """Return measured times by batch size and the histogram of the smallest batches, as in JSON documents."""
+    histogram = vars(timings[min(timings)].histogram) if timings else {}
+    histograms = {key: values.tolist() for key, values in histogram.items()}
+    return {"batch": by_batch(timings), "histogram": histograms or None}
 
 
 def of_trigger(cost: TriggerCost) -> dict[str, Any]:
     """Return the cost of one trigger, as in the JSON document."""
-    trigger = cost.trigger
+    trigger, among = cost.trigger, cost.preselected
     known = cost.rates.to_dict() if cost.rates else {"name": trigger.name, "kind": trigger.kind}
-    preselected = cost.preselected and {
-        "share": cost.preselected.share,
-        "distinct": cost.preselected.distinct,
-        "batch": by_batch(cost.preselected.batch),
-        "histogram": smallest_histogram(cost.preselected.batch),
-    }
-    return known | {
+    asking = among and {"share": among.share, "distinct": among.distinct, **of_timings(among.batch)}
+    return {
+        **known,
         "enabled": trigger.enabled,
-        "batch": by_batch(cost.batch),
-        "histogram": smallest_histogram(cost.batch),
-        "asking": preselected,
+        **of_timings(cost.batch),
+        "asking": asking,
         "parts": {name: by_batch(timings) for name, timings in cost.parts.items()},
         "engine": cost.engine or None,
     }
@@ -230,8 +210,7 @@ class BenchView(View[Bench]):
             "events": {"drawn": result.events, "distinct": result.distinct},
             "menu": {
                 **run["menu"],
-                "batch": by_batch(result.menu),
-                "histogram": smallest_histogram(result.menu),
+                **of_timings(result.menu),
                 "threads_events_per_s": {str(size): rate for size, rate in result.events_per_s.items()},
                 "real_time": {str(size): asdict(result.real_time(size)) for size in result.batches},
             },
@@ -321,24 +300,15 @@ def figure_of(result: Bench) -> Figure:
     """Draw histograms of the smallest batches: the menu, each trigger, and its parts."""
     from trigemu.results.figures import style
 
-    from .figures import LatencyBar, draw_latencies
+    from .figures import draw_latencies
 
-    size = min(result.batches)
-
-    def line(label: str, timings: Timings, inner: bool = False) -> LatencyBar:
-        timing = timings[size]
-        times = (microseconds(timing, percentile) for percentile in ("p50", "p99", "p999"))
-        marks = tuple(1000 * time for time in times if time is not None)
-        return LatencyBar(label, timing.histogram.edges_ns, timing.histogram.calls, marks, inner)
-
-    labels = style.shown(cost.trigger.name for cost in result.triggers)
-    rows = [line(f"menu {result.rates.menu.name}", result.menu)]
+    size, labels = min(result.batches), style.shown(cost.trigger.name for cost in result.triggers)
+    rows = [(f"menu {result.rates.menu.name}", result.menu[size], False)]
     for cost in result.triggers:
         if size in cost.batch:
-            rows.append(line(labels[cost.trigger.name], cost.batch))
+            rows.append((labels[cost.trigger.name], cost.batch[size], False))
         if cost.preselected:
-            rows.append(line("preselected", cost.preselected.batch, inner=True))
-        parts = [(name, timings) for name, timings in cost.parts.items() if size in timings]
-        rows += [line(PARTS.get(name, name), timings, inner=True) for name, timings in parts]
+            rows.append(("preselected", cost.preselected.batch[size], True))
+        rows += ((PARTS.get(part, part), timings[size], True) for part, timings in cost.parts.items())
     label = "latency of a single event" if size == 1 else f"time per event in batches of {size}"
     return draw_latencies(rows, label)

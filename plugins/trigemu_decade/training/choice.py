@@ -17,10 +17,11 @@ from trigemu.base.arrays import BoolArray
 from trigemu.emulation.budgets import threshold_for
 from trigemu_decade.card import Step
 from trigemu_decade.closure import squares
+from trigemu_decade.events import Selected
 from trigemu_decade.observables import Candidate
 
 from .config import QuantileTable
-from .folds import Sample, out_of_fold
+from .regression import out_of_fold
 
 #: An observable is added if the overlap decreases by more than this many errors of the decrease.
 SIGNIFICANT = 1.5
@@ -32,7 +33,7 @@ _FOLDS = 2
 
 
 def choose(
-    sample: Sample,
+    sample: Selected,
     candidates: Sequence[Candidate],
     names: Sequence[str],
     budget_hz: float,
@@ -49,7 +50,7 @@ def choose(
         score, size = few.y, [0.0, 0.0]
         if columns:
             q = budget_hz / float(few.failing.sum())
-            score, fits = out_of_fold(few, columns, q, settings, seed, _FOLDS)
+            score, fits = out_of_fold(few.with_x(columns), q, settings, seed, _FOLDS)
             size = np.mean([(fit.trees, fit.split_nodes) for fit in fits], axis=0).tolist()
         return score > threshold_for(score, few.failing, budget_hz).threshold, size
 
@@ -84,7 +85,7 @@ def choose(
     return tuple(steps)
 
 
-def _by_excess(sample: Sample, names: Sequence[str], passing: BoolArray) -> list[str]:
+def _by_excess(sample: Selected, names: Sequence[str], passing: BoolArray) -> list[str]:
     """Return the triggers that accept more of the passing events than if independent, the most first."""
     weight, accepts = sample.weight, sample.accepts
     fraction = weight[passing].sum() / weight.sum()
@@ -92,14 +93,14 @@ def _by_excess(sample: Sample, names: Sequence[str], passing: BoolArray) -> list
     return [names[i] for i in np.argsort(-excess, kind="stable") if excess[i] > 0]
 
 
-def _reduction(sample: Sample, before: BoolArray, now: BoolArray) -> tuple[float, float]:
+def _reduction(sample: Selected, before: BoolArray, now: BoolArray) -> tuple[float, float]:
     """Return the reduction of the overlap, in Hz, and its error."""
     change = sample.weight * sample.others * (before.astype(np.float64) - now)
     return float(change.sum()), math.sqrt(squares(change, sample.interaction))
 
 
 def _step(
-    sample: Sample, observable: str, trigger: str, before: BoolArray, now: BoolArray, size: Sequence[float]
+    sample: Selected, observable: str, trigger: str, before: BoolArray, now: BoolArray, size: Sequence[float]
 ) -> Step:
     total = float(sample.weight[now].sum())
     overlap = float((sample.weight * sample.others)[now].sum())

@@ -12,6 +12,10 @@ enters it as v, as ln(1 + |v|) and as v ≠ 0, which is false for a missing obje
 
 Events with a score equal to Y(x) are not above it: if scores repeat, the acceptance can only take discrete
 values.
+
+Trees follow the events that they are fitted to. These events are therefore biased: both the fraction of
+events above Y(x) and the threshold for a budget have to be measured out of fold, with Y(x) of each event from
+a fit to events of other interactions.
 """
 
 from __future__ import annotations
@@ -24,11 +28,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 import optax
 import xgboost
 
-from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.arrays import BoolArray, FloatArray, splitmix64
 from trigemu.base.errors import TrigemuError
+from trigemu_decade.decade import open_quantile
+from trigemu_decade.events import Selected
 
 from .autoencoder import Float32Array, Network, dense, epoch_of_steps, initial_layers
 from .config import QuantileTable
@@ -89,54 +96,33 @@ def fit(
         "nthread": THREADS,
         "seed": seed,
     }
+
+    def matrix(rows: BoolArray, reference: xgboost.QuantileDMatrix | None = None) -> xgboost.QuantileDMatrix:
+        how = {"max_bin": _BINS, "ref": reference, "nthread": THREADS or None}
+        return xgboost.QuantileDMatrix(x[rows], y[rows], weight=weight[rows], **how)
+
     booster: xgboost.Booster | None = None
-    curve: tuple[float, ...] = ()
+    losses: dict[str, dict[str, list[float]]] = {"stop": {"quantile": []}}
     if trees is None:
-        booster, curve = _stopped(parameters, x, y, weight, stop, settings)
-        trees = booster.num_boosted_rounds()
+        data = matrix(~stop)
+        held_out = matrix(stop, data)
+        booster = xgboost.train(
+            parameters,
+            data,
+            settings.max_trees,
+            evals=[(held_out, "stop")],
+            early_stopping_rounds=settings.patience,
+            evals_result=losses,
+            verbose_eval=False,
+        )
+        trees = booster.best_iteration + 1
+        booster = booster[:trees]  # early stopping keeps the later trees too
     if booster is None or settings.refit:
-        rows = np.ones(len(y), np.bool_) if settings.refit else ~stop
-        booster = xgboost.train(parameters, _matrix(x, y, weight, rows), trees)
+        booster = xgboost.train(parameters, matrix(~stop | settings.refit), trees)
     content = bytes(booster.save_raw("json"))
     models = json.loads(content)["learner"]["gradient_booster"]["model"]["trees"]
     split_nodes = sum(child != -1 for model in models for child in model["left_children"])
-    return Quantile(content, trees, split_nodes, curve=curve)
-
-
-def _stopped(
-    parameters: dict[str, Any],
-    x: Float32Array,
-    y: FloatArray,
-    weight: FloatArray,
-    stop: BoolArray,
-    settings: QuantileTable,
-) -> tuple[xgboost.Booster, tuple[float, ...]]:
-    """Return the best number of trees for the early-stopping sample, fitted to the others, and all losses."""
-    train = _matrix(x, y, weight, ~stop)
-    held_out = _matrix(x, y, weight, stop, train)
-    losses: dict[str, dict[str, list[float]]] = {}
-    booster = xgboost.train(
-        parameters,
-        train,
-        settings.max_trees,
-        evals=[(held_out, "stop")],
-        early_stopping_rounds=settings.patience,
-        evals_result=losses,
-        verbose_eval=False,
-    )
-    best = booster[: booster.best_iteration + 1]  # early stopping keeps the later trees too
-    return best, tuple(losses["stop"]["quantile"])
-
-
-def _matrix(
-    x: Float32Array,
-    y: FloatArray,
-    weight: FloatArray,
-    rows: BoolArray,
-    reference: xgboost.QuantileDMatrix | None = None,
-) -> xgboost.QuantileDMatrix:
-    how = {"max_bin": _BINS, "ref": reference, "nthread": THREADS or None}
-    return xgboost.QuantileDMatrix(x[rows], y[rows], weight=weight[rows], **how)
+    return Quantile(content, trees, split_nodes, curve=tuple(losses["stop"]["quantile"]))
 
 
 HIDDEN = (32, 32)
@@ -184,3 +170,59 @@ def _pinball(tau: float) -> Callable[..., jax.Array]:
         return (weight * jnp.maximum(tau * above, (tau - 1) * above)).sum() / weight.sum()
 
     return loss
+
+
+#: Trees of the fit of the mean weight. Its errors cannot cause a bias, so a rough fit is sufficient.
+_TREES = 50
+_EVENTS_A_LEAF = 50
+
+
+def fit_weight(x: Float32Array, weight: FloatArray, settings: QuantileTable, *, seed: int) -> FloatArray:
+    """Return the weights for a fit of Y(x), divided by their mean at x if `settings.levelled`."""
+    return weight / mean_weight(x, weight, seed=seed) if settings.levelled else weight
+
+
+def mean_weight(x: Float32Array, weight: FloatArray, *, seed: int) -> FloatArray:
+    """Return float64[n] > 0, proportional to the mean weight at similar x, or of its logarithm where weights
+    of many decades make a step too large for float32."""
+
+    def mean(objective: str, target: FloatArray) -> FloatArray:
+        parameters = {
+            "objective": objective,
+            "learning_rate": 0.3,
+            "max_depth": 4,
+            "min_child_weight": _EVENTS_A_LEAF,
+            "tree_method": "hist",
+            "base_score": float(target.mean()),
+            "seed": seed,
+        }
+        booster = xgboost.train(parameters, xgboost.QuantileDMatrix(x, target), _TREES)
+        return np.asarray(booster.inplace_predict(x), np.float64).reshape(len(x))
+
+    target = np.maximum(weight / weight.max(), np.finfo(np.float32).tiny)
+    result = mean("reg:gamma", target)
+    return result if np.isfinite(result).all() else np.exp(mean("reg:squarederror", np.log(target)))
+
+
+def out_of_fold(
+    events: Selected, q: float, settings: QuantileTable, seed: int, folds: int
+) -> tuple[FloatArray, list[Quantile]]:
+    """Return y − Y(x) of each event with Y(x) fitted to the other folds, and the fits."""
+    x, residual, fits = events.x, np.empty(len(events.y)), []
+    stop = is_quarter(events.parent)
+    # The upper bits of the hash choose halves and quarters.
+    fold_of = (splitmix64(events.parent) & np.uint64(0xFFFFFFFF)) % np.uint64(folds)
+    for fold in range(folds):
+        out = fold_of == np.uint64(fold)
+        rows = ~out
+        weight = fit_weight(x[rows], events.weight[rows], settings, seed=seed)
+        fitted = fit(x[rows], events.y[rows], weight, q, settings, seed=seed, stop=stop[rows])
+        residual[out] = events.y[out] - open_quantile(fitted.content, x.shape[1]).score(x[out])
+        fits.append(fitted)
+    return residual, fits
+
+
+def is_quarter(parent: npt.NDArray[np.uint64]) -> BoolArray:
+    """Select a quarter of each half, for early stopping. parent: uint64[n]; returns bool[n]."""
+    in_quarter: BoolArray = (splitmix64(parent) >> np.uint64(61)) & np.uint64(3) == 0
+    return in_quarter

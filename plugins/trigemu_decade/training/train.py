@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from trigemu_anomaly.anomaly import Scorer, open_scorer, preselected
@@ -33,18 +34,15 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.triggers.base import Context
 from trigemu_decade.card import Seen, Step
 from trigemu_decade.closure import squares
-from trigemu_decade.diagnostics import ScoredEvents, diagnose, score_threshold
-from trigemu_decade.gather import Gathered, gather
+from trigemu_decade.diagnostics import diagnose
+from trigemu_decade.events import Selected, gather, with_decision
 from trigemu_decade.verdict import Verdict, judge
 
 from . import autoencoder, classifier, quantised, regression
 from .choice import choose
-from .config import ClassifierTable, Config, check_columns
-from .folds import Sample, fit_weight, out_of_fold
+from .config import AutoencoderTable, ClassifierTable, Config, check_columns
 from .graph import onnx_model
 
-#: What `scored` returns.
-Scored = tuple[Menu, Sample, bytes | None, Sequence[autoencoder.Loss]]
 #: The parts of the events that Y(x) is fitted to; Y(x) of each part out of fold is fitted to the others.
 _FOLDS = 4
 #: The smallest number of effective events that may be expected above Y(x). A leaf has 5 of them. The trees of
@@ -64,15 +62,11 @@ class Trained:
     choice: tuple[Step, ...]  # The steps in which they were chosen, if they were
     seen: tuple[Seen, ...]  # The values of x
     quantile: regression.Quantile
-    losses: tuple[tuple[float, ...], ...]  # Of the fits out of fold, by tree, on events that each did not see
     q: float  # The fraction above Y(x)
     shift: Solution  # The threshold that meets the budget out of fold, which Y(x) includes
-    error_hz: float  # The error of the unique rate at this threshold
-    events: int  # The number of events that Y(x) was fitted to
-    effective_events: float
-    rate_hz: float  # The rate of the selected events
-    failing_hz: float  # Of those that fail all other triggers
+    ceiling: float  # The share of the rate that fails all other triggers
     verdict: Verdict  # From y − Y(x) out of fold
+    metrics: Mapping[str, Any]  # Further numbers, for JSON
 
 
 def train(
@@ -85,38 +79,51 @@ def train(
     """Fit on the training half of a catalogue's background; the other half remains unseen. progress: called
     with the number of epochs done. executor: as in `emulate`. begin: as in `choose`."""
     menu, events, model, curve = scored(config, catalogue, progress, executor)
-    x, budget = config.x.texts, config.table.training.unique_rate_hz
-    q, seed, settings = _fraction(config, events), config.table.training.seed, config.table.quantile
-    choice: tuple[Step, ...] = ()
-    if config.candidates:
-        choice = _choice(config, menu, events, begin)
-        x = tuple(step.observable for step in choice[1:])
-    columns = [config.x.texts.index(text) for text in x]
-    score, fits = out_of_fold(events, columns, q, settings, seed, _FOLDS)
+    training, settings = config.table.training, config.table.quantile
+    budget, seed = training.unique_rate_hz, training.seed
+    q, choice = _choice(config, menu, events, begin)
+    x = tuple(step.observable for step in choice[1:]) if choice else config.x.texts
+    events = events.with_x([config.x.texts.index(text) for text in x])
+    score, fits = regression.out_of_fold(events, q, settings, seed, _FOLDS)
+    interactions = events.interaction.astype(np.uint64), np.ones(len(score), np.bool_)
     with _of_budget(config):
-        shift = threshold_for(score, events.failing, budget, events.together)
+        shift = threshold_for(score, events.failing, budget, interactions)
     # Y(x) + shift from all events has the median number of trees: with another number, the score out of fold
     # would not describe it.
-    trees, of_x = round(np.median([fit.trees for fit in fits])), events.of(columns)
-    weight, y = fit_weight(of_x, events.weight, settings, seed=seed), events.y + shift.threshold
-    quantile = regression.fit(of_x, y, weight, q, settings, seed=seed, stop=events.stop, trees=trees)
-    return Trained(
-        model=model,
-        curve=curve,
-        x=x,
-        choice=choice,
-        seen=tuple(_seen(text, events.x[:, i], events.weight) for text, i in zip(x, columns, strict=True)),
-        quantile=quantile,
-        losses=tuple(fit.curve for fit in fits),
-        q=q,
-        shift=shift,
-        error_hz=math.sqrt(squares(events.failing * (score > shift.threshold), events.interaction)),
-        events=len(events.weight),
-        effective_events=events.effective,
-        rate_hz=float(events.weight.sum()),
-        failing_hz=float(events.failing.sum()),
-        verdict=_verdict(menu, events, x, columns, score, q, shift),
+    trees, stop = round(np.median([fit.trees for fit in fits])), regression.is_quarter(events.parent)
+    weight, y = (
+        regression.fit_weight(events.x, events.weight, settings, seed=seed),
+        events.y + shift.threshold,
     )
+    quantile = regression.fit(events.x, y, weight, q, settings, seed=seed, stop=stop, trees=trees)
+    judged = with_decision(events, menu, None, x, events.y - score, q, shift.threshold, shift.error)
+    verdict = judge(judged, diagnose(judged), menu)
+    seen = tuple(_seen(text, values, events.weight) for text, values in judged.x.items())
+    error_hz = math.sqrt(squares(events.failing * (score > shift.threshold), events.interaction))
+    failing_hz = float(events.failing.sum())
+    metrics = {
+        "events": len(events.weight),
+        "effective_events": events.effective,
+        "failing_hz": failing_hz,
+        "unique_rate_hz": budget,
+        "q": q,
+        "out_of_fold": {"cut": shift.threshold, "cut_error": shift.error, "error_hz": error_hz},
+        "x": list(x),
+        "choice": [msgspec.to_builtins(step) for step in choice],
+        "seen": [msgspec.to_builtins(one) for one in seen],
+        "verdict": asdict(verdict),
+        "trees": quantile.trees,
+        "split_nodes": quantile.split_nodes,
+        "weights": quantile.weights,
+        # Of the fits out of fold, on events that each did not see
+        "pinball_loss_by_tree": [[round(loss, 7) for loss in fit.curve] for fit in fits],
+        "autoencoder_loss_by_epoch": {
+            "train": [round(loss.train, 5) for loss in curve],
+            "test": [round(loss.test, 5) for loss in curve],
+        },
+    }
+    ceiling = failing_hz / float(events.weight.sum())
+    return Trained(model, curve, x, choice, seen, quantile, q, shift, ceiling, verdict, metrics)
 
 
 def suggest(
@@ -128,26 +135,14 @@ def suggest(
 ) -> tuple[Step, ...]:
     """Return the steps in which x = "menu" is chosen, like `train` but without the training that follows."""
     menu, events, *_ = scored(config, catalogue, progress, executor)
-    _fraction(config, events)
-    return _choice(config, menu, events, begin)
+    return _choice(config, menu, events, begin)[1]
 
 
-def _choice(config: Config, menu: Menu, events: Sample, begin: Callable[[str], None]) -> tuple[Step, ...]:
-    """Return the steps in which x is chosen from the observables that the menu cuts on."""
-    names, training = [trigger.name for trigger in menu.enabled], config.table.training
-    budget, seed, settings = training.unique_rate_hz, training.seed, config.table.quantile
-    with _of_budget(config):
-        steps = choose(events, config.candidates, names, budget, settings, seed, begin)
-    if len(steps) == 1:
-        raise TrigemuError(
-            f'{config.path}: x = "menu": no observable that {config.menu} cuts on reduces the overlap with '
-            'other triggers: use kind "anomaly", or list observables in x'
-        )
-    return steps
-
-
-def _fraction(config: Config, events: Sample) -> float:
-    """Return q such that the events above Y(x) have the unique rate of the budget."""
+def _choice(
+    config: Config, menu: Menu, events: Selected, begin: Callable[[str], None]
+) -> tuple[float, tuple[Step, ...]]:
+    """Return q, such that the events above Y(x) have the unique rate of the budget, and the steps in which x
+    is chosen from the observables that the menu cuts on; none if it is listed."""
     budget, failing = config.table.training.unique_rate_hz, float(events.failing.sum())
     if not budget < failing:
         raise TrigemuError(
@@ -163,42 +158,24 @@ def _fraction(config: Config, events: Sample) -> float:
             f"events that pass lower thresholds of the other triggers, raise unique_rate_hz to "
             f"{math.ceil(budget * LEAST_ABOVE / (q * effective)):g}, or take more events"
         )
-    return q
+    if not config.candidates:
+        return q, ()
+    names, seed = [trigger.name for trigger in menu.enabled], config.table.training.seed
+    with _of_budget(config):
+        steps = choose(events, config.candidates, names, budget, config.table.quantile, seed, begin)
+    if len(steps) == 1:
+        raise TrigemuError(
+            f'{config.path}: x = "menu": no observable that {config.menu} cuts on reduces the overlap with '
+            'other triggers: use kind "anomaly", or list observables in x'
+        )
+    return q, steps
 
 
-def _seen(text: str, x: npt.NDArray[np.float32], weight: FloatArray) -> Seen:
+def _seen(text: str, values: FloatArray, weight: FloatArray) -> Seen:
     """Describe the values of an observable, MISSING where its object is."""
-    values = x.astype(np.float64)
     mean = float(np.average(values, weights=weight))
     spread = math.sqrt(float(np.average((values - mean) ** 2, weights=weight)))
     return Seen(text, float(values.min()), float(values.max()), mean, spread)
-
-
-def _verdict(
-    menu: Menu,
-    events: Sample,
-    x: Sequence[str],
-    columns: Sequence[int],
-    score: FloatArray,
-    q: float,
-    shift: Solution,
-) -> Verdict:
-    """Judge the score out of fold, with the threshold that is added to Y(x)."""
-    unique = float(events.failing[score > shift.threshold].sum())
-    judged = ScoredEvents(
-        weight=events.weight,
-        interaction=events.interaction,
-        x={text: events.x[:, column].astype(np.float64) for text, column in zip(x, columns, strict=True)},
-        y=events.y,
-        quantile=events.y - score,
-        q=q,
-        threshold=shift.threshold,
-        threshold_error=shift.error,
-        y_threshold=score_threshold(events.y, events.failing, unique),
-        primary={trigger.name: events.accepts[:, bit] for bit, trigger in enumerate(menu.enabled)},
-        any_primary=events.others,
-    )
-    return judge(judged, diagnose(judged), menu)
 
 
 @contextmanager
@@ -211,7 +188,9 @@ def _of_budget(config: Config) -> Iterator[None]:
         raise TrigemuError(f"{config.path}: unique_rate_hz = {budget:g} {error}") from None
 
 
-def scored(config: Config, catalogue: Catalogue, progress: Callable[[int], None], executor: Any) -> Scored:
+def scored(
+    config: Config, catalogue: Catalogue, progress: Callable[[int], None], executor: Any
+) -> tuple[Menu, Selected, bytes | None, Sequence[autoencoder.Loss]]:
     """Return the menu, the events to fit Y(x) to, which the model has not seen, and its file and losses as in
     `Trained`; arguments as in `train`."""
     card = _card(config)
@@ -219,71 +198,66 @@ def scored(config: Config, catalogue: Catalogue, progress: Callable[[int], None]
         check_columns(config, sample)
     menu = at_own_column(read_menu(config.menu))
     read = _ReadInputs(config.requires, config.x, config.inputs, card)
-    gathered = gather(menu, catalogue, read, config.context.needs, executor).of(config.half)
-    if not len(gathered.weight):
+    events = gather(menu, catalogue, config.half, read, config.context.needs, executor=executor)
+    if not len(events.weight):
         raise TrigemuError(f"{config.path}: no event of {catalogue.path} passes `requires`")
     if card:
-        everything = np.ones(len(gathered.weight), np.bool_)
-        return menu, _apart(gathered, gathered.values["y"], everything), None, ()
-    features, learner = gathered.values["features"].astype(np.float32), config.table.learner
+        return menu, events, None, ()
+    features, learner, seed = events.values["features"], config.table.learner, config.table.training.seed
     assert learner
-    learns = learned(gathered.parent, learner.fraction, config.table.training.seed)
+    learns = learned(events.parent, learner.fraction, seed)
     if learns.all() or not learns.any():
         raise TrigemuError(f"{config.path}: {len(learns)} events are too few for a model and for Y(x)")
     curve: Sequence[autoencoder.Loss] = ()
     if isinstance(learner, ClassifierTable):
-        background = features[learns], gathered.weight[learns]
-        signals = classifier.signals_of(config, learner, catalogue)
-        model = classifier.fit(background, signals, learner, config.table.training.seed)
+        background = features[learns], events.weight[learns]
+        model = classifier.fit(background, classifier.signals_of(config, learner, catalogue), learner, seed)
     else:
-        texts = [text for block in learner.inputs for text in block.observables]
-        stops = np.cumsum([len(block.observables) for block in learner.inputs]).tolist()
-        padded = (block.padding is not None for block in learner.inputs)
-        blocks = [*zip([0, *stops[:-1]], stops, padded, strict=True)]
-        z, present, output = features, autoencoder.presence(features, blocks), None
-        if config.quantise:
-            arithmetic = quantised.Arithmetic(config.quantise, learner.variational)
-            known = features[learns], gathered.weight[learns]
-            encoding = quantised.encode(*known, texts, blocks, learner, config.quantise)
-            (z, present), output = encoding.apply(features), arithmetic.dense
-        fit = autoencoder.fit(
-            z,
-            present,
-            gathered.weight,
-            learner,
-            seed=config.table.training.seed,
-            learns=learns,
-            log=tuple(i for i, text in enumerate(texts) if text in learner.log),
-            progress=lambda epoch, loss: progress(1),
-            output=output,
-        )
-        if config.quantise:
-            model = quantised.integer_network(fit.network, encoding, arithmetic)
-        else:
-            model = onnx_model(fit.network, fit.standard, blocks, learner.variational)
-        curve = fit.curve
-    y = open_model(model, features.shape[1], "kernels").score(features)
-    return menu, _apart(gathered, y, ~learns), model, curve
+        model, curve = _autoencoder(config, learner, features, events.weight, learns, progress)
+    y = open_model(model, features.shape[1], "kernels").score(features).astype(np.float64)
+    values = {"x": events.x, "y": y}
+    return menu, replace(events, values=values).take(~learns), model, curve
+
+
+def _autoencoder(
+    config: Config,
+    table: AutoencoderTable,
+    features: Features,
+    weight: FloatArray,
+    learns: BoolArray,
+    progress: Callable[[int], None],
+) -> tuple[bytes, Sequence[autoencoder.Loss]]:
+    """Train an autoencoder on the events that it `learns` from; return its file and its losses."""
+    texts = [text for block in table.inputs for text in block.observables]
+    stops = np.cumsum([len(block.observables) for block in table.inputs]).tolist()
+    padded = (block.padding is not None for block in table.inputs)
+    blocks = [*zip([0, *stops[:-1]], stops, padded, strict=True)]
+    z, present, output = features, autoencoder.presence(features, blocks), None
+    if config.quantise:
+        arithmetic = quantised.Arithmetic(config.quantise, table.variational)
+        known = features[learns], weight[learns]
+        encoding = quantised.encode(*known, texts, blocks, table, config.quantise)
+        (z, present), output = encoding.apply(features), arithmetic.dense
+    fit = autoencoder.fit(
+        z,
+        present,
+        weight,
+        table,
+        seed=config.table.training.seed,
+        learns=learns,
+        log=tuple(i for i, text in enumerate(texts) if text in table.log),
+        progress=lambda epoch, loss: progress(1),
+        output=output,
+    )
+    if config.quantise:
+        return quantised.integer_network(fit.network, encoding, arithmetic), fit.curve
+    return onnx_model(fit.network, fit.standard, blocks, table.variational), fit.curve
 
 
 def learned(parent: npt.NDArray[np.uint64], fraction: float, seed: int) -> BoolArray:
     """Select the events to train the model of y on, bool[n], by interaction, depending on the seed."""
     selected: BoolArray = splitmix64(splitmix64(parent) + np.uint64(seed)) < np.uint64(fraction * 2.0**64)
     return selected
-
-
-def _apart(gathered: Gathered, y: FloatArray, rows: BoolArray) -> Sample:
-    """Return some of the events, with weights scaled to the full rate."""
-    weight = gathered.weight
-    return Sample(
-        x=gathered.values["x"][rows].astype(np.float32),
-        y=y[rows].astype(np.float64),
-        weight=weight[rows] * (weight.sum() / weight[rows].sum()),
-        accepts=gathered.acceptance.total[rows],
-        others=gathered.any_but()[rows],
-        parent=gathered.parent[rows],
-        interaction=gathered.interaction[rows],
-    )
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,16 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from trigemu.base import toml_text
-from trigemu.base.files import new_folder, write_bytes, write_text
+from trigemu.base.files import new_folder, write_text
 from trigemu.base.toml import Document
 from trigemu.results.figures import style
 from trigemu.results.table import Column, Table
@@ -41,88 +39,47 @@ _SET, _DIGITS = "decade-", 16
 def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) -> dict[str, str]:
     """Write a trained set: all files but one into a new folder named by their digest, then the card that
     refers to them, so that sets are never mixed. Return the sha256 of the cards."""
-    quantile = NETWORK if trained.quantile.weights else TREES
-    files = {quantile: trained.quantile.content}
-    files[METRICS] = (json.dumps(metrics(trained, config, catalogue), indent=1) + "\n").encode()
-    if trained.model is not None:
-        model = CLASSIFIER if config.table.classifier else INTEGERS if config.quantise else AUTOENCODER
-        model_card = Path(model).with_suffix(".toml").name
-        files[model] = trained.model
-        files[model_card] = _model_card(trained.model, model, config, catalogue).encode()
-    if trained.curve:
-        files[CURVE] = style.drawn(_curve(trained), "png")
-    if trained.choice:
-        files[CHOICE] = style.drawn(_choice(trained), "png")
-    name = f"{_SET}{_digest_of(files)[:_DIGITS]}"
-    if trained.model is not None:
-        score_card, content = f"{name}/{model_card}", files[model_card]
-    else:
-        assert config.card
-        score_card, content = Path(os.path.relpath(config.card, folder)).as_posix(), config.card.read_bytes()
-    digest = hashlib.sha256(content).hexdigest()
-    card = _card(trained, config, catalogue, f"{name}/{quantile}", score_card, digest)
-    _write_set(folder / name, files)
-    write_text(folder / CARD, card)
-    _remove_old_sets(folder, name)
-    digests = {} if trained.model is None else {score_card: digest}
-    return {**digests, CARD: hashlib.sha256(card.encode()).hexdigest()}
-
-
-def _write_set(folder: Path, files: Mapping[str, bytes]) -> None:
-    if folder.is_dir():  # from a run that was killed before it replaced the card; each file is checked
-        for name, content in files.items():
-            write_bytes(folder / name, content)
-        return
-    with new_folder(folder) as new:
-        for name, content in files.items():
-            (new / name).write_bytes(content)
-
-
-def _remove_old_sets(folder: Path, name: str) -> None:
-    """Remove sets that the card no longer refers to, unless they contain other files."""
-    for other in folder.glob(f"{_SET}{'[0-9a-f]' * _DIGITS}"):
-        if other.name != name and {file.name for file in other.iterdir()} <= _FILES:
-            shutil.rmtree(other, ignore_errors=True)
-
-
-def _digest_of(files: Mapping[str, bytes]) -> str:
-    digest = hashlib.sha256()
-    for name, content in sorted(files.items()):
-        digest.update(f"{name} {len(content)}\n".encode() + content)
-    return digest.hexdigest()
-
-
-def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the metrics of the training, with losses by epoch and pinball losses by tree."""
-    return {
+    metrics = {
         "config_sha256": config.document.sha256,
         "catalogue": {"name": catalogue.table.name, "sha256": catalogue.sha256},
         "seed": config.table.training.seed,
         "half": split.HALF_NAMES[config.half],
         "versions": {name: version(name) for name in LIBRARIES},
-        "events": trained.events,
-        "effective_events": trained.effective_events,
-        "failing_hz": trained.failing_hz,
-        "unique_rate_hz": config.table.training.unique_rate_hz,
-        "q": trained.q,
-        "out_of_fold": {
-            "cut": trained.shift.threshold,
-            "cut_error": trained.shift.error,
-            "error_hz": trained.error_hz,
-        },
-        "x": list(trained.x),
-        "choice": [msgspec.to_builtins(step) for step in trained.choice],
-        "seen": [msgspec.to_builtins(seen) for seen in trained.seen],
-        "verdict": asdict(trained.verdict),
-        "trees": trained.quantile.trees,
-        "split_nodes": trained.quantile.split_nodes,
-        "weights": trained.quantile.weights,
-        "pinball_loss_by_tree": [[round(loss, 7) for loss in losses] for losses in trained.losses],
-        "autoencoder_loss_by_epoch": {
-            "train": [round(loss.train, 5) for loss in trained.curve],
-            "test": [round(loss.test, 5) for loss in trained.curve],
-        },
+        **trained.metrics,
     }
+    quantile = NETWORK if trained.quantile.weights else TREES
+    files = {quantile: trained.quantile.content, METRICS: (json.dumps(metrics, indent=1) + "\n").encode()}
+    if trained.curve:
+        files[CURVE] = style.drawn(_curve(trained), "png")
+    if trained.choice:
+        files[CHOICE] = style.drawn(_choice(trained), "png")
+    if trained.model is None:
+        assert config.card
+        score, score_card = Path(os.path.relpath(config.card, folder)), config.card.read_bytes()
+    else:
+        model = CLASSIFIER if config.table.classifier else INTEGERS if config.quantise else AUTOENCODER
+        files[model] = trained.model
+        score_card = _model_card(trained.model, model, config, catalogue).encode()
+        files[Path(model).with_suffix(".toml").name] = score_card
+    digest = hashlib.sha256()
+    for file, content in sorted(files.items()):
+        digest.update(f"{file} {len(content)}\n".encode() + content)
+    name = f"{_SET}{digest.hexdigest()[:_DIGITS]}"
+    if trained.model is not None:
+        score = Path(name) / Path(model).with_suffix(".toml")
+    sha256 = hashlib.sha256(score_card).hexdigest()
+    card = _card(trained, config, catalogue, f"{name}/{quantile}", score.as_posix(), sha256)
+    if not (folder / name).is_dir():  # else from a run that was killed before it replaced the card
+        with new_folder(folder / name) as new:
+            for file, content in files.items():
+                (new / file).write_bytes(content)
+    write_text(folder / CARD, card)
+    for other in folder.glob(f"{_SET}{'[0-9a-f]' * _DIGITS}"):
+        # Sets that the card no longer refers to, unless they contain other files
+        if other.name != name and {file.name for file in other.iterdir()} <= _FILES:
+            shutil.rmtree(other, ignore_errors=True)
+    digests = {} if trained.model is None else {score.as_posix(): sha256}
+    return digests | {CARD: hashlib.sha256(card.encode()).hexdigest()}
 
 
 def _model_card(content: bytes, file: str, config: Config, catalogue: Catalogue) -> str:
@@ -213,8 +170,7 @@ def _choice(trained: Trained) -> Figure:
         top, bottom = figure.subplots(2, 1, sharex=True)
         shares = [step.share for step in trained.choice]
         top.plot(steps, shares, "o-", color=style.COLOURS[0], label="unique share")
-        ceiling = trained.failing_hz / trained.rate_hz
-        top.axhline(ceiling, color="black", linestyle="--", label="its ceiling")
+        top.axhline(trained.ceiling, color="black", linestyle="--", label="its ceiling")
         top.set(ylim=(0, 1.05), ylabel="unique share")
         for text, marker, number in (("split nodes", "o-", 0), ("trees", "s-", 2)):
             sizes = [getattr(step, text.replace(" ", "_")) for step in trained.choice]

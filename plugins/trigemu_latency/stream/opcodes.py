@@ -8,17 +8,15 @@ WIDTH = 9
 # The machine distinguishes groups by their order. The code that reads the operands describes them.
 # Registers a, b, … → one register.
 (ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, ABSOLUTE, LARGER, SMALLER) = range(8)
-(ABOVE, AT_LEAST, BELOW, AT_MOST, EQUAL, UNEQUAL, AND, OR, NOT) = range(8, 17)
-(X, Y, Z, ENERGY, TRANSVERSE, AZIMUTH, PSEUDORAPIDITY, MASS) = range(17, 25)
-(DELTA_PHI, DELTA_R, PAIR_MASS) = range(25, 28)
+(ABOVE, AT_LEAST, EQUAL, UNEQUAL, NOT) = range(8, 13)
+(X, Y, Z, ENERGY, TRANSVERSE, AZIMUTH, PSEUDORAPIDITY, MASS) = range(13, 21)
+(DELTA_PHI, DELTA_R, PAIR_MASS) = range(21, 24)
 # The event's columns and selections → one register, or two.
-(ELEMENT, SCALAR, BIT, COUNT, SUM, MISSING, CHOICE) = range(28, 35)
+(ELEMENT, SCALAR, BIT, COUNT, SUM, MISSING, CHOICE) = range(24, 31)
 # → one selection.
-(ALL, WINDOWS, CLEAR, EITHER) = range(35, 39)
-# → the rows of one column.
-(SCALED,) = range(39, 40)
+(ALL, WINDOWS, CLEAR) = range(31, 34)
 # → outside.
-(SKIP, STORE, INPUTS, REQUEST, CALL, FIRE) = range(40, 46)
+(SKIP, STORE, INPUTS, REQUEST, CALL, FIRE) = range(34, 40)
 
 #: How a value is compared with a window: low ≤ v ≤ high, the same for |v|, φ that wraps around, one of some
 #: values, bits that must all be set.

@@ -4,7 +4,8 @@ translated once."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import chain, product
 from typing import Any, cast
 
 import numpy as np
@@ -14,22 +15,35 @@ from trigemu_anomaly.inputs import Inputs
 from trigemu_anomaly.single_row import ModelCall, model_call
 from trigemu_anomaly.vectors import numbers_at
 
+from trigemu.base.arrays import Array, FloatArray, Words
 from trigemu.base.kernels import address_of, c_function, call_function
 from trigemu.observables import expressions
 from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.selections import Column, ObjectSelection, Window, Windows, any_of
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled
-from trigemu.triggers.combination import MATCH_AFTER, CompiledCombination, CompiledLegThreshold
+from trigemu.triggers.combination import MATCH_AFTER, MAX_LEGS, CompiledCombination, CompiledLegThreshold
 from trigemu.triggers.function import CompiledFunction
 from trigemu.triggers.logic import CompiledExternal
 from trigemu.triggers.pairs import COLUMNS
 
 from . import opcodes as do
-from .assembly import HALF, Assembly, NoFormError
-from .instructions import choose
+from .machine import choose
 from .opcodes import REFUSED
 
 _integer, _ = numbers_at(types.int64)
 _flag, _ = numbers_at(types.uint8)
+
+
+#: Bits of a half word.
+HALF = 32
+#: Every integer below this is exact in float64.
+_EXACT = 2**53
+
+
+class NoFormError(Exception):
+    """Raised for an expression that has no form in instructions."""
 
 
 def single(trigger: Compiled) -> Condition | Compiled | ModelCall | None:
@@ -50,8 +64,155 @@ def _fill(arguments: int) -> int:
     return int(_flag(_integer(arguments, 6), 0))
 
 
-class Program(Assembly):
-    """The program of the slots of a plan."""
+#: Windows on columns, all of which must hold.
+Alternative = tuple[tuple[Column, Window], ...]
+
+
+def _alternatives(windows: Windows) -> Iterator[Alternative]:
+    """Yield each choice of one window on each column, which may have several."""
+    yield from product(*([(name, window) for window in any_of(allowed)] for name, allowed in windows))
+
+
+class Program:
+    """The instructions for the slots of a plan, with their registers, columns and selections, each created
+    once; `finish` lays them out for the machine. Raises SampleError if the events lack a column."""
+
+    def __init__(self, events: Events) -> None:
+        self._events, self._work = events, Workspace(events)
+        self._code: list[tuple[int, ...]] = []
+        self._pool: list[int] = []
+        self._registers: list[float] = []
+        self._columns: list[FloatArray] = []
+        self._begin: dict[tuple[str, Column], int] = {}
+        self._end = 0
+        self._collections: list[str] = []
+        self._rows = 0
+        counts = (np.diff(collection.offsets) for collection in events.collections.values())
+        self._capacity = max([1, *(int(count.max(initial=0)) for count in counts)])
+        self._positions: dict[Hashable, int] = {}
+        self._arrays: list[Array] = []
+        self._alive: list[object] = []
+
+    def once(self, key: Hashable, make: Callable[[], int]) -> int:
+        if key not in self._positions:
+            self._positions[key] = make()
+        return self._positions[key]
+
+    def constant(self, *values: float) -> int:
+        """Put values into consecutive registers and return the first register."""
+        self._registers += values
+        return len(self._registers) - len(values)
+
+    def put(self, *values: int) -> int:
+        """Put operands into the pool and return the position of the first."""
+        self._pool += values
+        return len(self._pool) - len(values)
+
+    def compute(self, op: int, *operands: int, results: int = 1) -> int:
+        """Add an instruction and return the (first) register of its result."""
+        register = self.constant(*[math.nan] * results)
+        self.add(op, register, *operands)
+        return register
+
+    def add(self, op: int, *operands: int) -> None:
+        self._code.append(self._padded(op, *operands))
+
+    def _padded(self, *instruction: int) -> tuple[int, ...]:
+        return (*instruction, *[0] * (do.WIDTH - len(instruction)))
+
+    def scalar(self, name: str) -> int:
+        """Return the start of a scalar column."""
+        return self._column_start("", name, lambda: self._work.scalar(name))
+
+    def half_word(self, name: str, half: int) -> int:
+        """Return the start of the lower (0) or upper (1) half of the bits of an integer column."""
+
+        def bits() -> Array:
+            return self._work.scalar(name).astype(np.int64) >> HALF * half & (1 << HALF) - 1
+
+        return self._column_start(f"half {half}", name, bits)
+
+    def column(self, collection: str, name: Column) -> int:
+        """Return the start of a column of a collection; one that is derived from pT is computed here."""
+        return self._column_start(
+            collection, name, lambda: self._work.column(ObjectSelection(collection), name)
+        )
+
+    def _column_start(self, collection: str, name: Column, column: Callable[[], Array]) -> int:
+        need = collection, name
+        if need not in self._begin:
+            values = column()
+            exact = values.dtype.kind == "f" or not len(values)
+            if not (exact or -_EXACT < values.min() <= values.max() < _EXACT):
+                raise NoFormError(f"{name}, which has integers that are not exactly float64")
+            self._columns.append(values.astype(np.float64))
+            self._begin[need] = self._end
+            self._end += len(values)
+        return self._begin[need]
+
+    def selection(self, selection: ObjectSelection, crossing: int = 0) -> int:
+        """Return the position of the number of rows of a selection, which the rows follow."""
+        return self.once((selection, crossing), lambda: self._derive(selection, crossing))
+
+    def _derive(self, selection: ObjectSelection, crossing: int) -> int:
+        if selection.source:
+            rows = self.selection(selection.source, crossing)
+        elif selection.windows or selection.any_of or selection.overlap:
+            rows = self.selection(ObjectSelection(selection.base), crossing)
+        else:
+            begin = self._collection(selection.base) * (len(self._events) + 1)
+            return self._new(do.ALL, begin, crossing)
+        # Of each group of alternatives, one must hold, which is a conjunction of windows on columns.
+        groups: list[list[Alternative]] = [
+            [((name, window),) for window in any_of(allowed)] for name, allowed in selection.windows
+        ]
+        if selection.any_of:
+            groups.append([each for windows in selection.any_of for each in _alternatives(windows)])
+        tests = [test for group in groups for test in self._tests(selection.base, group)]
+        if tests:
+            rows = self._new(do.WINDOWS, rows, self.put(*chain.from_iterable(tests)), len(tests))
+        if selection.overlap:
+            other, dr = selection.overlap
+            columns = [self.column(d, c) for d in (selection.base, other.base) for c in ("eta", "phi")]
+            others = self.selection(other, crossing)
+            rows = self._new(do.CLEAR, rows, others, *columns, self.constant(dr))
+        return rows
+
+    def _tests(self, base: str, alternatives: Sequence[Alternative]) -> Iterator[tuple[int, ...]]:
+        """Yield the tests of alternatives; none if one of them always holds."""
+        tests = [
+            [test for name, window in windows for test in self._tests_of(base, name, window)]
+            for windows in alternatives
+        ]
+        for i, some in enumerate(tests if all(tests) else (), start=1):
+            for k, test in enumerate(some, start=1):
+                yield *test, do.MORE if k < len(some) else do.OTHERWISE if i < len(tests) else do.END
+
+    def _tests_of(self, base: str, name: Column, window: Window) -> Iterator[tuple[int, ...]]:
+        """Yield a column with how its value is compared with a window, and two operands."""
+        column = self.column(base, name)
+        if window.bits is not None:
+            if self._work.column(ObjectSelection(base), name).dtype.kind == "f":
+                raise NoFormError(f"bits of {name}, whose values are not integers")
+            yield column, do.BITS, window.bits, 0
+        for prefix, inside in (("", do.WITHIN), ("abs_", do.ABSOLUTELY)):
+            low, high = window.span(prefix)
+            if low > -math.inf or high < math.inf:
+                yield column, do.AROUND if low > high else inside, self.constant(low), self.constant(high)
+        if window.any_of is not None:
+            yield column, do.AMONG, self.constant(*map(float, window.any_of)), len(window.any_of)
+
+    def _new(self, op: int, *operands: int) -> int:
+        begin = self._rows
+        self._rows += 1 + self._capacity
+        self.add(op, begin, *operands)
+        return begin
+
+    def _collection(self, name: str) -> int:
+        if name not in self._collections:
+            self._work.objects(ObjectSelection(name))  # raises SampleError if there is no such collection
+            self._collections.append(name)
+        return self._collections.index(name)
 
     def fire(self, bit: int, condition: Condition | Compiled) -> None:
         """Set decision `bit` if the condition holds."""
@@ -101,6 +262,27 @@ class Program(Assembly):
         if type(vector) not in _COMPONENTS:
             raise NoFormError(type(vector))
         return self.once((vector, axis), lambda: _COMPONENTS[type(vector)](self, vector, axis))
+
+    def finish(self, decisions: Words) -> int:
+        """Lay everything out, and return the address of the table. decisions: the words to write."""
+        used = [self._events.collections[name].offsets for name in self._collections]
+        arrays: dict[int, Array] = {
+            do.CODE: np.array(self._code, np.int64).reshape(-1),
+            do.POOL: np.array(self._pool, np.int64),
+            do.REGISTERS: np.array(self._registers, np.float64),
+            do.COLUMNS: np.concatenate([*self._columns, np.empty(0)]),
+            do.OFFSETS: np.concatenate([*(o - o[0] for o in used), np.empty(0, np.int64)]),
+            do.ROWS: np.zeros(self._rows, np.int64),
+            do.DECISIONS: decisions,
+            do.STARTS: np.zeros(2 * MAX_LEGS, np.int64),
+            do.OBJECTS: np.zeros(do.LINES * MAX_LEGS * self._capacity),
+            do.CHOSEN: np.zeros(MAX_LEGS, np.int64),
+            do.FOUND: np.zeros(1, np.int64),
+        }
+        numbers = (number for k in sorted(arrays) for number in (arrays[k].ctypes.data, len(arrays[k])))
+        table = np.array([len(self._events), *numbers, 0], np.int64)
+        self._arrays = [*arrays.values(), table]
+        return int(table.ctypes.data)
 
 
 def _of_vectors(program: Program, node: expressions.OfVectors) -> int:
@@ -155,7 +337,13 @@ def _junction(program: Program, node: expressions.Junction) -> int:
     operands = [program.register(operand) for operand in node.operands]
     if node.operation == "not":
         return program.compute(do.NOT, operands[0])
-    return _chain(program, {"and": do.AND, "or": do.OR}[node.operation], operands)
+    return _chain(program, {"and": do.MULTIPLY, "or": do.LARGER}[node.operation], operands)
+
+
+def _relation(program: Program, node: expressions.Relation) -> int:
+    operation, swapped = _COMPARISONS[node.operation]
+    left, right = program.register(node.left), program.register(node.right)
+    return program.compute(operation, right, left) if swapped else program.compute(operation, left, right)
 
 
 def _chain(program: Program, op: int, operands: Sequence[int]) -> int:
@@ -174,7 +362,7 @@ def _combination(program: Program, node: CompiledCombination) -> int:
         pool.append(program.selection(leg.selection, place))
         read = dict(leg.read)
         lines = range(1, 1 + len(COLUMNS))
-        pool += [program.column(base, read[line], place) if line in read else -1 for line in lines]
+        pool += [program.column(base, read[line]) if line in read else -1 for line in lines]
     pool += cuts.reshape(-1).tolist()
     first = program.constant(*numbers.tolist())
     sizes = len(node.legs), len(cuts), first, len(numbers)
@@ -208,13 +396,14 @@ _ARITHMETIC = {
     "abs": do.ABSOLUTE,
 }
 _EXTREMES = {"max": do.LARGER, "min": do.SMALLER}
+#: Comparisons: the instruction, and whether its operands change places.
 _COMPARISONS = {
-    ">": do.ABOVE,
-    ">=": do.AT_LEAST,
-    "<": do.BELOW,
-    "<=": do.AT_MOST,
-    "==": do.EQUAL,
-    "!=": do.UNEQUAL,
+    ">": (do.ABOVE, False),
+    ">=": (do.AT_LEAST, False),
+    "<": (do.ABOVE, True),
+    "<=": (do.AT_LEAST, True),
+    "==": (do.EQUAL, False),
+    "!=": (do.UNEQUAL, False),
 }
 #: Functions of one vector: the instruction, and the number of components px, py, pz, E that it reads.
 _FUNCTIONS = {
@@ -233,9 +422,7 @@ _EMIT: dict[type, Callable[[Program, Any], int]] = {
     expressions.ScalarSum: _scalar_sum,
     expressions.Arithmetic: _arithmetic,
     expressions.OfVectors: _of_vectors,
-    expressions.Relation: lambda p, node: p.compute(
-        _COMPARISONS[node.operation], p.register(node.left), p.register(node.right)
-    ),
+    expressions.Relation: _relation,
     expressions.Junction: _junction,
     CompiledCombination: _combination,
     CompiledExternal: lambda p, node: p.compute(

@@ -28,10 +28,9 @@ from trigemu.observables.expressions import Condition
 from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled
 
-from .assembly import NoFormError
 from .machine import run, run_many
 from .opcodes import REFUSED
-from .program import Program, single
+from .program import NoFormError, Program, single
 
 #: The machine returns the requested models as the bits of an int64, whose sign is not available.
 _MAX_MODELS = 63
@@ -133,7 +132,7 @@ class Stream:
         if requested:
             self._decide_further(requested, event)
         if self._unsupported:
-            self.words |= self._decide_slots(event, event + 1, self._unsupported)[0]
+            self.words |= self._decide_arrays(event, event + 1, self._unsupported)[0]
 
     def decide_many(self, start: int, stop: int) -> Words:
         """Decide consecutive events with the faster method: up to a few hundred events one after the other,
@@ -141,7 +140,7 @@ class Stream:
         if not 0 <= start <= stop <= len(self._events):
             raise IndexError(f"events {start} to {stop} of {len(self._events)}")
         if stop - start >= ARRAYS_FROM:
-            return self._decide_arrays(start, stop, self._plan)
+            return self._decide_arrays(start, stop)
         words: Words = np.zeros((stop - start, len(self.words)), np.uint64)
         requested = np.zeros(stop - start, np.int64)
         run_many(self._table, start, stop, words, requested)
@@ -153,7 +152,7 @@ class Stream:
                 self._decide_further(run(self._table, start + row), start + row)
                 words[row] = self.words
         if bits and start < stop:
-            words |= self._decide_slots(start, stop, bits)
+            words |= self._decide_arrays(start, stop, bits)
         return words
 
     def _decide_further(self, requested: int, event: int) -> None:
@@ -173,22 +172,22 @@ class Stream:
         """Decide an event by `decide`, where the program could not, or to raise an error."""
         if not 0 <= event < len(self._events):
             raise IndexError(f"event {event} of {len(self._events)}")
-        self.words[:] = self._decide_arrays(event, event + 1, self._plan)[0]
+        self.words[:] = self._decide_arrays(event, event + 1)[0]
 
-    def _decide_slots(self, start: int, stop: int, bits: Sequence[int]) -> Words:
-        """Return the decisions of some slots, as arrays, uint64[stop - start, plan.words]."""
-        key = tuple(bits)
-        if key not in self._plans:
-            self._plans[key] = replace(self._plan, slots=tuple(self._plan.slots[bit] for bit in bits))
-        decisions = self._decide_arrays(start, stop, self._plans[key])
+    def _decide_arrays(self, start: int, stop: int, bits: Sequence[int] | None = None) -> Words:
+        """Return the decisions of some slots, or of all, uint64[stop - start, plan.words], as arrays; events
+        are evaluated with their neighbouring crossings."""
+        plan = self._plan
+        if bits is not None:
+            plan = self._plans.setdefault(
+                tuple(bits), replace(plan, slots=tuple(plan.slots[b] for b in bits))
+            )
+        events = self._events.around(start, stop, plan.margin)
+        decisions: Words = decide(events, plan)[events.core]
+        if bits is None:
+            return decisions
         words: Words = np.zeros((stop - start, len(self.words)), np.uint64)
         for number, bit in enumerate(bits):
             passed = decisions[:, number // 64] >> np.uint64(number % 64) & np.uint64(1)
             words[:, bit // 64] |= passed << np.uint64(bit % 64)
-        return words
-
-    def _decide_arrays(self, start: int, stop: int, plan: Plan) -> Words:
-        """Return uint64[stop - start, plan.words] of events, evaluated with their neighbouring crossings."""
-        events = self._events.around(start, stop, plan.margin)
-        words: Words = decide(events, plan)[events.core]
         return words

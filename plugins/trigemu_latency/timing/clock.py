@@ -3,23 +3,93 @@ machine, its load, the overhead of the timer, which is not subtracted)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
 from threading import Barrier
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from trigemu_anomaly.single_row import bare_models
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import PluginError
+from trigemu.base.processes import cores
 from trigemu.emulation.plan import Plan, decide
 from trigemu.observables.workspace import Workspace
+from trigemu.results.table import Column, columns_of
 from trigemu.samples.events import Collection, Events
 from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
 
-from .environment import undisturbed
+#: Libraries, besides Python, that the time per event depends on.
+LIBRARIES = ("numpy", "numba", "onnxruntime", "treelite", "tl2cgen")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The machine and software on which times were measured."""
+
+    cpu: str  # Model of the processor
+    cores: int  # Cores that this process may use
+    system: str  # Operating system and architecture
+    python: str  # Version of Python
+    versions: Mapping[str, str]  # Versions of the libraries that the times depend on, by name
+    # load_before, load_after: Load averages over 1, 5 and 15 minutes before and after the measurement; None
+    # if the system does not provide them.
+    load_before: tuple[float, float, float] | None
+    load_after: tuple[float, float, float] | None
+    # timer_resolution_ns, timer_overhead_ns: Resolution of the clock and median time of reading it, in ns.
+    timer_resolution_ns: float
+    timer_overhead_ns: float
+    # State of Python's garbage collection during the measurement.
+    garbage_collection: str = "off while timing"
+
+
+def load_average() -> tuple[float, float, float] | None:
+    """Return the load averages of the machine."""
+    return os.getloadavg() if hasattr(os, "getloadavg") else None
+
+
+def environment(load_before: tuple[float, float, float] | None) -> Environment:
+    """Describe the machine and the software of this process, now."""
+    listed = Path("/proc/cpuinfo")
+    lines = listed.read_text().splitlines() if listed.is_file() else []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    read = time.perf_counter_ns
+    with undisturbed():
+        overhead_ns = float(np.median([-(read() - read()) for _ in range(10_001)]))
+    return Environment(
+        cpu=next(filter(None, models), platform.processor() or platform.machine()),
+        cores=cores(),
+        system=f"{platform.system()} {platform.machine()}",
+        python=platform.python_version(),
+        versions={name: version(name) for name in LIBRARIES},
+        load_before=load_before,
+        load_after=load_average(),
+        timer_resolution_ns=time.get_clock_info("perf_counter").resolution * 1e9,
+        timer_overhead_ns=overhead_ns,
+    )
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Suspend garbage collection during a block that is timed."""
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
 
 #: Passes are repeated until there are enough calls for the slowest in a thousand and enough rounds, or until
 #: the time is up.
@@ -52,39 +122,56 @@ class Histogram:
     calls: IntArray  #: int64[m], the number of calls in each bin
 
 
+def digits(value: float) -> str:
+    """Format a number with three digits, more only before the point: 0.123, 12.3, 1234."""
+    return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
+
+
+def _ns(heading: str, meaning: str) -> Column:
+    return Column("", "number", f"{heading} [ns]", meaning, text=digits)
+
+
 @dataclass(frozen=True)
 class Timing:
-    """Measured times of calls."""
+    """Measured times of calls. Percentiles are over all calls, in ns per event. With too few calls for one
+    (`reaches`), it lies between the two largest times."""
 
     events: int  #: The number of events per call
-    calls: int  #: The number of timed calls
-    #: p50_ns, p90_ns, p99_ns, p999_ns: Percentiles over all calls in ns per event. With too few calls for a
-    #: percentile (`reaches`), it lies between the two largest times.
-    p50_ns: float
-    p90_ns: float
-    p99_ns: float
-    p999_ns: float
-    max_ns: float  #: The longest time in ns per event
-    #: The throughput, from the median over several passes of the time of each call. The median suppresses
-    #: interference from other processes, but keeps the differences between events.
-    events_per_s: float
     histogram: Histogram  #: The distribution of the times
+    p50_ns: Annotated[float, _ns("p50", "The median time of a call in ns per event.")]
+    p90_ns: Annotated[float, _ns("p90", "The time that one call in 10 exceeds.")]
+    p99_ns: Annotated[float, _ns("p99", "The time that one call in 100 exceeds.")]
+    p999_ns: Annotated[float, _ns("p99.9", "The time that one call in 1 000 exceeds.")]
+    max_ns: Annotated[float, _ns("max", "The longest time.")]
+    # The throughput, from the median over several passes of the time of each call. The median suppresses
+    # interference from other processes, but keeps the differences between events.
+    events_per_s: Annotated[float, Column("", "number", "events/s", "Events per second.", text=digits)]
+    calls: Annotated[int, Column("", "number", "calls", "The number of calls.", text=digits)]
 
     def reaches(self, one_in: int) -> bool:
         """Whether there were enough calls to observe the slowest in `one_in`."""
         return self.calls >= one_in
 
 
+TIMES = columns_of(Timing)
+
+
 def measure(contenders: Sequence[TimedCall], clock: Clock) -> list[Timing]:
     """Time several contenders, pass by pass in turn, such that a disturbance affects all of them."""
-    passes: list[list[IntArray]] = [[] for _ in contenders]
+    passes: list[list[list[int]]] = [[] for _ in contenders]
     spent = [0] * len(contenders)
     waiting = list(range(len(contenders)))
     with undisturbed():
         while waiting:
             for number in waiting:
-                passes[number].append(_pass(contenders[number], clock))
-                spent[number] += int(passes[number][-1].sum())
+                call, durations = contenders[number].call, [0] * contenders[number].calls
+                call(0)  # refills the caches
+                for i in range(len(durations)):
+                    start = clock()
+                    call(i)
+                    durations[i] = clock() - start
+                passes[number].append(durations)
+                spent[number] += sum(durations)
             waiting = [
                 number
                 for number in waiting
@@ -98,13 +185,16 @@ def measure(contenders: Sequence[TimedCall], clock: Clock) -> list[Timing]:
 def summary(passes: IntArray, events: int) -> Timing:
     """Return the timing from int64[passes, calls] in ns, for calls on this number of events."""
     durations = passes.ravel()
+    position = np.floor(BINS * np.log10(np.maximum(durations / events, 1e-3))).astype(np.int64)
+    first, last = int(position.min()), int(position.max())
+    edges = 10 ** (np.arange(first, last + 2) / BINS)
     parts = {"p50_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99, "p999_ns": 0.999, "max_ns": 1.0}
     return Timing(
         events=events,
         calls=len(durations),
         **{name: float(np.quantile(durations, part)) / events for name, part in parts.items()},
         events_per_s=passes.shape[1] * events / (float(np.median(passes, axis=0).sum()) * 1e-9),
-        histogram=_histogram(durations / events),
+        histogram=Histogram(edges, np.bincount(position - first, minlength=last - first + 1)),
     )
 
 
@@ -126,25 +216,6 @@ def together(contenders: Sequence[TimedCall], clock: Clock) -> float:
         return max(sum(pool.map(run, contenders)) for _ in range(WINDOWS))
 
 
-def _pass(contender: TimedCall, clock: Clock) -> IntArray:
-    """Return int64[calls] in ns, after one call that refills the caches."""
-    call = contender.call
-    durations = [0] * contender.calls
-    call(0)
-    for i in range(contender.calls):
-        start = clock()
-        call(i)
-        durations[i] = clock() - start
-    return np.array(durations)
-
-
-def _histogram(ns: FloatArray) -> Histogram:
-    position = np.floor(BINS * np.log10(np.maximum(ns, 1e-3))).astype(np.int64)
-    first, last = int(position.min()), int(position.max())
-    edges = 10 ** (np.arange(first, last + 2) / BINS)
-    return Histogram(edges, np.bincount(position - first, minlength=last - first + 1))
-
-
 #: Most calls of a bare model, each of which has memory of its own.
 BARE_CALLS = 1000
 #: Decisions may differ between batches where a score is this near to its threshold, or where numbers of the
@@ -164,27 +235,23 @@ class Batches:
         """Return the call that decides a batch. PluginError if decisions differ from those on all."""
         expected, size = decide(self._events, plan), self._size
         words = np.empty_like(expected)
-        if size == 1:
+        call: Callable[[int], Any]
+        if size < ARRAYS_FROM:  # else arrays are faster; a stream takes seconds to compile first
             stream = Stream(plan, self._events)
-            call: Callable[[int], object] = stream.decide
-            for event in range(len(words)):
-                stream.decide(event)
-                words[event] = stream.words
+            call = stream.decide if size == 1 else lambda i: stream.decide_many(i * size, (i + 1) * size)
         else:
-            call = several = self._several(plan)
-            for i in range(self._number):
-                words[i * size : (i + 1) * size] = several(i)
+            starts = range(0, len(self._events), size)
+            views = [self._events.around(start, start + size, plan.margin) for start in starts]
+
+            def as_arrays(i: int) -> Words:
+                return decide(views[i], plan)[views[i].core]
+
+            call = as_arrays
+        for i in range(self._number):
+            decided = call(i)  # which is in the words of the stream for one event
+            words[i * size : (i + 1) * size] = decided if decided is not None else stream.words
         self._check_equal(plan, words ^ expected)
         return TimedCall(self._number, size, call)
-
-    def _several(self, plan: Plan) -> Callable[[int], Words]:
-        """Decide batches, by a stream if it can be faster: it takes seconds to compile first."""
-        if (size := self._size) < ARRAYS_FROM:
-            stream = Stream(plan, self._events)
-            return lambda i: stream.decide_many(i * size, (i + 1) * size)
-        starts = range(0, len(self._events), size)
-        views = [self._events.around(start, start + size, plan.margin) for start in starts]
-        return lambda i: decide(views[i], plan)[views[i].core]
 
     def _check_equal(self, plan: Plan, different: Words) -> None:
         for bit, slot in enumerate(plan.slots):

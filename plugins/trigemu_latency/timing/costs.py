@@ -33,8 +33,17 @@ from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import join_events
 from trigemu.triggers.base import Context
 
-from .clock import Batches, Clock, TimedCall, Timing, measure, together
-from .environment import Environment, environment, load_average
+from .clock import (
+    Batches,
+    Clock,
+    Environment,
+    TimedCall,
+    Timing,
+    environment,
+    load_average,
+    measure,
+    together,
+)
 
 
 @dataclass(frozen=True)

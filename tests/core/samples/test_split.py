@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from toys import is_evaluation
-from trigemu_decade.training.folds import is_quarter
+from trigemu_decade.training.regression import is_quarter
 
 from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of
 

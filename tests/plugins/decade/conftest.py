@@ -63,7 +63,7 @@ def without_layout(monkeypatch: pytest.MonkeyPatch) -> None:
 def toy() -> Callable[..., Any]:
     """Scored events of which Y(x) is known: two steep observables, the first often missing, and y normal
     around a mean that rises with both. Weights spread, and fall with the second observable."""
-    from trigemu_decade.diagnostics import ScoredEvents
+    from trigemu_decade.events import ScoredEvents
 
     def make(n: int, seed: int, q: float = 0.05, spread: float = 0.7, threshold: float = 0.1) -> ScoredEvents:
         rng = np.random.default_rng(seed)

@@ -5,15 +5,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from decade_twins import log_mse
+from decade_twins import dense, log_mse
 from msgspec.structs import replace
 from trigemu_decade.training import autoencoder
 from trigemu_decade.training.autoencoder import (
     TINY,
     Fit,
     Loss,
-    Network,
-    Standard,
     presence,
     standardise,
 )
@@ -182,22 +180,6 @@ def test_same_seed_same_network(trained: tuple[Array, Fit], plain: Fit) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-def test_log_mse_by_hand() -> None:
-    """One hidden unit: output = relu(x₁ − x₂) · (1, 2) + (0.5, 0)."""
-    network = Network(
-        (np.array([[1.0], [-1.0]], np.float32), np.array([[1.0, 2.0]], np.float32)),
-        (np.zeros(1, np.float32), np.array([0.5, 0.0], np.float32)),
-    )
-    standard = Standard(np.array([10.0, 0.0]), np.array([2.0, 1.0]))
-    features = np.array([[16.0, 1.0], [8.0, 1.0], [14.0, 0.0]], np.float32)
-    present = np.array([[True, True], [True, True], [True, False]])
-    # x = (3, 1), (−1, 1), (2, missing): output = (2.5, 4), (0.5, 0), (2.5, –)
-    expected = np.log([(0.25 + 9) / 2, (2.25 + 1) / 2, 0.25])
-    np.testing.assert_allclose(log_mse(network, standard, features, present), expected, rtol=1e-6)
-    nothing = log_mse(network, standard, features, np.zeros_like(present))
-    np.testing.assert_allclose(nothing, np.log(TINY), rtol=1e-6)
-
-
 def test_features_that_are_not_finite() -> None:
     features = structured(7, 10)
     features[4, 1] = np.inf
@@ -216,3 +198,37 @@ def test_nothing_is_learned_from_the_others(trained: tuple[Array, Fit], plain: F
     np.testing.assert_allclose(plain.network.weights[0], second.network.weights[0], rtol=0, atol=1e-5)
     mse = np.exp(log_mse(plain.network, plain.standard, features, present)) - TINY
     assert plain.curve[-1].test == pytest.approx(mse[800:].mean(), rel=1e-4)
+
+
+@pytest.mark.parametrize("beta", [0.1, 0.5])
+def test_the_score_of_a_normal_input(beta: float) -> None:
+    """The loss of x ~ N(0, 1), with µ = a x, variance s² and output w z, is least at w² = a² = 1 − β, where
+    its derivatives by s², a and w vanish: s² = β/(w² + β), a = w/(w² + β), w² + β = 1. The score is
+    (1 − β) x²."""
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((20_000, 1)).astype(np.float32)
+    settings = AutoencoderTable(
+        hidden=(1,), epochs=40, batch_size=512, learning_rate=1e-2, variational=True, beta=beta
+    )
+    everything = np.ones(x.shape, np.bool_)
+    fitted = autoencoder.fit(
+        x, everything, np.ones(len(x)), settings, seed=2, learns=np.ones(len(x), np.bool_)
+    )
+    assert fitted.network.weights[0].shape == (1, 1)
+    score = dense(fitted.network, fitted.standard.apply(x, everything)).ravel() ** 2
+    # The last steps of the optimiser scatter by a few percent.
+    slope = float((score * x[:, 0] ** 2).sum() / (x[:, 0] ** 4).sum())
+    assert slope == pytest.approx(1 - beta, abs=0.06)
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_encoder() -> None:
+    x = np.random.default_rng(4).standard_normal((2000, 3)).astype(np.float32)
+    settings = AutoencoderTable(hidden=(4, 2, 4), epochs=2, variational=True)
+    given = (x, np.ones(x.shape, np.bool_), np.ones(len(x)))
+    learns = np.arange(2000) < 1500
+    one, two, other = (autoencoder.fit(*given, settings, seed=seed, learns=learns) for seed in (1, 1, 2))
+    assert [w.shape for w in one.network.weights] == [(3, 4), (4, 2)]
+    assert one.curve == two.curve != other.curve
+    plain = autoencoder.fit(*given, replace(settings, variational=False), seed=1, learns=learns)
+    assert [w.shape for w in plain.network.weights] == [(3, 4), (4, 2), (2, 4), (4, 3)]

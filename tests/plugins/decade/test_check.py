@@ -14,10 +14,13 @@ from decade_toys import MENU, Models, truth
 from printing import text_of
 from toys import evaluation_half, memory_catalogue
 from trigemu_decade.check import scored_events, summary
-from trigemu_decade.diagnostics import ScoredEvents, diagnose, score_threshold
+from trigemu_decade.diagnostics import diagnose
+from trigemu_decade.events import ScoredEvents
 from trigemu_decade.figures import label
+from trigemu_decade.report import TITLE, sections
 
-from trigemu import Catalogue, Engine, TrigemuError, emulate, rates_of, solve_budgets
+from trigemu import Catalogue, Engine, Menu, TrigemuError, emulate, rates_of, solve_budgets
+from trigemu.api import Contents
 
 Events = list[dict[str, Any]]
 TOLERANCE = 2e-5
@@ -93,15 +96,6 @@ def test_nothing_is_unique(models: Models, catalogue: Catalogue) -> None:
     assert result.overlap.total.value == result.overlap_uncorrected.total.value == 0
     json.dumps(asdict(result), allow_nan=False)
     assert printed(result)
-
-
-def test_the_highest_score_alone_is_too_much() -> None:
-    """Then nothing comes nearer to the rate than no event."""
-    y, failing = np.array([3.0, 2.0, 1.0]), np.array([100.0, 1.0, 1.0])
-    assert score_threshold(y, failing, 30.0) == math.inf
-    assert 2 < score_threshold(y, failing, 70.0) < 3
-    assert score_threshold(y, failing, 102.0) < 1
-    assert score_threshold(y, 0 * failing, 0.0) == math.inf
 
 
 def test_events_without_a_score_are_left_out(models: Models, catalogue: Catalogue, halves: Events) -> None:
@@ -205,3 +199,41 @@ def test_labels() -> None:
     assert label("jet[1].pt") == "second jet $p_{\\mathrm{T}}$ [GeV]"
     assert label("jet[7].pt") == "jet[7].pt"
     assert label("n_jet") == "number of jets"
+
+
+# ---- the sections of a report
+
+
+def contents(menu: Menu, catalogue: Catalogue) -> Contents:
+    """Of a report on this menu alone."""
+    rates = rates_of(emulate([menu], catalogue))
+    return Contents((rates,), comparison=None, combinations=(), scans=(), profiles=(), turnons=())
+
+
+def test_a_menu_has_a_section_with_the_figures_and_their_numbers(
+    models: Models, catalogue: Catalogue
+) -> None:
+    menu = models.menu()
+    (section,) = sections(contents(menu, catalogue))
+    events = scored_events(menu, catalogue)
+    result = diagnose(events)
+    assert section.title == TITLE
+    assert section.measured == {
+        ("AD", "unique_ceiling"): (result.overlap.ceiling.value, result.overlap.ceiling.error)
+    }
+    pictures = {picture.name: picture for picture in section.pictures}
+    density = pictures["decade_toy_AD_density_photon_0_pt"]
+    assert density.dense
+    rates = np.array(density.numbers["rate_hz"], np.float64)
+    corrected = np.array(density.numbers["score"]) == "y'"
+    for rows in (corrected, ~corrected):
+        assert rates[rows].sum() == pytest.approx(events.weight.sum())
+    plane = pictures["decade_toy_AD_acceptance_jet_0_pt_photon_0_pt"].numbers
+    assert sum(plane["events"]) == len(events.weight)  # type: ignore[arg-type]
+
+
+def test_each_trigger_has_its_own(models: Models, catalogue: Catalogue) -> None:
+    result = list(sections(contents(models.menu(MENU + "\n" + AD2), catalogue)))
+    assert [section.title for section in result] == [f"{TITLE}: AD", f"{TITLE}: AD2"]
+    names = [picture.name for section in result for picture in section.pictures]
+    assert len(set(names)) == len(names)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from toys import menu_from
 from trigemu_decade.card import Step
+from trigemu_decade.events import Selected
 from trigemu_decade.observables import Candidate, candidates, compared_numbers
 from trigemu_decade.training.choice import choose
 from trigemu_decade.training.config import QuantileTable
-from trigemu_decade.training.folds import Sample
 
 from trigemu import TrigemuError
 
@@ -18,7 +18,7 @@ NAMES = ("A", "B", "C")
 CANDIDATES = (Candidate("a", ("A",)), Candidate("b", ("B",)), Candidate("c", ("C",)), Candidate("d", ("B",)))
 
 
-def sample(n: int = 60_000, slope: tuple[float, ...] = (1.0, 0.6, 0.0, 0.0)) -> Sample:
+def sample(n: int = 60_000, slope: tuple[float, ...] = (1.0, 0.6, 0.0, 0.0)) -> Selected:
     """Triggers on three of four observables; the score grows with some of them, by `slope`."""
     rng = np.random.default_rng(1)
     x = rng.exponential(size=(n, 4)).astype(np.float32)
@@ -26,10 +26,11 @@ def sample(n: int = 60_000, slope: tuple[float, ...] = (1.0, 0.6, 0.0, 0.0)) -> 
     accepts = (x[:, :3] > np.array([2.5, 3.0, 2.5])).astype(np.float64)
     others = accepts.max(axis=1)
     parent = np.arange(n, dtype=np.uint64) // np.uint64(2)
-    return Sample(x, y, np.full(n, 30_000 / n), accepts, others, parent, parent.astype(np.int64))
+    weight, interaction = np.full(n, 30_000 / n), parent.astype(np.int64)
+    return Selected(weight, parent, interaction, accepts, others, {"x": x, "y": y})
 
 
-def steps_of(events: Sample, *begin: Callable[[str], None]) -> tuple[Step, ...]:
+def steps_of(events: Selected, *begin: Callable[[str], None]) -> tuple[Step, ...]:
     return choose(events, CANDIDATES, NAMES, 600.0, QuantileTable(x=("x",)), 1, *begin)
 
 
@@ -53,8 +54,7 @@ def test_observables_are_added_that_the_score_and_a_trigger_have_in_common() -> 
 def test_the_error_of_the_reduction_accounts_for_shared_interactions() -> None:
     """Each event twice, with half the weight, has the error of the events once."""
     events = sample(30_000)
-    twice = Sample(*(np.repeat(getattr(events, name), 2, axis=0) for name in Sample.__dataclass_fields__))
-    object.__setattr__(twice, "weight", twice.weight / 2)
+    twice = events.take(np.repeat(np.arange(30_000), 2))  # type: ignore[arg-type]
     once, again = steps_of(events), steps_of(twice)
     assert again[1].observable == once[1].observable == "a"
     assert again[1].error_hz == pytest.approx(once[1].error_hz, rel=0.1)

@@ -10,26 +10,19 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy.stats import chi2_contingency, chisquare
 from trigemu_decade.closure import Closure, bin_numbers, closures, make_axis
+from trigemu_decade.events import ScoredEvents
 
 Toy = Callable[..., Any]
 
 
-def close(events: Any) -> tuple[Closure, ...]:
-    return closures(
-        events.weight,
-        events.interaction,
-        events.x,
-        events.y,
-        events.corrected,
-        events.q,
-        events.threshold,
-    )
-
-
-def alone(*given: Any) -> tuple[Closure, ...]:
-    """Of events of weight 1, none made from the same interaction."""
-    n = len(given[1])
-    return closures(np.ones(n), np.arange(n), *given)
+def of(
+    x: dict[str, np.ndarray], y: np.ndarray, quantile: float, q: float, interaction: np.ndarray | None = None
+) -> tuple[Closure, ...]:
+    """Of events of weight 1, by default none made from the same interaction, at the threshold 0."""
+    n = len(y)
+    interaction = np.arange(n) if interaction is None else interaction
+    level = np.full(n, quantile)
+    return closures(ScoredEvents(np.ones(n), interaction, x, y, level, q, 0.0, None, 0.0, {}, np.zeros(n)))
 
 
 def plain_bins(axis: Any, x: np.ndarray) -> list[int]:
@@ -74,7 +67,7 @@ def test_the_tail_is_divided_more_finely() -> None:
 @pytest.mark.parametrize("which", [0, 1, 2, 3])
 def test_acceptances_are_those_of_a_loop(toy: Toy, which: int) -> None:
     events = toy(3000, 1)
-    for closure in close(events):
+    for closure in closures(events):
         acceptance = closure.acceptances[which]
         score = events.corrected if acceptance.corrected else events.y
         numbers = [plain_bins(axis, events.x[axis.observable]) for axis in closure.axes]
@@ -101,7 +94,7 @@ def test_acceptances_are_those_of_a_loop(toy: Toy, which: int) -> None:
 def test_cuts_with_and_without_the_correction_accept_the_same(toy: Toy) -> None:
     events = toy(3000, 2)
     largest = events.weight.max() / events.weight.sum()
-    at_zero, at_t = close(events)[0].acceptances[:2], close(events)[0].acceptances[2:]
+    at_zero, at_t = closures(events)[0].acceptances[:2], closures(events)[0].acceptances[2:]
     for corrected, uncorrected in (at_zero, at_t):
         assert corrected.corrected
         assert not uncorrected.corrected
@@ -112,7 +105,7 @@ def test_cuts_with_and_without_the_correction_accept_the_same(toy: Toy) -> None:
 
 def test_events_of_equal_weight_give_pearson(toy: Toy) -> None:
     events = replace(toy(20000, 3), weight=np.full(20000, 7.0))
-    for closure in close(events):
+    for closure in closures(events):
         tested = np.array(closure.tested)
         n = np.array(closure.events)[tested]
         for acceptance in closure.acceptances:
@@ -131,7 +124,7 @@ def test_the_exact_quantile_closes_and_a_constant_does_not(toy: Toy) -> None:
     """Mean χ² over 60 toys with spread weights: of a right variance and right degrees of freedom."""
     ratios = []
     for seed in range(60):
-        for closure in close(toy(4000, seed)):
+        for closure in closures(toy(4000, seed)):
             result = [a.against_q for a in closure.acceptances[:2]] + [
                 a.against_flat for a in closure.acceptances[:2]
             ]
@@ -142,35 +135,13 @@ def test_the_exact_quantile_closes_and_a_constant_does_not(toy: Toy) -> None:
     assert min(constant, constant_flat) > 4
 
 
-def test_at_another_threshold_even_the_exact_quantile_is_not_flat(toy: Toy) -> None:
-    events = toy(40000, 5, threshold=0.5)
-    width = np.where(events.x["jet[0].pt"] > 0, 1.0, 0.3)
-    scored = replace(events, y=events.quantile + width * events.corrected)
-    at_zero, _, at_t, _ = close(scored)[0].acceptances
-    assert at_zero.against_flat.value < 2 * at_zero.against_flat.ndf
-    assert at_t.against_flat.value > 4 * at_t.against_flat.ndf
-
-
-def test_errors_are_those_of_a_bootstrap(toy: Toy) -> None:
-    events, rng = toy(3000, 6), np.random.default_rng(6)
-    closure = close(events)[1]
-    number = bin_numbers(closure.axes[0], events.x["photon[0].pt"])
-    passing = events.corrected > 0
-    result = []
-    for _ in range(600):
-        weight = events.weight * rng.poisson(1.0, 3000)
-        result.append(np.bincount(number, weight * passing) / np.bincount(number, weight))
-    expected = np.std(result, axis=0)
-    assert closure.acceptances[0].error == pytest.approx(expected, rel=0.2)
-
-
 def test_bins_with_too_few_events_stay_out_of_a_chi_square() -> None:
     n = 1000
     x = np.concatenate([np.zeros(20), np.linspace(1, 2, n - 20)])
     y = np.tile([1.0, -1.0], n // 2)
-    (closure,) = alone({"x": x}, y, y, 0.5, 0.0)
+    (closure,) = of({"x": x}, y, 0.0, 0.5)
     assert closure.tested[0]  # 5 / 0.5 = 10 of the 20 are needed
-    (closure,) = alone({"x": x}, y, y, 0.1, 0.0)
+    (closure,) = of({"x": x}, y, 0.0, 0.1)
     assert not closure.tested[0]
     assert closure.acceptances[0].against_q.ndf == sum(closure.tested)
     assert closure.acceptances[0].value[0] == 0.5
@@ -180,7 +151,7 @@ def test_bins_with_too_few_events_stay_out_of_a_chi_square() -> None:
 @pytest.mark.parametrize("value", [0.0, 5.0])
 def test_nothing_breaks_where_all_or_no_events_pass(score: float, value: float) -> None:
     x, y = np.full(50, value), np.full(50, score)
-    (closure,) = alone({"x": x}, y, y, 0.1, 0.0)
+    (closure,) = of({"x": x}, y, 0.0, 0.1)
     assert json.loads(json.dumps(asdict(closure), allow_nan=False))["events"] == [50]
     assert closure.acceptances[0].value == (float(score > 0),)
     assert closure.acceptances[0].against_flat.value is None
@@ -190,7 +161,7 @@ def test_an_empty_cell_has_no_acceptance() -> None:
     """Two observables that are never present together."""
     first = np.tile([0.0, 5.0], 500)
     y = np.linspace(-1, 1, 1000)
-    plane = alone({"a": first, "b": 5.0 - first}, y, y, 0.5, 0.0)[2]
+    plane = of({"a": first, "b": 5.0 - first}, y, 0.0, 0.5)[2]
     assert plane.events == (0, 500, 500, 0)
     assert [v is None for v in plane.acceptances[0].value] == [True, False, False, True]
     assert [e is None for e in plane.acceptances[0].error] == [True, False, False, True]
@@ -208,7 +179,7 @@ def test_events_of_one_interaction_may_pass_together(together: float) -> None:
         own, common = rng.random(2 * n), np.repeat(rng.random(n), 2)
         y = np.where(np.repeat(rng.random(n) < together, 2), common, own)
         x = np.repeat(1 + rng.random(n), 2)
-        (closure,) = closures(np.ones(2 * n), np.repeat(np.arange(n), 2), {"x": x}, y, y - (1 - q), q, 0.0)
+        (closure,) = of({"x": x}, y, 1 - q, q, np.repeat(np.arange(n), 2))
         acceptance = closure.acceptances[0]
         ratios.append(acceptance.against_q.value / acceptance.against_q.ndf)
         result.append(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from project import ROOT
-from trigemu_decade.training.config import Config, read_config, replica, with_most_trees
+from trigemu_decade.training.config import Config, read_config, replica
 
 from trigemu.base.toml import TableError
 from trigemu.samples.split import EVALUATION, TRAINING
@@ -100,14 +100,6 @@ def test_the_configurations_that_come_with_it(name: str) -> None:
     assert bool(config.candidates) == (name == "full")
 
 
-def test_the_two_menus_have_the_same_network() -> None:
-    primary, full = (
-        read_config(ROOT / "plugins" / "trigemu_decade" / "models" / name / "train.toml")
-        for name in ("primary", "full")
-    )
-    assert primary.table.autoencoder == full.table.autoencoder
-
-
 def test_replicas_differ_in_seed_and_half(configured: Configured) -> None:
     config = configured()
     result = [replica(config, number) for number in range(1, 5)]
@@ -116,12 +108,6 @@ def test_replicas_differ_in_seed_and_half(configured: Configured) -> None:
     assert {(m.table.autoencoder, m.table.quantile) for m in result} == {
         (config.table.autoencoder, config.table.quantile)
     }
-
-
-def test_the_largest_number_of_trees(configured: Configured) -> None:
-    config = configured()
-    assert with_most_trees(config, None) == config
-    assert with_most_trees(config, 7).table.quantile.max_trees == 7
 
 
 def test_all_mistakes_are_reported_with_their_lines(configured: Configured) -> None:
@@ -182,6 +168,10 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
         ("epochs = 3", 'card = "a.toml"'),
         "give either the inputs of an autoencoder to train, or",
     ),
+    "neither": (
+        (CONFIG[CONFIG.index("epochs") : CONFIG.index("[quantile]")], ""),
+        ":7: give either the inputs of an autoencoder to train, or the card",
+    ),
     "x": (('x = ["jet[0].pt", "met"]', "x = []"), ":18: quantile.x = []: expected a list of length >= 1"),
     "padding": (("padding = 0.0", "padding = -1.0"), ":15: padding = -1.0: expected 0.0, the value that"),
     "input": (('"n_jet", "ht"', '"n_jet", "jet[1]"'), ":11: 'jet[1]': 'jet[1]' is not a number"),
@@ -196,16 +186,3 @@ def test_a_mistake_is_reported_with_its_line(configured: Configured, kind: str) 
     assert message in str(error.value)
     lines: list[Any] = str(error.value).splitlines()
     assert all("train.toml:" in line for line in lines)
-
-
-def test_no_autoencoder_at_all(configured: Configured) -> None:
-    start, stop = CONFIG.index("epochs"), CONFIG.index("[quantile]")
-    with pytest.raises(
-        TableError, match=r"train.toml:7: give either the inputs of an autoencoder to train, or the card"
-    ):
-        configured((CONFIG[start:stop], ""))
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match=r"none.toml: cannot read: No such file"):
-        read_config(tmp_path / "none.toml")

@@ -56,26 +56,11 @@ def test_pinball_is_that_of_a_loop(toy: Toy) -> None:
     assert result.difference.value < -5 * result.difference.error
 
 
-def test_a_constant_quantile_gains_nothing(toy: Toy) -> None:
-    events = toy(2000, 2)
-    best = np.quantile(events.y, 1 - events.q, weights=events.weight, method="inverted_cdf")
-    result = pinball(replace(events, quantile=np.full(2000, best)))
-    assert (result.difference.value, result.difference.error) == (0.0, 0.0)
-
-
 @pytest.mark.parametrize("digits", [0, 1, 8])
-def test_equal_weights_give_spearman(digits: int) -> None:
+def test_a_weight_is_a_number_of_equal_events(digits: int) -> None:
     """With many ties, some, and none."""
-    rng = np.random.default_rng(digits)
-    a = np.round(rng.standard_normal(400), digits)
-    b = np.round(0.5 * a + rng.standard_normal(400), digits)
-    result = rank_correlation(a, b, np.full(400, 3.0))
-    assert result.value == pytest.approx(spearmanr(a, b).statistic)
-
-
-def test_a_weight_is_a_number_of_equal_events() -> None:
     rng = np.random.default_rng(4)
-    a, b = np.round(rng.standard_normal((2, 300)), 1)
+    a, b = np.round(rng.standard_normal((2, 300)), digits)
     b = b + a
     times = rng.integers(0, 5, 300)
     result = rank_correlation(a, b, times.astype(float))
@@ -122,8 +107,6 @@ def test_rank_correlations_before_and_after(toy: Toy) -> None:
         assert c.before == only
         assert c.before.value > 5 * c.before.error
         assert abs(c.after.value) < 3.5 * c.after.error
-    spread = bootstrap(events, lambda e: rank_correlations(e)[0].before.value, 6, times=200)
-    assert result[0].before.error == pytest.approx(spread, rel=0.2)
 
 
 def test_overlaps_are_those_of_a_loop(toy: Toy) -> None:
@@ -147,19 +130,6 @@ def test_overlaps_are_those_of_a_loop(toy: Toy) -> None:
     assert result.share.value == pytest.approx(result.unique.value / result.total.value)
     passing = sum(w * (1 - f) for w, f in zip(events.weight, events.any_primary, strict=True))
     assert result.ceiling.value == pytest.approx(passing / sum(events.weight))
-
-
-@given(seed=st.integers(0, 999), cut=st.floats(-1, 6))
-def test_laws_of_overlaps(toy: Toy, seed: int, cut: float) -> None:
-    events = toy(100, seed)
-    result = overlap(events, events.y > cut)
-    total = result.total.value
-    assert result.unique.value + result.not_unique.value == pytest.approx(total)
-    assert all(0 <= both.value <= result.not_unique.value * (1 + 1e-12) for both in result.primary.values())
-    assert result.not_unique.value <= sum(both.value for both in result.primary.values()) * (1 + 1e-12)
-    assert result.share.value is None or -1e-12 <= result.share.value <= 1 + 1e-12
-    assert (result.share.value is None) == (total == 0)
-    assert result.share.value is None or result.share.error > 0
 
 
 def test_errors_of_shares_are_those_of_a_bootstrap(toy: Toy) -> None:

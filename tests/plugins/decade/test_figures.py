@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from matplotlib.text import Text
 from trigemu_decade import figures
 from trigemu_decade.diagnostics import diagnose
 from trigemu_decade.figures import densities
+from trigemu_decade.report import write_figures
 
 Toy = Callable[..., Any]
 
@@ -35,7 +37,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 
 def test_all_files_are_there_and_nothing_is_cut_off(toy: Toy, tmp_path: Path, drawn: list[Figure]) -> None:
     events = toy(20000, 1)
-    files = figures.write_figures(diagnose(events), densities(events), tmp_path / "new")
+    files = write_figures(events, diagnose(events), tmp_path / "new")
     assert [file.stem for file in files] == [
         "acceptance_jet_0_pt",
         "acceptance_photon_0_pt",
@@ -110,5 +112,60 @@ def test_odd_samples_are_drawn_too(toy: Toy, tmp_path: Path, changed: str) -> No
         "never missing": replace(events, x={name: values + 1 for name, values in x.items()}),
         "always missing": replace(events, x=x | {"jet[0].pt": np.zeros(400)}),
     }[changed]
-    files = figures.write_figures(diagnose(odd), densities(odd), tmp_path)
+    files = write_figures(odd, diagnose(odd), tmp_path)
     assert all(file.stat().st_size > 5000 for file in files)
+
+
+def test_no_rate_is_lost_and_every_event_is_where_it_belongs(toy: Toy) -> None:
+    events = toy(2000, 1)
+    result = densities(events)
+    assert [d.observable for d, _ in result] == [*events.x]
+    assert [(before.corrected, after.corrected) for before, after in result] == [(False, True)] * 2
+    for density in chain.from_iterable(result):
+        x, score = events.x[density.observable], events.corrected if density.corrected else events.y
+        assert density.rate.shape == (1 + figures.BINS, figures.BINS)
+        assert density.rate.sum() == pytest.approx(events.weight.sum())
+        assert density.rate[0].sum() == pytest.approx(events.weight[x == 0].sum())
+        edges = density.y_edges.copy()
+        edges[[0, -1]] = -np.inf, np.inf  # the first and the last bin take what is beyond
+        present = x != 0
+        plain = np.histogram2d(
+            x[present], score[present], [density.x_edges, edges], weights=events.weight[present]
+        )[0]
+        inner = slice(1, -1)  # logarithms may move an event at the very edge
+        assert density.rate[1:][inner] == pytest.approx(plain[inner])
+
+
+def test_cuts_are_quantiles_over_the_other_observables(toy: Toy) -> None:
+    events = toy(3000, 2)
+    before, after = densities(events)[0]
+    x = events.x["jet[0].pt"]
+    rows = (x >= before.x_edges[3]) & (x < before.x_edges[4])
+    expected = np.quantile(
+        events.quantile[rows] + events.threshold,
+        [0.16, 0.5, 0.84],
+        weights=events.weight[rows],
+        method="inverted_cdf",
+    )
+    assert before.threshold[4] == pytest.approx(expected)
+    assert before.constant == events.y_threshold
+    filled = after.rate.any(axis=1)
+    assert (after.threshold[filled] == events.threshold).all()
+    assert np.isnan(after.threshold[~filled]).all()
+    assert after.constant is None
+
+
+@pytest.mark.parametrize("spread", [1.0, 100.0])
+def test_axes_are_logarithmic_where_values_spread(toy: Toy, spread: float) -> None:
+    events = toy(500, 3)
+    x = np.linspace(1.0, 1.0 + spread, 500)
+    (density,) = densities(replace(events, x={"x": x, "nothing": np.zeros(500)}))
+    steps = np.diff(np.log(density[0].x_edges)) if spread > 5 else np.diff(density[0].x_edges)
+    assert density[0].is_log == (spread > 5)
+    assert steps == pytest.approx(steps[0])
+
+
+def test_one_value_alone_makes_an_axis(toy: Toy) -> None:
+    events = toy(50, 4)
+    (result,) = densities(replace(events, x={"x": np.full(50, 7.0)}, y=np.ones(50), quantile=np.ones(50)))
+    assert result[0].rate.sum() == pytest.approx(events.weight.sum())

@@ -72,9 +72,6 @@ def test_overflows_in_the_model_are_reported_with_the_rates(models: Models, cata
             COARSE.replace("ap_fixed<10,3>", "int"),
             "precision: score = 'int': expected ap_fixed<WIDTH,INTEGER>",
         ),
-        (COARSE.replace(" }", ", scales = [1] }"), "1 scales for 2 inputs: one each"),
-        (COARSE.replace("score", "scores"), "unknown key 'scores'; did you mean 'score'"),
-        ("precision = 12", "precision = 12: expected a table of input, threshold, score, scales"),
     ],
 )
 def test_mistakes_have_their_line(models: Models, text: str, message: str) -> None:

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 import treelite
 import xgboost
+from decade_twins import dense
 from msgspec import structs
 from scipy.stats import norm
+from trigemu_anomaly.models import load_trees
+from trigemu_anomaly.network import Network as ScoreNetwork
+from trigemu_anomaly.xgboost_file import QUANTILE
+from trigemu_decade.decade import open_quantile
+from trigemu_decade.events import Selected
 from trigemu_decade.training import regression
 from trigemu_decade.training.config import QuantileTable
-from trigemu_decade.training.regression import Quantile, fit
+from trigemu_decade.training.graph import quantile_model
+from trigemu_decade.training.regression import (
+    Quantile,
+    encoded,
+    fit,
+    fit_network,
+    is_quarter,
+    mean_weight,
+    out_of_fold,
+)
+from trigemu_decade.training.train import LEAST_ABOVE, learned
 
 from trigemu import TrigemuError
+from trigemu.api import IntArray
+from trigemu.emulation.budgets import threshold_for
 
 FloatArray = npt.NDArray[np.float64]
 BINS, SET, SETS = 20, 30_000, 8
@@ -225,3 +245,153 @@ def test_what_cannot_be_fitted(change: dict[str, float], message: str) -> None:
     stop |= bool(change.get("stop", False))
     with pytest.raises(TrigemuError, match=message):
         fit(toy.x, y, np.ones(100), 0.1, SETTINGS, seed=1, stop=stop)
+
+
+# ---- out of fold
+
+QUICK = QuantileTable(x=("x",), levelled=False, tail_events=2.0)
+Q = 0.02
+
+
+def events_of(n: int, seed: int, shared: int = 1) -> Selected:
+    """y is normal around a mean that rises with x; `shared` events are made from each interaction."""
+    rng = np.random.default_rng(seed)
+    x = rng.exponential(size=(n, 1)).astype(np.float32)
+    y = np.log1p(x[:, 0]).astype(np.float64) + rng.normal(size=n)
+    interaction: IntArray = np.arange(n) // shared
+    parent = interaction.astype(np.uint64)
+    return Selected(np.ones(n), parent, interaction, np.zeros((n, 1)), np.zeros(n), {"x": x, "y": y})
+
+
+def test_an_event_has_no_part_in_its_own_quantile() -> None:
+    """Nor have others made from the same interaction: whatever their scores are, Y(x) of them is the same."""
+    sample = events_of(9000, 1, shared=3)
+    chosen = sample.interaction == 1000
+    high = replace(sample, values={"x": sample.x, "y": sample.y + 50.0 * chosen})
+    (first, fits), (second, others) = (out_of_fold(events, Q, QUICK, 1, 4) for events in (sample, high))
+    assert (second - first)[chosen] == pytest.approx(50.0, abs=1e-9)
+    assert len(fits) == len(others) == 4
+    assert sum(fit.content == other.content for fit, other in zip(fits, others, strict=True)) == 1
+
+
+def test_trees_cannot_split_below_the_least_number_of_events() -> None:
+    """Two leaves with 5 events above Y(x) in three quarters of the events are 13 of all."""
+    settings = QuantileTable(x=("x",))
+
+    def spread(above: float) -> float:
+        events = events_of(round(above / Q), 1)
+        _, fits = out_of_fold(events, Q, settings, 1, 4)
+        return max(float(np.ptp(load_trees(fit.content, 1, QUANTILE).score(events.x))) for fit in fits)
+
+    assert spread(12.0) == 0.0
+    assert spread(1.5 * LEAST_ABOVE) > 0.2
+
+
+@pytest.mark.slow
+def test_the_threshold_out_of_fold_accepts_the_requested_fraction_of_other_events() -> None:
+    """The mean of 20 toys; the events of the fit itself are accepted less often, because it follows them."""
+    result = []
+    others = events_of(100_000, 99)
+    for seed in range(20):
+        sample = events_of(10_000, seed)
+        score, fits = out_of_fold(sample, Q, QUICK, 1, 4)
+        cut = threshold_for(score, sample.weight, Q * len(score)).threshold
+        trees = round(np.median([fit.trees for fit in fits]))
+        output = fit(
+            sample.x, sample.y, sample.weight, Q, QUICK, seed=1, stop=is_quarter(sample.parent), trees=trees
+        )
+        assert output.trees == trees
+        table = load_trees(output.content, 1, QUANTILE)
+        result.append(
+            [
+                np.mean(sample.y > table.score(sample.x)),
+                np.mean(others.y > table.score(others.x)),
+                np.mean(others.y > table.score(others.x) + cut),
+            ]
+        )
+    own, unseen, shifted = np.mean(result, axis=0) / Q
+    assert own < 0.97 < 1.02 < unseen
+    # Each toy has an error of 7 % from its 200 events above Y(x).
+    assert shifted == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_network_is_trained_on_complete_interactions() -> None:
+    parent = np.repeat(np.arange(20_000, dtype=np.uint64), 2)
+    first, again, other = (learned(parent, 0.2, seed) for seed in (1, 1, 2))
+    assert first.mean() == pytest.approx(0.2, abs=0.01)
+    assert (first[::2] == first[1::2]).all()
+    assert (first == again).all()
+    assert (first & other).mean() == pytest.approx(0.04, abs=0.01)
+
+
+# ---- mean weights at x
+
+
+def test_weights_over_many_decades_at_one_x() -> None:
+    """A step of the fit is then so large that its result is no number."""
+    x = np.repeat(np.array([[0.0], [1.0]], np.float32), 60_000, axis=0)
+    weight = np.concatenate([np.where(np.arange(60_000) < 40, 1.0, 1e-7), np.ones(60_000)])
+    mean = mean_weight(x, weight, seed=1)
+    assert np.isfinite(mean).all()
+    assert mean.min() > 0
+    assert mean[0] < mean[-1]
+
+
+def test_weights_of_one_region_do_not_matter_elsewhere() -> None:
+    x = np.repeat(np.array([[0.0], [1.0]], np.float32), 2000, axis=0)
+    weight = np.concatenate([np.full(2000, 3.0), np.full(2000, 0.5)])
+    mean = mean_weight(x, weight, seed=1)
+    np.testing.assert_allclose(mean[0] / mean[-1], 6.0, rtol=0.01)
+
+
+# ---- a network as Y(x)
+
+
+def scores_of(seed: int, n: int = 60_000) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """x, often 0; y, normal around a mean that depends on it; weights; and the quantile 1 − Q of y."""
+    rng = np.random.default_rng(seed)
+    jet = np.where(rng.random(n) < 0.3, 0.0, 20 + rng.exponential(15, n))
+    photon = 10 + rng.exponential(5, n)
+    mean = np.log1p(jet) / 2 + 0.05 * photon
+    y = mean + rng.standard_normal(n)
+    x = np.column_stack([jet, photon]).astype(np.float32)
+    return x, y, rng.lognormal(0, 0.5, n), mean + NormalDist().inv_cdf(1 - Q)
+
+
+def test_it_is_the_quantile() -> None:
+    """On other events, everywhere in x within the scatter of the events above it."""
+    x, y, weight, _ = scores_of(1)
+    network = fit_network(x, y, weight, Q, seed=1)
+    x, y, _, truth = scores_of(2)
+    prediction = dense(network, encoded(x))[:, 0]
+    assert np.abs(prediction - truth).mean() < 0.12
+    edges = np.quantile(x[:, 0], [0, 0.3, 0.5, 0.7, 0.9, 0.99])
+    for low, high in pairwise(edges):
+        rows = (x[:, 0] >= low) & (x[:, 0] < high) if high > low else x[:, 0] == low
+        above = float((y > prediction)[rows].mean())
+        assert above == pytest.approx(Q, abs=4 * np.sqrt(Q / rows.sum()) + 0.15 * Q)
+
+
+def test_the_same_seed_gives_the_same_file() -> None:
+    x, y, weight, _ = scores_of(3, 5000)
+    settings, stop = QuantileTable(x=("x",), model="network"), np.zeros(5000, np.bool_)
+    one, two, other = (fit(x, y, weight, Q, settings, seed=seed, stop=stop) for seed in (1, 1, 2))
+    assert one.content == two.content != other.content
+    assert (one.trees, one.split_nodes, one.weights) == (0, 0, 6 * 32 + 32 + 32 * 32 + 32 + 32 + 1)
+
+
+def test_a_file_gives_the_same_alone_and_in_batches() -> None:
+    x, y, weight, _ = scores_of(4, 5000)
+    network = fit_network(x, y, weight, Q, seed=1)
+    x[::7] *= -1
+    content = quantile_model(network, 2)
+    model = open_quantile(content, 2)
+    assert isinstance(model, ScoreNetwork)
+    scores = model.score(x)
+    np.testing.assert_allclose(scores, dense(network, encoded(x))[:, 0], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(open_quantile(content, 2, "parallel").score(x), scores, rtol=1e-4, atol=1e-4)
+    row = model.row()
+    assert not row.python
+    for event, score in zip(x[:300], scores[:300], strict=True):
+        row.features[:] = event
+        assert row.evaluate() == score

@@ -53,7 +53,7 @@ def test_training_replaces_a_set_at_once(place: Path, trained: Path, monkeypatch
     old = files()
     assert train("--help")[0] == 0  # loads the plugin
     importlib.import_module("trigemu_decade.training.write")
-    for where in ("train.out_of_fold", "write.write_text"):
+    for where in ("regression.out_of_fold", "write.write_text"):
         with monkeypatch.context() as patched:
             patched.setattr(f"trigemu_decade.training.{where}", failing)
             with pytest.raises(Stopped):

@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 from decade_toys import MENU as TOY, Models
 from toys import CATALOGUE, menu_from, toy_events, write_root
-from trigemu_decade.diagnostics import ScoredEvents, diagnose
+from trigemu_decade.diagnostics import diagnose
+from trigemu_decade.events import ScoredEvents
 from trigemu_decade.verdict import Verdict, judge
 
 from trigemu import Catalogue, run

@@ -61,13 +61,8 @@ def test_missing_collections_and_little_time(place: Any, trigemu: Run) -> None:
     ("arguments", "message"),
     [
         (("--batch", "0,x"), "--batch 0,x: expected"),
-        (("--batch", "0"), "--batch 0: expected"),
-        (("--batch", ""), "--batch : expected"),
         (("--batch", "1,,2"), "--batch 1,,2: expected"),
         (("--events", "0"), "0 is not in the range 1<=x<=100000000"),
-        (("--events", "9" * 30), "Invalid value for '--events'"),
-        (("--threads", "0"), "0 is not in the range"),
-        (("--threads", "9" * 30), "Invalid value for '--threads'"),
         (("--batch", "64", "--events", "63"), "64 events cannot be made from 63"),
         (("--figure", "out.gifx"), ".png, .pdf, .svg"),
     ],

@@ -185,8 +185,9 @@ def _twin_training(folder: Path, made: Any) -> str | None:
     if made is None:
         return None
     budget = tomllib.loads((folder / "train.toml").read_text())["training"]["unique_rate_hz"]
-    if not close(made.q, budget / made.failing_hz) or made.q * made.effective_events < 20:
-        return f"q = {made.q!r}, failing {made.failing_hz!r}, effective {made.effective_events!r}"
+    failing, effective = made.metrics["failing_hz"], made.metrics["effective_events"]
+    if not close(made.q, budget / failing) or made.q * effective < 20:
+        return f"q = {made.q!r}, failing {failing!r}, effective {effective!r}"
     of_x = tuple(of.observable for of in made.seen)
     inside = all(of.min <= of.mean <= of.max and of.spread >= 0 for of in made.seen)
     return "" if of_x == made.x and inside else f"{made.seen!r} of x = {made.x!r}"

@@ -135,3 +135,10 @@ def test_throughput_of_threads_adds_up() -> None:
 
     result = together([TimedCall(10, 8, call(1000)), TimedCall(5, 8, call(4000))], read)
     assert result == pytest.approx(8e9 / 1000 + 8e9 / 4000)
+
+
+def test_the_machine_is_described() -> None:
+    result = timing.environment((1.0, 2.0, 3.0))
+    assert (result.load_before, result.cpu != "", result.cores >= 1) == ((1.0, 2.0, 3.0), True, True)
+    assert 0 < result.timer_overhead_ns < 1e5
+    assert set(result.versions) == set(timing.LIBRARIES)

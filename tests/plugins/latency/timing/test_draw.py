@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from trigemu_latency import draw_events
 from trigemu_latency.timing.costs import DrawnEvents
 
 from trigemu import Catalogue, make_plan
-from trigemu.api import Plan, SampleError
+from trigemu.api import Plan
 
 MENU = """
 [[trigger]]
@@ -116,16 +115,3 @@ def test_events_of_two_samples_with_one_number_are_different(plan: Plan) -> None
     (result,) = draw_events(plan, memory_catalogue({"a": [event], "b": [event]}), 64, [None], 1)
     assert result
     assert result.distinct == 2
-
-
-def test_without_a_background_there_is_nothing_to_draw_from(plan: Plan) -> None:
-    with pytest.raises(SampleError, match="no sample has the role 'background'"):
-        draw_events(plan, memory_catalogue({}, signals={"s": SOFT}), 10, [None], 1)
-
-
-def test_missing_columns_are_reported(tmp_path: Path) -> None:
-    plan = make_plan([menu_from(tmp_path, MENU.replace("muon[0].charge", "muon[0].chrage"))])
-    with pytest.raises(
-        SampleError, match=r"trigger 'NEVER': sample 'a' has no column 'muon.chrage'; did you"
-    ):
-        draw_events(plan, memory_catalogue({"a": SOFT}), 10, [None], 1)
