@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import tempfile
 import zipfile
 from functools import cache
@@ -12,9 +13,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from fuzzing.edits import byte_edits, table_edits, word_edits
+from fuzzing.edits import as_json, byte_edits, spoilt_words, table_edits
 from fuzzing.formats.base import Files, Format, sha256
-from fuzzing.tables import as_json
 
 
 @cache
@@ -51,21 +51,12 @@ def _projects() -> st.SearchStrategy[Files]:
     for name, content in plain.items():
         ways = [byte_edits(content), byte_edits(content, most=1)]
         if name.endswith(".json"):
-            import json
-
-            ways = [
-                table_edits(json.loads(content), (2**31, [[1.0]])).map(as_json),
-                word_edits(content.decode()).map(_text),
-                *ways,
-            ]
+            ways.append(table_edits(json.loads(content), (2**31, [[1.0]])).map(as_json))
+            ways.append(spoilt_words(content.decode()))
         if name.endswith(".npz"):
             ways.append(_arrays(content))
         parts.append(st.one_of(ways).map(lambda made, name=name: sealed(plain, name, made)))
     return st.one_of(parts)
-
-
-def _text(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _arrays(content: bytes) -> st.SearchStrategy[bytes]:
@@ -117,4 +108,4 @@ def _use_project(folder: Path) -> Any:
     return opened, opened.vectors.spread(10)
 
 
-FORMATS = (Format("firmware projects", 60, _projects, _use_project),)
+FORMATS = (Format("firmware projects", _projects, _use_project),)
