@@ -131,15 +131,6 @@ def threads_end() -> Iterator[Callable[[], None]]:
     check()
 
 
-@pytest.mark.parametrize("entries", [1, 10, 11, 30, 95])
-def test_cores_change_nothing(tmp_path: Path, cores: Callable[[int], None], entries: int) -> None:
-    work = job(tmp_path, memory_catalogue({"a": even_events(1, entries), "b": even_events(2, 7)}))
-    cores(1)
-    alone = list(over_background(work, Seen(2.0), Engine(chunk_events=10)))
-    cores(2)
-    assert list(over_background(work, Seen(2.0), Engine(chunk_events=10))) == alone
-
-
 @dataclass
 class Waiting:
     """A task that waits until other chunks were read."""
