@@ -16,7 +16,7 @@ from trigemu.base.arrays import Words
 from trigemu.base.errors import SampleError
 from trigemu.base.mapping import engine_of
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
+from trigemu.emulation.engine import Chunk, Job, Task, over_background
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.samples.catalogue import Catalogue
@@ -48,7 +48,6 @@ def accepts_in_order(
     seed: int = 1,
     without: Sequence[str] = (),
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> OrderedAccepts:
     """Run consecutive crossings through the prescale counters of a menu and through rules, as they come.
 
@@ -58,7 +57,7 @@ def accepts_in_order(
     as in `live_rates`.
     """
     check_start(counters)
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
     if not is_consecutive(samples):
         raise SampleError(f"{samples.path}: its events are not consecutive crossings, so they have no order")

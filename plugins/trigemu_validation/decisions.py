@@ -12,7 +12,7 @@ import numpy as np
 from trigemu.base.errors import TrigemuError
 from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, Shown
-from trigemu.emulation.engine import Job, Progress, over_samples
+from trigemu.emulation.engine import Job, over_samples
 from trigemu.emulation.plan import NEIGHBOURS, lacks, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike, menu_of
@@ -159,7 +159,6 @@ def check_decisions(
     consecutive: bool = True,
     match_bits: bool = False,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> DecisionCheck:
     """Compare the emulated decisions of a menu with the stored ones, on all samples of a catalogue.
 
@@ -167,13 +166,13 @@ def check_decisions(
     can be a stored decision. inject: the number of stored decisions to flip, to test that the check detects
     them. consecutive: whether events with consecutive crossing numbers are consecutive crossings; if not,
     triggers that use neighbouring crossings cannot be checked. match_bits: whether triggers whose decisions
-    are those of another stored bit are compared with that one (`Checked.equals`). executor, progress: as in
+    are those of another stored bit are compared with that one (`Checked.equals`). executor: as in
     `emulate`. TrigemuError if no trigger can be checked, `inject` exceeds the number of decisions, or there
     are both `inject` and `match_bits`.
     """
     if inject and match_bits:
         raise TrigemuError("decisions that are flipped are compared with their own bits, without match_bits")
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     menu, catalogue = menu_of(menu), samples_of(catalogue, executor=engine)
     all_events = tuple(replace(sample, weighting=None, counted=None) for sample in catalogue.samples)
     catalogue = replace(catalogue, samples=all_events)

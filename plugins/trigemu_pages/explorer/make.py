@@ -9,7 +9,6 @@ from typing import Any
 from trigemu.base.errors import MissingExtraError
 from trigemu.base.mapping import engine_of
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.event_table import EventTable
 from trigemu.emulation.tabulate import score_table
 from trigemu.menus.menu import Menu
@@ -52,11 +51,10 @@ def make_explorer(
     vary: Mapping[str, tuple[float, float]] | None = None,
     signals: Sequence[str] = (),
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> Explorer:
     """Make the page of these menus from events, or from a score table, which has its own ranges of thresholds
-    and signals. vary, signals, executor, progress: as in `score_table`. version: of trigemu."""
-    engine = engine_of(executor, progress)
+    and signals. vary, signals, executor: as in `score_table`. version: of trigemu."""
+    engine = engine_of(executor)
     solved, scores = solve_budgets(menus, samples, executor=engine), samples
     if not isinstance(scores, EventTable):
         scores = score_table(all_enabled(solved), samples, vary=vary, signals=signals, executor=engine)
