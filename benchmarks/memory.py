@@ -26,6 +26,7 @@ from repeat import write_repeated
 from running import ROOT, catalogue_text, dask_cluster, linked, resident_mb
 
 import trigemu
+from trigemu.base.mapping import Engine
 from trigemu.base.processes import dask_client, worker_pool
 
 FILE = 3_000_000
@@ -100,7 +101,7 @@ def main() -> int:
                 with Sampled(workers, samples.background[0].entries) as memory:
                     passes = 1 + bool(menu.budgeted)
                     assert passes == 1, "a menu without budgets: shares are of one pass"
-                    trigemu.emulate([menu], samples, executor=executor, progress=memory.progress)
+                    trigemu.emulate([menu], samples, executor=Engine(executor, progress=memory.progress))
                 seconds = time.monotonic() - start
             peaks = [memory.at(share) for share in SHARES]
             _say(

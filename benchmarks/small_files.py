@@ -30,6 +30,7 @@ MENU = ROOT / "menus" / "primary.toml"
 def measure(engine: str, catalogue: Path, warm: Path, address: str) -> dict[str, float]:
     """Run in a new process; print the seconds, and the CPU time of this process, for each step."""
     import trigemu
+    from trigemu.base.mapping import Engine
     from trigemu.base.processes import dask_client, worker_pool
 
     with ExitStack() as stack:
@@ -49,7 +50,7 @@ def measure(engine: str, catalogue: Path, warm: Path, address: str) -> dict[str,
 
         samples = trigemu.open_catalogue(catalogue, executor=executor)
         opened, cpu_opened = time.perf_counter() - wall, time.process_time() - cpu
-        table = trigemu.emulate([menu], samples, executor=executor, progress=progress).table
+        table = trigemu.emulate([menu], samples, executor=Engine(executor, progress=progress)).table
         return {
             "opened": opened,
             "first": first[0],

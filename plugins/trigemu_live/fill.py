@@ -24,7 +24,7 @@ from trigemu.base.errors import SampleError, TrigemuError, nearest, quoted
 from trigemu.base.mapping import engine_of
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets, threshold_for
-from trigemu.emulation.engine import Job, Progress, over_samples
+from trigemu.emulation.engine import Job, over_samples
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.reweight import at_pileup
 from trigemu.menus.menu import Menu
@@ -64,7 +64,6 @@ def through_fill(
     rules: Rules = NO_RULES,
     seeds: Sequence[int] = (1,),
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> Fill:
     """Run a menu through a fill.
 
@@ -80,7 +79,7 @@ def through_fill(
     own = replace(menu.columns, pileup=(), luminosity_cm2s=())  # the fill has its own pile-up
     menu = replace(menu, columns=own)
     filling = filling or every_slot(menu.crossing_rate_hz)
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
     _check(menu, config, samples)
     hours, pileup = config.fill.hours_and_pileup()

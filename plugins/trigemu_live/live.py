@@ -12,7 +12,7 @@ from trigemu.base.arrays import FloatArray, IntArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.base.mapping import engine_of
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
+from trigemu.emulation.engine import Chunk, Job, Task, over_background
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.reweight import at_conditions, at_pileup
@@ -52,12 +52,11 @@ def live_rates(
     without: Sequence[str] = (),
     workers: int = 1,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> LiveRates:
     """Run crossings in order through the triggers and prescale counters of a menu, and through rules.
 
     The crossing rate of the menu becomes that of the filling scheme; without one, every slot is filled.
-    catalogue, executor, progress: as in `emulate`; events must be crossings. seconds: of all beams together.
+    catalogue, executor: as in `emulate`; events must be crossings. seconds: of all beams together.
     seed: the result does not depend on the number of workers, which are threads. counters: prescale counters
     begin at random in each of 32 beams; at zero in one beam; or at zero in a beam for each section of
     luminosity of 2¹⁸ orbits. input_rate_hz: all rates are scaled such that the first level accepts this rate
@@ -83,7 +82,8 @@ def live_rates(
         )
     orbits = round(seconds * filling.orbit_hz)
     table = rule_table(rules, filling)
-    engine = engine_of(executor, progress)
+    check_not_all(rules, filling, table)
+    engine = engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
     menu = at_crossing_rate(menu, filling.crossing_rate_hz)
     if pileup is None and not samples.pileup and (own := at_conditions([menu], samples, engine).pileup):
@@ -187,7 +187,6 @@ def accepts_in_order(
     seed: int = 1,
     without: Sequence[str] = (),
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> OrderedAccepts:
     """Run consecutive crossings through the prescale counters of a menu and through rules, as they come.
 
@@ -200,7 +199,7 @@ def accepts_in_order(
     random. seed: also of `random` triggers and of prefiring. without: triggers that never accept. The rest is
     as in `live_rates`.
     """
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
     if not is_consecutive(samples):
         raise SampleError(f"{samples.path}: its events are not consecutive crossings, so they have no order")

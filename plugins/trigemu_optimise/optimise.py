@@ -16,7 +16,6 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.base.mapping import Engine, engine_of, map_chunks
 from trigemu.base.shown import Shown
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import emulate
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
@@ -58,7 +57,6 @@ def optimise(
     effort: Effort | None = None,
     *,
     executor: Any = None,
-    progress: Progress | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> Optimised:
     """Find the thresholds, prescales and switches of a menu that serve some channels best under a cap.
@@ -69,7 +67,7 @@ def optimise(
     be met.
     """
     menu, read = menu_of(menu), read_goals(goals)
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     setup = make_setup(menu, read, samples_of(catalogue, executor=engine), engine)
     return optimised(setup, effort or Effort(), engine_of(executor), report)
 

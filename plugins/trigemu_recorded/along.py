@@ -20,7 +20,7 @@ from trigemu.base.shown import Named, Shown
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.sums import RateSums
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, joined, over_background
+from trigemu.emulation.engine import Chunk, Job, Task, joined, over_background
 from trigemu.emulation.event_table import Columns
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import Plan
@@ -113,20 +113,19 @@ def rates_along(
     order: int | None = None,
     false_alarms: float = 0.01,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> RunRates:
     """Compute the rates of a menu in each section, fit them against pile-up, and find where they depart.
 
     sections: by default those of [sample.recorded] that count. pileup: of predictions. order: of the
     polynomials, in place of the F test. false_alarms: the probability, for each trigger, of an outlier in a
-    run without any, and that of a change. catalogue, executor, progress: as in `emulate`. TrigemuError if
+    run without any, and that of a change. catalogue, executor: as in `emulate`. TrigemuError if
     events have no run or section, or the sections no live time.
     """
     if not 1e-4 <= false_alarms <= 0.5:
         raise TrigemuError(f"false alarms {false_alarms:g}: expected a probability from 0.0001 to 0.5")
     if order is not None and not 0 <= order <= MAX_ORDER:
         raise TrigemuError(f"order {order}: expected one from 0 to {MAX_ORDER}")
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     catalogue = samples_of(catalogue, executor=engine)
     sections = sections_of(catalogue) if sections is None else sections
     live = np.isfinite(sections.live_s) & (sections.live_s > 0)

@@ -19,7 +19,6 @@ from trigemu.base.arrays import BoolArray, IntArray, Words
 from trigemu.base.errors import TrigemuError, few_of, names_of
 from trigemu.base.mapping import engine_of
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.plan import bit_of_words, check_needs, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike
@@ -74,7 +73,6 @@ def matched_turnons(
     catalogue: SamplesLike = None,
     *,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> MatchedTurnons:
     """Measure and fit the turn-ons of triggers against the pT of probes.
 
@@ -88,7 +86,7 @@ def matched_turnons(
         What they are measured against.
     edges : sequence of float
         The edges of bins in pT, in GeV.
-    catalogue, executor, progress
+    catalogue, executor
         As in `emulate`.
 
     Raises
@@ -97,7 +95,7 @@ def matched_turnons(
         If a trigger does not fire on objects, a name is unknown, or there is no probe.
     """
     edges, names = edges_of("pT", edges), names_of("the triggers", triggers)
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     catalogue = samples_of(catalogue, executor=engine)
     samples = probes.samples or tuple(sample.name for sample in catalogue.background)
     (menu,) = solve_budgets(menu, catalogue, executor=engine)

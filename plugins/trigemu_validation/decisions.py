@@ -19,7 +19,7 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, Shown
 from trigemu.counting.decisions import raw_decisions
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
+from trigemu.emulation.engine import Chunk, Job, Task, over_samples
 from trigemu.emulation.plan import NEIGHBOURS, Plan, decide, lacks, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike, menu_of
@@ -136,7 +136,6 @@ def check_decisions(
     consecutive: bool = True,
     match_bits: bool = False,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> DecisionCheck:
     """Compare the emulated decisions of a menu with the stored ones, on all samples of a catalogue.
 
@@ -157,7 +156,7 @@ def check_decisions(
     match_bits : bool
         Whether triggers whose decisions are those of another stored bit are compared with that one
         (`Checked.equals`).
-    executor, progress
+    executor
         As in `emulate`.
 
     Returns
@@ -172,7 +171,7 @@ def check_decisions(
     """
     if inject and match_bits:
         raise TrigemuError("decisions that are flipped are compared with their own bits, without match_bits")
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     menu, catalogue = menu_of(menu), samples_of(catalogue, executor=engine)
     all_events = tuple(replace(sample, weighting=None, counted=None) for sample in catalogue.samples)
     catalogue = replace(catalogue, samples=all_events)

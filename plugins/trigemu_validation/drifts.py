@@ -25,7 +25,6 @@ from trigemu.base.toml import Key, TomlTable, load_toml, read_table, refuse_othe
 from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.decisions import raw_decisions
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
@@ -174,12 +173,11 @@ def gate(
     catalogue: SamplesLike = None,
     *,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> Gate:
     """Compare a new menu with an old one on the same events, within tolerances.
 
     Triggers of the same name are compared. tolerances: the largest differences; None: no difference is
-    tolerated. catalogue, executor, progress: as in `emulate`; if the samples have stored decisions, the
+    tolerated. catalogue, executor: as in `emulate`; if the samples have stored decisions, the
     decisions of both menus are compared with them. TrigemuError if the tolerances name a trigger that is in
     neither menu.
 
@@ -193,7 +191,7 @@ def gate(
     if not isinstance(tolerances, Tolerances):
         tolerances = Tolerances() if tolerances is None else read_tolerances(tolerances)
     tolerances.check_names({trigger.name for menu in (first, second) for trigger in menu.triggers})
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
     named = [replace(menu, name=name) for menu, name in ((first, "old"), (second, "new"))]
     emulation = emulate(named, samples, executor=engine)

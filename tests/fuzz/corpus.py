@@ -11,6 +11,7 @@ from typing import Any
 import l1_toys
 import phase2_toys
 from fuzzing import onnx_networks
+from fuzzing.edits import as_json, as_toml
 from fuzzing.formats import (
     catalogues,
     configurations,
@@ -23,10 +24,9 @@ from fuzzing.formats import (
     samples,
 )
 from fuzzing.formats.base import Files, sha256
-from fuzzing.tables import as_json, as_toml
 
-#: Name → format, and its files.
-Corpus = Iterator[tuple[str, str, Callable[[], Files]]]
+#: Name → format, and its files, or what makes them where that takes long.
+Corpus = Iterator[tuple[str, str, Files | Callable[[], Files]]]
 
 
 def corpus() -> Corpus:
@@ -58,7 +58,7 @@ def _expressions() -> Corpus:
         "a name of 10^6 letters": "a" * 1_000_000,
     }
     for name, text in texts.items():
-        yield name, "expressions", lambda text=text: {"text": text.encode()}
+        yield name, "expressions", {"text": text.encode()}
 
 
 def _menu(text: str, way: str = "api") -> Files:
@@ -109,22 +109,22 @@ def _menus() -> Corpus:
         ),
     }
     for name, (text, way) in cases.items():
-        yield name, "menus", lambda text=text, way=way: _menu(text, way)
+        yield name, "menus", _menu(text, way)
     for rate in ("1e300", "1e-300"):
         text = menus.PLAIN.replace("40e6", rate)
-        yield f"a crossing rate of {rate} Hz", "menus", lambda text=text: _menu(text)
+        yield f"a crossing rate of {rate} Hz", "menus", _menu(text)
     names = "".join(map(_trigger, ("$\\frac{$", "$a^b^c$", "$$", "\\", "%", "<script>", "a_{b")))
-    yield "odd names in a report", "menus", lambda: _menu(names, "report")
+    yield "odd names in a report", "menus", _menu(names, "report")
 
 
 def _texts() -> Corpus:
     xml = l1_toys.menu_xml(imports.SEEDS)
     for encoding in ("utf-16", "idna", "hex", "punycode", "shift_jis", "utf-7", "x", "undefined"):
         content = xml.replace("UTF-8", encoding).encode()
-        yield f"XML in {encoding}", "XML", lambda content=content: {"menu.xml": content}
+        yield f"XML in {encoding}", "XML", {"menu.xml": content}
     laughs = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10 if i else "ha" * 10}">' for i in range(10))
     bomb = f"<!DOCTYPE menu [{laughs}]>".join(xml.split("\n", 1)).replace("two\nlines", "&e9;")
-    yield "XML entities in entities", "XML", lambda: {"menu.xml": bomb.encode()}
+    yield "XML entities in entities", "XML", {"menu.xml": bomb.encode()}
     objects = {f"objects/{name}": text.encode() for name, text in phase2_toys.OBJECTS.items()}
     for scalar in (
         "0b_",
@@ -138,52 +138,40 @@ def _texts() -> Corpus:
         "!!timestamp x",
     ):
         text = phase2_toys.MENU.replace("cross_masks: []", f"cross_masks: [{scalar}]", 1)
-        yield (
-            f"the YAML scalar {scalar[:20]}",
-            "YAML",
-            lambda text=text: {"menu.yml": text.encode(), **objects},
-        )
+        yield (f"the YAML scalar {scalar[:20]}", "YAML", {"menu.yml": text.encode(), **objects})
     for name, old, new in (
         ("a seed without a name", "Single:", "'':"),
         ("η beyond a float", "barrel: [0, 0.83]", "barrel: [0, 1" + "0" * 400 + ".0]"),
     ):
         texts = {"menu.yml": phase2_toys.MENU.encode(), **objects}
         changed = {file: text.replace(old.encode(), new.encode(), 1) for file, text in texts.items()}
-        yield name, "YAML", lambda changed=changed: changed
+        yield name, "YAML", changed
     aliases = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10) if i else 1}]\n" for i in range(10))
-    yield (
-        "YAML aliases of aliases",
-        "YAML",
-        lambda: {"menu.yml": (aliases + phase2_toys.MENU).encode(), **objects},
-    )
+    yield ("YAML aliases of aliases", "YAML", {"menu.yml": (aliases + phase2_toys.MENU).encode(), **objects})
     merges = "a0: &a0 {x: 1}\n" + "".join(
         f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 30)}]}}\n" for i in range(1, 30)
     )
-    yield (
-        "YAML merges of merges",
-        "YAML",
-        lambda: {"menu.yml": (merges + phase2_toys.MENU).encode(), **objects},
-    )
+    yield ("YAML merges of merges", "YAML", {"menu.yml": (merges + phase2_toys.MENU).encode(), **objects})
     for key in ("blocks = 1", "block_size = 20", "uses = 2"):
         text = configurations.GENERATOR.replace(key, f"{key.split(' ')[0]} = {2**62}")
         yield (
             f"a generator with 2^62 {key.split(' ')[0]}",
             "generator configurations",
-            lambda text=text: {"toy.toml": text.encode()},
+            {"toy.toml": text.encode()},
         )
     for bins in ("0:1e9:1e-9", "0:10:0", "0:inf:1"):
         text = profiles.PROFILE.replace("0:150:10", bins)
         yield (
             f"the bins {bins}",
             "profiles",
-            lambda text=text: {"profile.toml": text.encode(), "menu.toml": profiles.PLAIN.encode()},
+            {"profile.toml": text.encode(), "menu.toml": profiles.PLAIN.encode()},
         )
     for what in ("max_depth = 3", "max_trees = 10", "epochs = 2", "batch_size = 64"):
         text = configurations.TRAINING.replace(what, f"{what.split(' ')[0]} = {10**12}")
         yield (
             f"training with {what.split(' ')[0]} 10^12",
             "training configurations",
-            lambda text=text: {"train.toml": text.encode(), "menu.toml": profiles.PLAIN.encode()},
+            {"train.toml": text.encode(), "menu.toml": profiles.PLAIN.encode()},
         )
 
 
@@ -276,7 +264,7 @@ def _projects() -> Corpus:
         ("in a header that nothing includes", "weights/c2.h", other),
         ("in a backup", "backup/b2.h", other),
     ):
-        yield f"weights {what}", "hls4ml attacks", lambda name=name, text=text: beside(name, text)
+        yield f"weights {what}", "hls4ml attacks", beside(name, text)
     yield (
         "3 000 structs without an end",
         "hls4ml projects",
@@ -290,13 +278,13 @@ def _samples() -> Corpus:
         return {"catalogue.toml": text.encode(), **({} if content is None else {name: content})}
 
     for form in ("nanoaod", "parquet", "challenge", "cms-l1-vector"):
-        yield f"/dev/zero as {form}", "catalogues", lambda form=form: catalogue("/dev/zero", form)
-        yield f"an empty file as {form}", "catalogues", lambda form=form: catalogue("x", form, b"")
-    yield "10 GB in a small .xz", "catalogues", lambda: catalogue("x.txt.xz", "cms-l1-vector", _zeros_xz())
+        yield f"/dev/zero as {form}", "catalogues", catalogue("/dev/zero", form)
+        yield f"an empty file as {form}", "catalogues", catalogue("x", form, b"")
+    yield "10 GB in a small .xz", "catalogues", catalogue("x.txt.xz", "cms-l1-vector", _zeros_xz())
     yield (
         "1 GB in a small .gz",
         "catalogues",
-        lambda: catalogue("x.txt.gz", "cms-l1-vector", gzip.compress(bytes(1 << 20)) * 1024),
+        catalogue("x.txt.gz", "cms-l1-vector", gzip.compress(bytes(1 << 20)) * 1024),
     )
     line = l1_toys.vector_line(7).split(" ", 1)[1]
     for number in (2**63, 10**300):
@@ -304,12 +292,9 @@ def _samples() -> Corpus:
         yield (
             f"crossing {number:.0e}",
             "vectors",
-            lambda content=content: {
-                **catalogue("x.txt", "cms-l1-vector", content),
-                "original": f"1 {line}\n".encode(),
-            },
+            {**catalogue("x.txt", "cms-l1-vector", content), "original": f"1 {line}\n".encode()},
         )
-    yield "a name of 10 000 characters", "catalogues", lambda: catalogue("a" * 10_000)
+    yield "a name of 10 000 characters", "catalogues", catalogue("a" * 10_000)
     for number in ("1e308", "1e-320", "1" + "0" * 400):
         text = catalogues.CROSSING.replace("30e6", number)
         files = catalogues.sample_files()
@@ -317,7 +302,7 @@ def _samples() -> Corpus:
         yield (
             f"a rate of {number[:8]} Hz",
             "catalogues",
-            lambda text=text, files=files: {"catalogue.toml": text.encode(), "all.root": files["all.root"]},
+            {"catalogue.toml": text.encode(), "all.root": files["all.root"]},
         )
 
 
@@ -341,13 +326,13 @@ def _commands() -> Corpus:
         "samples over http": ("run", "menu.toml", "--samples", "http://127.0.0.1:1/x.root"),
     }
     for name, words in lines.items():
-        yield name, "command-line values", lambda words=words: case(*words)
+        yield name, "command-line values", case(*words)
     odd = {"x.py/y": b"", "a b.py": b"raise SystemExit(3)", "broken.py": b"("}
     path = {f"plugins/{name}": content for name, content in odd.items()}
     yield (
         "odd files among plugins",
         "command-line values",
-        lambda: case("check-menu", "menu.toml", "--plugin-path", "plugins", **path),
+        case("check-menu", "menu.toml", "--plugin-path", "plugins", **path),
     )
 
 
@@ -359,24 +344,20 @@ def _fills() -> Corpus:
         ("a crossing rate of 1e22", ("4e7", "1e22"), ("", "")),
     ):
         files = {"m.toml": live.MENU.replace(*menu).encode(), "f.toml": live.FILL.replace(*fill).encode()}
-        yield name, "fills", lambda files=files: files
+        yield name, "fills", files
 
 
 def _live() -> Corpus:
     many = "".join(f"[[rule]]\nsimple = {n}\n" for n in range(1, 5001))
     for name, rules in (("5000 rules", many), ("two prefires", live.RULES + "[[rule]]\nprefire = 1.0\n")):
-        yield name, "live runs", lambda rules=rules: {"r.toml": rules.encode()}
+        yield name, "live runs", {"r.toml": rules.encode()}
     for option, value in (("--seconds", "nan"), ("--filling", "²b"), ("--filling", "99999(99999(1b))")):
-        yield f"{option} {value}", "live runs", lambda words=(option, value): {"options.json": as_json(words)}
+        yield f"{option} {value}", "live runs", {"options.json": as_json((option, value))}
     for rate, prescale in ((1e22, 7.25), (4e7, 1e15)):
         menu = as_toml(live_runs.MENU).replace("40000000.0", str(rate)).replace("7.25", str(prescale))
-        yield (
-            f"a prescale of {prescale:g} at {rate:g} Hz",
-            "live runs",
-            lambda menu=menu: {"menu.toml": menu.encode()},
-        )
+        yield (f"a prescale of {prescale:g} at {rate:g} Hz", "live runs", {"menu.toml": menu.encode()})
     yield (
         "a bucket of another digit",
         "filling schemes",
-        lambda: {"s.csv": live.CSV.replace("11,-", "²,11").encode()},
+        {"s.csv": live.CSV.replace("11,-", "²,11").encode()},
     )

@@ -1,15 +1,15 @@
 """Whatever is in a file, the program refuses it with a message or gives the right numbers, in time.
 
-pytest tests/fuzz                                    what was once a fault
-pytest tests/fuzz -m slow                            300 cases of all formats
-pytest tests/fuzz -m slow --cases 100000 --outcomes FILE -n 2    a long run; python tests/fuzz/table.py FILE
+pytest tests/fuzz                    what was once a fault
+pytest tests/fuzz -m slow            30 new cases of each format; 300 with --hypothesis-profile=thorough
 """
 
 from __future__ import annotations
 
-import json
 import os
 import resource
+import shutil
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,41 +19,80 @@ from pathlib import Path
 import pytest
 from corpus import corpus
 from fuzzing.formats import FORMATS
-from fuzzing.sandbox import ACCEPTABLE, MEMORY, Outcome, Sandbox, outcome_of, write_files
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from fuzzing.formats.base import Files, Format, ShownError
+from hypothesis import given, settings
+
+from trigemu import TrigemuError
+
+#: What a case may take, in seconds and in bytes beyond those that this process has.
+SECONDS, MEMORY = 60, 4 << 30
 
 
-@pytest.fixture(scope="session")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
-    return Sandbox(tmp_path_factory.mktemp("sandbox"))
-
-
-@pytest.mark.parametrize(("name", "form", "files"), [pytest.param(*case, id=case[0]) for case in corpus()])
+@pytest.mark.parametrize(("form", "files"), [pytest.param(*case[1:], id=case[0]) for case in corpus()])
 def test_what_was_once_a_fault(
-    name: str,
-    form: str,
-    files: Callable[[], dict[str, bytes]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    form: str, files: Files | Callable[[], Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In this process: none of them ends it any more."""
-    write_files(tmp_path / "case", files())
-    monkeypatch.chdir(tmp_path / "case")
     monkeypatch.setattr(sys, "argv", [])
-    with little_memory(), into_file(tmp_path / "output"), warnings.catch_warnings(action="ignore"):
-        kind, text = outcome_of(FORMATS[form], tmp_path / "case")
-    assert kind in ACCEPTABLE, f"{kind}: {text}"
+    judge(FORMATS[form], files() if callable(files) else files, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_case_is_a_fault(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", [])
+
+    @settings(database=None)
+    @given(FORMATS[name].cases())
+    def case(files: Files) -> None:
+        judge(FORMATS[name], files, tmp_path)
+
+    case()
+
+
+def judge(form: Format, files: Files, tmp_path: Path) -> None:
+    """Use the files of a case as a user would: a message is short enough to be read, and printable where a
+    terminal shows it; what is accepted agrees with its twin."""
+    folder = tmp_path / "case"
+    shutil.rmtree(folder, ignore_errors=True)
+    for file, content in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(content)
+    with limits(), into_file(tmp_path / "output"), warnings.catch_warnings(action="ignore"):
+        here = Path.cwd()
+        os.chdir(folder)
+        refusal = None
+        try:
+            made = form.use(folder)
+        except TrigemuError as error:
+            refusal = error
+        finally:
+            os.chdir(here)
+        if refusal is None:
+            assert not form.twin(folder, made)
+            return
+    message = str(refusal)
+    assert message.strip()
+    assert len(message) <= 40_000, message[:200]
+    assert not isinstance(refusal, ShownError) or message.replace("\n", "").isprintable(), message[:300]
 
 
 @contextmanager
-def little_memory() -> Iterator[None]:
-    """What a sandbox allows beyond what this process has."""
+def limits() -> Iterator[None]:
+    """Allow a case some time and memory."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+
+    def end(*_: object) -> None:
+        raise AssertionError(f"it ran for {SECONDS} s")
+
     resource.setrlimit(resource.RLIMIT_AS, (own + MEMORY, before[1]))
+    handler = signal.signal(signal.SIGALRM, end)
+    signal.alarm(SECONDS)
     try:
         yield
     finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, handler)
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
@@ -70,47 +109,3 @@ def into_file(path: Path) -> Iterator[None]:
             for number, descriptor in enumerate(kept, 1):
                 os.dup2(descriptor, number)
                 os.close(descriptor)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FORMATS)
-def test_no_case_is_a_fault(name: str, sandbox: Sandbox, request: pytest.FixtureRequest) -> None:
-    """A few cases stop at the first fault, made as small as possible; a long run counts all of them."""
-    chosen = request.config.getoption("--formats")
-    if chosen and name not in chosen.split(";"):
-        pytest.skip("not chosen")
-    total = sum(FORMATS[n].share for n in (chosen.split(";") if chosen else FORMATS))
-    cases = max(1, round(request.config.getoption("--cases") * FORMATS[name].share / total))
-    log = request.config.getoption("--outcomes")
-    faults: list[str] = []
-
-    @seed(request.config.getoption("--fuzz-seed"))
-    @settings(
-        max_examples=cases,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate] if log else [Phase.generate, Phase.shrink],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(FORMATS[name].cases())
-    def case(files: dict[str, bytes]) -> None:
-        outcome = sandbox.run(name, files)
-        if outcome.is_fault:
-            faults.append(f"{outcome.kind}{', left a process' * outcome.left}: {outcome.text}")
-        if log:
-            _write(Path(log), name, files, outcome)
-        assert log or not outcome.is_fault, faults[-1]
-
-    case()
-    assert not faults, f"{len(faults)} faults, the first: {faults[0]}"
-
-
-def _write(log: Path, name: str, files: dict[str, bytes], outcome: Outcome) -> None:
-    told = {"format": name, "kind": outcome.kind, "seconds": outcome.seconds, "memory": outcome.memory}
-    if outcome.is_fault:
-        told |= {"text": outcome.text, "left": outcome.left}
-        told["files"] = {
-            n: content.decode("latin-1") for n, content in files.items() if len(content) < 200_000
-        }
-    with log.open("a") as file:
-        file.write(json.dumps(told) + "\n")

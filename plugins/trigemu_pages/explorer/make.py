@@ -16,7 +16,6 @@ from trigemu.base.errors import MissingExtraError, TrigemuError
 from trigemu.base.files import read_bounded
 from trigemu.base.mapping import engine_of
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.event_table import EventTable, ThresholdRange
 from trigemu.emulation.loop import emulate
 from trigemu.emulation.tabulate import score_table
@@ -68,11 +67,10 @@ def make_explorer(
     vary: Mapping[str, tuple[float, float]] | None = None,
     signals: Sequence[str] = (),
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> Explorer:
     """Make the page of these menus from events, or from a score table, which has its own ranges of thresholds
-    and signals. vary, signals, executor, progress: as in `score_table`. version: of trigemu."""
-    engine = engine_of(executor, progress)
+    and signals. vary, signals, executor: as in `score_table`. version: of trigemu."""
+    engine = engine_of(executor)
     solved, scores = solve_budgets(menus, samples, executor=engine), samples
     if not isinstance(scores, EventTable):
         scores = score_table(all_enabled(solved), samples, vary=vary, signals=signals, executor=engine)

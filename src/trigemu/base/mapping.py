@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -119,21 +119,6 @@ class Engine:
             )
 
     @property
-    def retried(self) -> int:
-        """The number of repeated tasks."""
-        return self.counts.retried
-
-    @property
-    def skipped(self) -> int:
-        """The number of tasks with parts of files that were left out."""
-        return self.counts.skipped
-
-    @property
-    def reused(self) -> int:
-        """The number of events whose results came from the checkpoint."""
-        return self.counts.reused
-
-    @property
     def number(self) -> int | None:
         """The present number of workers; None if the executor does not report it."""
         if self.executor is None:
@@ -145,11 +130,9 @@ class Engine:
         return None
 
 
-def engine_of(executor: Any, progress: Callable[[int], None] | None = None) -> Engine:
-    """Return an engine unchanged; for an executor, an engine with default settings; with the `progress`, if
-    it is given."""
-    engine = executor if isinstance(executor, Engine) else Engine(executor)
-    return replace(engine, progress=progress) if progress else engine
+def engine_of(executor: Any) -> Engine:
+    """Return an engine unchanged; for an executor, an engine with default settings."""
+    return executor if isinstance(executor, Engine) else Engine(executor)
 
 
 @dataclass

@@ -41,8 +41,8 @@ def bar(description: str, total: int | Engine, limit: float = math.inf) -> Itera
         texts = [f"{done / max(now - start, 1e-3):.3g} {description}/s"]
         if engine:
             texts += [f"{engine.number} workers"] if engine.executor and engine.number else []
-            texts += [f"{engine.retried} retried"] if engine.retried else []
-            texts += [f"{engine.skipped} files left out"] if engine.skipped else []
+            texts += [f"{engine.counts.retried} retried"] if engine.counts.retried else []
+            texts += [f"{engine.counts.skipped} files left out"] if engine.counts.skipped else []
         if update:
             update(advance=steps, total=number, state=", ".join(texts))
             return

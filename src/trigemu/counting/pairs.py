@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import FloatArray
 from trigemu.base.kernels import kernel
 from trigemu.counting.acceptance import Numbers, Rows, acceptances_of
 from trigemu.counting.sums import Counted
@@ -23,19 +23,6 @@ class Pairs(NamedTuple):
     second: FloatArray
 
 
-class _List(NamedTuple):
-    """The rows of some triggers in all patterns; the rows of pattern p begin at start[p]."""
-
-    start: Numbers  # int32[m + 1]
-    part: Numbers  # part, outcome, trigger, counter: int32[k]; the triggers are numbered from 0
-    outcome: Numbers
-    trigger: Numbers
-    counter: Numbers
-    accept: FloatArray  # accept, probability: float64[k]
-    probability: FloatArray
-    alone: FloatArray  # float64[k]: their product; the parts of a pattern are independent
-
-
 def pairs_of(counted: Counted) -> Pairs:
     """Return the rates of pairs of triggers: those of one menu, or one of each of two menus. Two triggers
     that accept all events alike have a rate without error."""
@@ -50,9 +37,9 @@ def pairs_of(counted: Counted) -> Pairs:
         seeded |= bool(acceptance.seeded.nodes)
     rows = Rows(*map(np.concatenate, zip(*blocks, strict=True)))
     sizes = [len(menu.enabled) for menu in menus]
-    a = b = _list(rows.take(np.flatnonzero(rows.trigger < sizes[0])), 0, len(table))
+    a, start_a = b, start_b = _of_triggers(rows, 0, sizes[0], len(table))
     if not same:
-        b = _list(rows.take(np.flatnonzero(rows.trigger >= sizes[0])), sizes[0], len(table))
+        b, start_b = _of_triggers(rows, sizes[0], sizes[1], len(table))
     shape = sizes[0], sizes[-1]
     fitted, constant = (
         [
@@ -63,10 +50,10 @@ def pairs_of(counted: Counted) -> Pairs:
     )
     half = np.logical_or.outer(fitted[0], fitted[-1])
 
-    def summed(start: IntArray, row: IntArray, weight: FloatArray, spread: FloatArray) -> FloatArray:
+    def summed(start: Numbers, row: Numbers, weight: FloatArray, spread: FloatArray) -> FloatArray:
         """Return float64[s, t, 2]. A spread of 0 needs no table of an interaction."""
         sums, apart = np.zeros((*shape, 2)), not seeded or not spread.any()
-        _add_pairs(a, b, same, apart, start.astype(np.int32), row.astype(np.int32), weight, spread, sums)
+        _add_pairs(a, start_a, b, start_b, same, apart, start, row, weight, spread, sums)
         if same:  # each two triggers were counted once
             diagonal = np.arange(len(sums))
             once = sums[diagonal, diagonal]
@@ -74,9 +61,9 @@ def pairs_of(counted: Counted) -> Pairs:
             sums[diagonal, diagonal] = once
         return sums
 
-    each, weights = np.arange(len(table) + 1), interactions.weights
-    start = np.concatenate([each, len(table) + weights.indptr[1:]])
-    row = np.concatenate([each[:-1], weights.indices])
+    each, weights = np.arange(len(table) + 1, dtype=np.int32), interactions.weights
+    start = np.concatenate([each, len(table) + weights.indptr[1:]]).astype(np.int32)
+    row = np.concatenate([each[:-1], weights.indices]).astype(np.int32)
     spread = np.concatenate([np.sqrt(np.maximum(interactions.alone, 0.0)), weights.data])
     results = []
     for factor in (np.ones(len(table)), unseen)[: 1 + bool(half.any())]:
@@ -95,7 +82,7 @@ def pairs_of(counted: Counted) -> Pairs:
                 variance += value * sums_of(vector @ shares) ** 2
         scaled = table.weight * factor * everything
         alone = [
-            np.bincount(of.trigger, np.repeat(scaled, np.diff(of.start)) * of.alone, n)
+            np.bincount(of.trigger, scaled[of.pattern] * of.accept * of.probability, n)
             for of, n in zip((a, b), shape, strict=True)
         ]
         first, second = np.broadcast_arrays(alone[0][:, None], alone[1])
@@ -106,16 +93,19 @@ def pairs_of(counted: Counted) -> Pairs:
     return pairs
 
 
-def _list(rows: Rows, first: int, patterns: int) -> _List:
+def _of_triggers(rows: Rows, first: int, n: int, patterns: int) -> tuple[Rows, Numbers]:
+    """Return the rows of n triggers, numbered from 0, and where those of each pattern begin, int32[m + 1]."""
+    rows = rows.take(np.flatnonzero((rows.trigger >= first) & (rows.trigger < first + n)))
     start = np.searchsorted(rows.pattern, np.arange(patterns + 1, dtype=np.int32)).astype(np.int32)
-    numbers = rows.part, rows.outcome, rows.trigger - np.int32(first), rows.counter
-    return _List(start, *numbers, rows.accept, rows.probability, rows.accept * rows.probability)
+    return rows._replace(trigger=rows.trigger - np.int32(first)), start
 
 
 @kernel
 def _add_pairs(
-    a: _List,
-    b: _List,
+    a: Rows,
+    start_a: Numbers,
+    b: Rows,
+    start_b: Numbers,
     same: bool,
     apart: bool,
     start: Numbers,
@@ -134,11 +124,11 @@ def _add_pairs(
     for k in range(len(start) - 1):
         n_a, n_b, direct = 0, 0, apart and start[k + 1] == start[k] + 1
         for n in range(start[k], start[k + 1] if not direct else start[k]):
-            for i in range(a.start[row[n]], a.start[row[n] + 1]):
+            for i in range(start_a[row[n]], start_a[row[n] + 1]):
                 if place_a[a.trigger[i]] < 0:
                     place_a[a.trigger[i]], listed_a[n_a] = n_a, a.trigger[i]
                     n_a += 1
-            for j in range(b.start[row[n]], b.start[row[n] + 1]):
+            for j in range(start_b[row[n]], start_b[row[n] + 1]):
                 if place_b[b.trigger[j]] < 0:
                     place_b[b.trigger[j]], listed_b[n_b] = n_b, b.trigger[j]
                     n_b += 1
@@ -146,11 +136,13 @@ def _add_pairs(
             w, v = weight[n], spread[n]
             if w == 0.0 and v == 0.0:
                 continue
-            for i in range(a.start[row[n]], a.start[row[n] + 1]):
-                alone, p, probability, s = a.alone[i], a.accept[i], a.probability[i], a.trigger[i]
+            for i in range(start_a[row[n]], start_a[row[n] + 1]):
+                p, probability, s = a.accept[i], a.probability[i], a.trigger[i]
+                alone = p * probability  # the parts of a pattern are independent
                 part, outcome, counter, at = a.part[i], a.outcome[i], a.counter[i], place_a[s]
-                for j in range(i if same else b.start[row[n]], b.start[row[n] + 1]):
-                    f, q, t = alone * b.alone[j], b.accept[j], b.trigger[j]
+                for j in range(i if same else start_b[row[n]], start_b[row[n] + 1]):
+                    q, t = b.accept[j], b.trigger[j]
+                    f = alone * (q * b.probability[j])
                     # Given the outcome, counters are independent; of those that share one, the less
                     # prescaled accepts whenever the other does.
                     if part == b.part[j]:

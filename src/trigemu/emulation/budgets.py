@@ -21,7 +21,7 @@ from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import Parents, distinct_entries, merge_tables
 from trigemu.counting.quantities import Label, fractions
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Chunk, Progress, Task, over_background
+from trigemu.emulation.engine import Chunk, Task, over_background
 from trigemu.emulation.event_table import (
     Columns,
     EventTable,
@@ -56,7 +56,6 @@ def solve_budgets(
     catalogue: SamplesLike | EventTable = None,
     *,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> tuple[Menu, ...]:
     """Find the thresholds that meet the rate budgets of menus, in one pass over the background.
 
@@ -67,7 +66,7 @@ def solve_budgets(
     ----------
     menus : path, Menu, or list of these
         The menus.
-    catalogue, executor, progress
+    catalogue, executor
         As in `emulate`.
 
     Returns
@@ -99,7 +98,7 @@ def solve_budgets(
     menus = tuple(map(at_own_column, menus_of(menus)))
     if not any(menu.budgeted for menu in menus):
         return menus
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     samples = at_conditions_of(menus, catalogue, engine)
     job, catalogue = job_of(menus, samples)
     known_above = {}

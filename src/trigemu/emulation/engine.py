@@ -38,8 +38,6 @@ _FEWEST_TASKS = 16
 #: Tasks of a pass, at most, about: each costs this process some milliseconds, and a file of a checkpoint.
 _MOST_TASKS = 8192
 R = TypeVar("R")
-#: A function of the number of events done since it was called last.
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_
 from trigemu.counting.sums import Counted
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Task, over_background, over_samples
 from trigemu.emulation.event_table import EventTable, at_conditions_of, job_of
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus.menu import Menu
@@ -144,7 +144,6 @@ def emulate(
     axis: Axis | None = None,
     numbers: tuple[Number, ...] | None = None,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> Emulation:
     """Run menus over the background of a catalogue in one pass.
 
@@ -168,8 +167,6 @@ def emulate(
     executor : Executor, distributed.Client, Engine or None
         Processes the events: anything with `submit`, as in `concurrent.futures`, or an `Engine` with its own
         settings; None: all cores of this machine.
-    progress : callable, optional
-        Called with the number of events done since the last call.
 
     Returns
     -------
@@ -193,7 +190,7 @@ def emulate(
     >>> [len(trigemu.rates_of(emulation, menu).triggers) for menu in emulation.menus]
     [2, 30]
     """
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     if not (input_menus := menus_of(menus)):
         raise TrigemuError("there is no menu to emulate: give at least one")
     samples = at_conditions_of(input_menus, catalogue, engine)

@@ -28,7 +28,7 @@ from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, numb
 from trigemu.base.files import read_bounded
 from trigemu.base.mapping import engine_of
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background
+from trigemu.emulation.engine import Chunk, Job, Task, over_background
 from trigemu.emulation.plan import Plan, check_needs, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue, Pileup
@@ -126,7 +126,6 @@ def at_pileup(
     mean: float | str | os.PathLike[str],
     *,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> Catalogue:
     """Reweight the background of a catalogue to another mean number of interactions.
 
@@ -139,7 +138,7 @@ def at_pileup(
     mean : float or path
         The mean of the Poisson distribution of the number of interactions per crossing; or a file with a
         histogram of this mean, over crossings: ROOT (TH1), JSON or CSV.
-    executor, progress
+    executor
         As in `emulate`.
 
     Returns
@@ -170,7 +169,7 @@ def at_pileup(
     '12.92 interactions before, factor 1.006'
     >>> result = trigemu.run("menus/primary.toml", reweighted)
     """
-    engine, pileups = engine_of(executor, progress), pileups_of(mean)
+    engine, pileups = engine_of(executor), pileups_of(mean)
     catalogue = samples_of(catalogue, executor=engine)
     made_with, path, r0 = catalogue.table.mean_interactions, catalogue.path, catalogue.crossing_rate_hz
     if catalogue.pileup:

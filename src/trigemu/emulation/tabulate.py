@@ -21,7 +21,7 @@ from trigemu.counting.decisions import Decisions, raw_decisions, switched_off
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, distinct_entries, merge_tables
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Task, over_background, over_samples
 from trigemu.emulation.event_table import (
     EVENT_COLUMNS,
     Columns,
@@ -69,7 +69,6 @@ def event_table(
     samples: Sequence[str] = (),
     fired: str | None = None,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> EventTable:
     """Prepare a table of events with decisions, scores and acceptances of a menu.
 
@@ -88,7 +87,7 @@ def event_table(
         Names of the samples; by default the background.
     fired : str, optional
         Names of triggers joined by and, or, not: only events for which this is true, before prescales.
-    executor, progress
+    executor
         As in `emulate`.
 
     Returns
@@ -111,7 +110,7 @@ def event_table(
     >>> bool(arrays["score_G30"].min() > 30.0)
     True
     """
-    engine, menu = engine_of(executor, progress), at_own_column(menu_of(menu))
+    engine, menu = engine_of(executor), at_own_column(menu_of(menu))
     expression, names = parse_expression(fired) if fired is not None else None, [t.name for t in menu.enabled]
     for name in expression.names() if expression else ():
         if name not in names:
@@ -160,7 +159,6 @@ def score_table(
     vary: Mapping[str, tuple[float, float]] | None = None,
     signals: str | Sequence[str] = (),
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> EventTable:
     """Prepare a table of the scores of all events that menus may accept at their lowest thresholds.
 
@@ -175,7 +173,7 @@ def score_table(
         trigger's own rate is ten times the present one and a tenth of it, which needs one more pass.
     signals : str or sequence of str
         Names of samples of which all events are stored, in addition to the background.
-    executor, progress
+    executor
         As in `emulate`.
 
     Returns
@@ -198,7 +196,7 @@ def score_table(
     >>> f"{trigemu.rates_of(emulation).rate.hz / 1e3:.2f} kHz"
     '21.41 kHz'
     """
-    engine, solved = engine_of(executor, progress), menus_of(menus)
+    engine, solved = engine_of(executor), menus_of(menus)
     catalogue = at_conditions(solved, catalogue, engine)
     of_signals = [catalogue.sample(name) for name in names_of("the signals", signals)]
     if in_background := [sample.name for sample in of_signals if sample in catalogue.background]:

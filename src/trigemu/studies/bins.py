@@ -16,7 +16,7 @@ from trigemu.base.shown import Named, WithHistograms, exported
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import complete_table, empty_table
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.emulation.engine import Job, Progress, over_samples
+from trigemu.emulation.engine import Job, over_samples
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import check_needs, make_plan
 from trigemu.menus.menu import Menu
@@ -77,7 +77,6 @@ def binned_rates(
     catalogue: SamplesLike = None,
     *,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> BinnedRates:
     """Compute the rates of a menu in the bins of an observable.
 
@@ -89,7 +88,7 @@ def binned_rates(
         The observable, in the language of the menu.
     edges : sequence of float
         The edges of the bins, ascending.
-    catalogue, executor, progress
+    catalogue, executor
         As in `emulate`.
 
     Returns
@@ -115,7 +114,7 @@ def binned_rates(
     """
     menu, edges = menu_of(menu), edges_of(repr(observable), edges)
     axis = Bins(Context(menu.scope).observable(observable), edges)
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     catalogue = samples_of(catalogue, executor=engine)
     check_needs(catalogue.background, axis.number.needs(), f"{observable!r} needs")
     emulation = emulate([menu], catalogue, axis=axis, executor=engine)
@@ -196,17 +195,13 @@ QUANTITIES = tuple(
 )
 
 
-def sample_spectra(
-    catalogue: Catalogue, progress: Progress | None = None, *, executor: Any = None
-) -> tuple[Spectrum, ...]:
+def sample_spectra(catalogue: Catalogue, *, executor: Any = None) -> tuple[Spectrum, ...]:
     """Fill the spectra of all quantities that the samples have, in one pass over the catalogue.
 
     Parameters
     ----------
     catalogue : Catalogue
         The samples.
-    progress : callable, optional
-        Called with the number of events done since the last call.
     executor : Executor, distributed.Client, Engine or None
         As in `emulate`.
 
@@ -215,7 +210,7 @@ def sample_spectra(
     tuple of Spectrum
         The spectra of the quantities that at least one sample has.
     """
-    engine, context = engine_of(executor, progress), Context(make_scope({}, {}, lambda key, message: None))
+    engine, context = engine_of(executor), Context(make_scope({}, {}, lambda key, message: None))
     names = [quantity.observable for quantity in QUANTITIES]
     observables = [_Weight() if name == "weight" else context.observable(name) for name in names]
     found: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]

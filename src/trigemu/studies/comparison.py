@@ -24,7 +24,6 @@ from trigemu.base.shown import Named, Shown
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.pairs import pairs_of
 from trigemu.counting.quantities import COMPARED, MENU, Label, fractions
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.checks import texts_of
@@ -124,7 +123,6 @@ def compare(
     catalogue: SamplesLike = None,
     *,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> Comparison:
     """Compare menus on the same events, in pairs.
 
@@ -132,8 +130,8 @@ def compare(
     ----------
     menus : list of paths or Menus, or Emulation
         At least two menus, or an emulation of them. Menus with equal names get the names of their files.
-    catalogue, executor, progress
-        The samples, the executor and the progress function, as in `emulate`.
+    catalogue, executor
+        The samples and the executor, as in `emulate`.
 
     Returns
     -------
@@ -156,7 +154,7 @@ def compare(
     if len(listed) < 2:
         only = f"{listed[0].path}: " if listed else ""
         raise TrigemuError(f"{only}a comparison needs at least two menus")
-    emulation = emulation_of(given, catalogue, engine_of(executor, progress))
+    emulation = emulation_of(given, catalogue, engine_of(executor))
     emulation = replace(emulation, menus=named_apart(emulation.menus))
     names = [menu.name for menu in emulation.menus]
     numbers = [*combinations(range(len(names)), 2)]

@@ -16,7 +16,7 @@ from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, WithCorrection, WithHistograms, exported
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, Task, over_samples
+from trigemu.emulation.engine import Chunk, Job, Task, over_samples
 from trigemu.emulation.plan import Plan, bit_of_words, check_needs, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import unseen_half
@@ -163,7 +163,6 @@ def efficiencies(
     apart: bool = False,
     entries: Entries | None = None,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> Efficiencies:
     """Measure efficiencies of menus, and of some of their triggers, on samples of a catalogue.
 
@@ -191,7 +190,7 @@ def efficiencies(
         Whether each sample is measured separately, in the categories in which it has events.
     entries : Entries, optional
         What is counted in place of events.
-    executor, progress
+    executor
         As in `emulate`.
 
     Returns
@@ -218,7 +217,7 @@ def efficiencies(
     profiles = [replace(p, edges=edges_of(repr(p.observable), p.edges)) for p in profiles]
     samples, triggers = names_of("the samples", samples), names_of("the triggers", triggers)
     categories = names_of("the categories", categories)
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     catalogue = at_conditions(menus, catalogue, engine)
     measured = [catalogue.sample(name) for name in dict.fromkeys(samples)]
     if not (menus and measured and profiles):

@@ -16,7 +16,6 @@ from trigemu.base.errors import TrigemuError, number_of, numbers_of, quoted, wro
 from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, Shown
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Progress
 from trigemu.emulation.event_table import EventTable, at_conditions_of
 from trigemu.emulation.loop import emulate
 from trigemu.menus.menu import Menu, Trigger
@@ -141,7 +140,6 @@ def scan(
     catalogue: SamplesLike | EventTable = None,
     *,
     executor: Any = None,
-    progress: Progress | None = None,
 ) -> Scan:
     """Compute the rates of a menu for several values of one or more thresholds, or of other numbers of its
     triggers, such as the pT of a leg or the window of a pair.
@@ -157,7 +155,7 @@ def scan(
     catalogue : path, Catalogue, Events, ak.Array, list of paths, EventTable, or None
         The samples, as in `emulate`; or a table of their scores (`score_table`), in which case no events
         are read.
-    executor, progress
+    executor
         As in `emulate`.
 
     Returns
@@ -187,7 +185,7 @@ def scan(
         raise TrigemuError(
             f"{step.name}: scores of events do not contain its other values: scan it on samples"
         )
-    engine = engine_of(executor, progress)
+    engine = engine_of(executor)
     samples = at_conditions_of([menu], catalogue, engine)
     thresholds = {step.trigger for step in steps if step.vary is None}
     if any(trigger.name not in thresholds for trigger in menu.budgeted):

@@ -22,9 +22,6 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.files import (
     check_outputs,
     check_writable,
-    is_file,
-    is_folder,
-    is_there,
     new_folder,
     read_arrays,
     read_bounded,
@@ -102,18 +99,6 @@ def test_where_no_new_folder_can_be(tmp_path: Path) -> None:
         with pytest.raises(TrigemuError, match=f"cannot write .*{message}"), new_folder(tmp_path / name):
             pytest.fail("nothing may be done")
     assert names(tmp_path) == ["file", "folder", "link"]
-
-
-def test_a_folder_that_came_in_between_is_left_alone(tmp_path: Path) -> None:
-    def late() -> None:
-        with new_folder(tmp_path / "made"):
-            (tmp_path / "made").mkdir()
-            (tmp_path / "made" / "file").touch()
-
-    with pytest.raises(TrigemuError, match=r"cannot write .*made: Directory not empty"):
-        late()
-    assert names(tmp_path) == ["made"]
-    assert names(tmp_path / "made") == ["file"]
 
 
 # ---- what is at the target already
@@ -214,17 +199,6 @@ files.write_text(sys.argv[1], "half")
         assert names(tmp_path) == ["b"]
 
 
-def test_what_is_written_is_brought_to_the_disk_before_it_is_renamed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
-    replace = Path.replace
-    monkeypatch.setattr(os, "fsync", lambda descriptor: done.append("fsync"))
-    monkeypatch.setattr(Path, "replace", lambda *paths: done.append("replace") or replace(*paths))  # type: ignore[func-returns-value]
-    write_text(tmp_path / "a", "x")
-    assert done == ["fsync", "replace"]
-
-
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     """A limit of the process takes its place: the error is another one, on the same way."""
     (tmp_path / "a").write_text("old")
@@ -308,30 +282,6 @@ def test_a_pipe_of_the_shell_is_read() -> None:
     os.close(writing)
     assert read_bounded(Path(f"/dev/fd/{reading}")) == b"x = 1"
     os.close(reading)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("file", (True, True, False)),
-        ("folder", (True, False, True)),
-        ("pipe", (True, False, False)),
-        ("link", (True, True, False)),
-        ("dangling", (False, False, False)),
-        ("none", (False, False, False)),
-        ("file/inside", (False, False, False)),
-        ("a" * 10_000, (False, False, False)),
-        ("a\0b", (False, False, False)),
-    ],
-)
-def test_what_is_there(tmp_path: Path, name: str, expected: tuple[bool, bool, bool]) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "link").symlink_to("file")
-    (tmp_path / "dangling").symlink_to("nowhere")
-    path = tmp_path / name
-    assert (is_there(path), is_file(str(path)), is_folder(path)) == expected
 
 
 # ---- arrays

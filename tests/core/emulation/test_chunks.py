@@ -224,7 +224,7 @@ def test_results_that_are_kept_are_the_same(have: Given, tmp_path: Path, way: st
     for _ in range(2):
         used = engine(70, checkpoint=Checkpoint(tmp_path / "kept"))
         assert give(have, used) == expected
-    assert used.reused
+    assert used.counts.reused
 
 
 def test_nor_do_pieces_of_events_in_memory(have: Given, monkeypatch: pytest.MonkeyPatch) -> None:

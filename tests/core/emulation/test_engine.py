@@ -131,15 +131,6 @@ def threads_end() -> Iterator[Callable[[], None]]:
     check()
 
 
-@pytest.mark.parametrize("entries", [1, 10, 11, 30, 95])
-def test_cores_change_nothing(tmp_path: Path, cores: Callable[[int], None], entries: int) -> None:
-    work = job(tmp_path, memory_catalogue({"a": even_events(1, entries), "b": even_events(2, 7)}))
-    cores(1)
-    alone = list(over_background(work, Seen(2.0), Engine(chunk_events=10)))
-    cores(2)
-    assert list(over_background(work, Seen(2.0), Engine(chunk_events=10))) == alone
-
-
 @dataclass
 class Waiting:
     """A task that waits until other chunks were read."""
@@ -164,9 +155,19 @@ def test_two_cores_work_on_two_portions_at_once(tmp_path: Path, cores: Callable[
     """The portions are 0 to 49, which is done first, 50 to 99 and 100 to 149: a basket each, read at once."""
     cores(2)
     starts = range(0, 150, 10)
-    read = {start: threading.Event() for start in (0, 50, 100)}
-    task = Waiting(read, lambda start: {50: [100], 100: [50]}.get(start, []))
-    catalogue = watched(memory_catalogue({"a": even_events(1, 150)}), lambda start: read[start].set())
+    read, begun = {start: threading.Event() for start in (0, 50, 100)}, threading.Event()
+
+    def awaited(start: int) -> list[int]:
+        if start == 10:  # the first thread has its plan, which one thread at a time loads
+            begun.set()
+        return {50: [100], 100: [50]}.get(start, [])
+
+    def reading(start: int) -> None:
+        assert start != 50 or begun.wait(timeout=10)
+        read[start].set()
+
+    task = Waiting(read, awaited)
+    catalogue = watched(memory_catalogue({"a": even_events(1, 150)}), reading)
     given = list(over_background(job(tmp_path, catalogue), task, Engine(chunk_events=10)))
     assert given == [sum(starts[:5]), sum(starts[5:10]), sum(starts[10:])]
     assert sorted(task.done) == [*starts]

@@ -10,6 +10,7 @@ from likeness import alike
 from toys import Memory, even_events, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, decisions, emulate, make_plan, rates_of
+from trigemu.base.mapping import Engine
 from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import make_scope
 
@@ -126,7 +127,8 @@ def test_a_menu_with_budgets_is_known_as_given_and_as_solved(tmp_path: Path) -> 
 def test_progress_counts_both_passes(tmp_path: Path) -> None:
     done: list[int] = []
     events = even_events(1, 330)
-    emulate([menu_from(tmp_path, PLAIN + BUDGET)], memory_catalogue({"a": events}), progress=done.append)
+    engine = Engine(progress=done.append)
+    emulate([menu_from(tmp_path, PLAIN + BUDGET)], memory_catalogue({"a": events}), executor=engine)
     assert sum(done) == 2 * 330
 
 

@@ -1,4 +1,1 @@
-"""Fuzzing of everything the program reads.
-
-edits → cases of a format (`formats`, one file each) → a process of its own (`sandbox`) → outcomes
-"""
+"""Fuzzing of all that the program reads: edits → cases of a format (`formats`, one file each) → outcomes."""

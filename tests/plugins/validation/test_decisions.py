@@ -208,8 +208,8 @@ def test_all_samples_of_a_catalogue_are_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("inject", [1, 7, 360])
 def test_injected_differences_are_all_found(tmp_path: Path, inject: int) -> None:
     catalogue, steps = catalogue_of(recorded(toy_events(3, 120))), list[int]()
-    menu, engine = menu_from(tmp_path, MENU), Engine(chunk_events=50)
-    result = check_decisions(menu, catalogue, inject=inject, executor=engine, progress=steps.append)
+    menu, engine = menu_from(tmp_path, MENU), Engine(chunk_events=50, progress=steps.append)
+    result = check_decisions(menu, catalogue, inject=inject, executor=engine)
     assert sum(steps) == 120
     with pytest.raises(TrigemuError, match="361 decisions to flip: only 360 decisions are checked"):
         check_decisions(menu, catalogue, inject=361)

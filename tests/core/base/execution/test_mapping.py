@@ -26,7 +26,7 @@ from work_toys import Item, Recital, calls, items, numbers
 from trigemu.base import mapping
 from trigemu.base.checkpoint import Checkpoint
 from trigemu.base.errors import MissingExtraError, PluginError, TrigemuError
-from trigemu.base.mapping import Engine, engine_of, map_chunks, perform, this_program
+from trigemu.base.mapping import Engine, map_chunks, perform, this_program
 from trigemu.base.processes import WorkerPool, transferable, worker_pool
 
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_read_is_tried_again(tmp_path: Path, what: str, retries: 
         with pytest.raises(TrigemuError, match=rf"^2: (not there|no): {attempts} attempts on <>$"):
             numbers(results)
     assert (calls(tmp_path, "unit-2"), calls(tmp_path, "unit-1")) == (attempts, 1)
-    assert engine.retried == attempts - 1
+    assert engine.counts.retried == attempts - 1
 
 
 def test_the_time_between_attempts_doubles_up_to_a_bound(
@@ -85,7 +85,7 @@ def test_the_units_of_a_bad_file_are_left_out_and_the_others_done(tmp_path: Path
     checkpoint = Checkpoint(tmp_path / "kept") if stored else None
     engine = Engine(retries=1, checkpoint=checkpoint, progress=seen.append)
     assert numbers(map_chunks(work, units, engine)) == [0, 1, 2, 4, 6, 8]
-    assert (sum(seen), engine.skipped, engine.retried) == (100, 1, 1)
+    assert (sum(seen), engine.counts.skipped, engine.counts.retried) == (100, 1, 1)
     assert calls(tmp_path) == 6 + 2
 
 
@@ -93,7 +93,7 @@ def test_the_planned_events_are_those_of_all_passes(tmp_path: Path) -> None:
     """They are known when a pass begins; one that ends early leaves what it did. Copies count along."""
     seen: list[tuple[int, int]] = []
     engine = Engine(retries=0)
-    shown = engine_of(engine, lambda events: seen.append((events, engine.counts.planned)))
+    shown = replace(engine, progress=lambda events: seen.append((events, engine.counts.planned)))
     assert numbers(map_chunks(Recital(str(tmp_path)), items(2), shown)) == [0, 1]
     assert seen == [(0, 20), (10, 20), (10, 20), (0, 20)]
     for does in ({1: "refuse"}, {}):
@@ -238,7 +238,8 @@ def test_the_units_of_a_bad_file_are_left_out_by_any_executor(tmp_path: Path) ->
     assert found == sorted(found)
     assert good <= {*found}
     assert max({*found} - good) < 30  # of the bad file what was on its way, and nothing further
-    assert (engine.retried, engine.skipped, sum(seen), calls(tmp_path, "unit-10")) == (1, 1, 2400, 2)
+    assert (engine.counts.retried, engine.counts.skipped) == (1, 1)
+    assert (sum(seen), calls(tmp_path, "unit-10")) == (2400, 2)
 
 
 class Broken(LazyThree):
@@ -435,12 +436,12 @@ def test_finished_tasks_are_stored_and_found_by_any_executor(tmp_path: Path) -> 
     for executor, reused in ((LazyThree(), 330), (None, 600)):
         engine = Engine(executor, checkpoint=checkpoint, warn=pytest.fail, progress=seen.append)
         assert numbers(map_chunks(work, items(60), engine)) == list(range(60))
-        assert engine.reused == reused
+        assert engine.counts.reused == reused
     assert (calls(tmp_path / "signs") - done, sum(seen)) == (27, 1200)
     engine = replace(engine, progress=lambda events: None)
     other = Recital(str(tmp_path / "signs"), name="other")
     assert numbers(map_chunks(other, items(60), engine)) == list(range(60))
-    assert engine.reused == 600
+    assert engine.counts.reused == 600
 
 
 PROGRAM = """
@@ -485,8 +486,8 @@ def killed(tmp_path: Path, workers: int, number: int, results: int) -> None:
     before, engine = calls(tmp_path), Engine(checkpoint=Checkpoint(tmp_path / "kept"), warn=pytest.fail)
     assert numbers(map_chunks(Recital(str(tmp_path)), items(200), engine)) == list(range(200))
     assert told == list(range(len(told)))
-    assert engine.reused >= 10 * len(told)
-    assert calls(tmp_path) - before == 200 - engine.reused // 10
+    assert engine.counts.reused >= 10 * len(told)
+    assert calls(tmp_path) - before == 200 - engine.counts.reused // 10
     left = [file.name for file in (tmp_path / "kept").iterdir() if not file.name.endswith(".task")]
     assert len(left) <= 1  # of the moment in which it was killed
 

@@ -68,17 +68,6 @@ def test_a_worker_that_dies_is_noticed_and_replaced(tmp_path: Path) -> None:
     await_all_gone(tmp_path, 3)
 
 
-def test_a_worker_that_is_killed_while_it_starts_does_not_block() -> None:
-    """Whatever there is to be sent to it."""
-    with worker_pool(1) as pool:
-        future = pool.submit(len, bytes(1 << 20))
-        while not pool._processes:
-            time.sleep(0.001)
-        pool._processes[0].kill()
-        with pytest.raises(WorkerLostError):
-            future.result(30)
-
-
 def test_a_worker_neither_imports_the_script_nor_modules_of_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

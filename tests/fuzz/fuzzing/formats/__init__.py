@@ -19,13 +19,12 @@ from fuzzing.formats import (
     prescales,
     profiles,
     projects,
-    repeated,
     samples,
 )
 from fuzzing.formats.base import Format
 
 _MODULES: tuple[ModuleType, ...] = (
     *(expressions, menus, catalogues, profiles, models, integer_networks, samples, imports, prescales),
-    *(configurations, projects, commands, live, live_runs, optimise, repeated),
+    *(configurations, projects, commands, live, live_runs, optimise),
 )
 FORMATS: dict[str, Format] = {form.name: form for module in _MODULES for form in module.FORMATS}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import tomllib
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 
-from fuzzing.edits import byte_edits, table_edits, word_edits
+from fuzzing.edits import spoilt
 from fuzzing.formats.base import Files, Format, close, command
 from fuzzing.formats.menus import PLAIN
-from fuzzing.tables import as_toml
 
 TRAINING = """
 [training]
@@ -107,40 +107,11 @@ blocks = 1
 block_size = 20
 """
 _PYTHIA = (
-    *(
-        "Main:numberOfEvents = 10",
-        "include = /etc/passwd",
-        "Init:reuseMPIinitFile = 1",
-        "LHEF:file = x",
-        "Beams:frameType = 4",
-    ),
-    *(
-        "Beams:LHEF = /dev/zero",
-        "Print:quiet = off",
-        "PDF:pSet = LHAPDF6:x",
-        "HardQCD:all = on\\nx = 1",
-        "PhaseSpace:pTHatMin = nan",
-    ),
-    *(
-        "PhaseSpace:pTHatMin = 1e300",
-        "Tune:pp = 99",
-        "HeavyIon:mode = 1",
-        "Init:plugins = {libx.so::y}",
-        "Merging:doMerging = on",
-    ),
+    *("Main:numberOfEvents = 10", "include = /etc/passwd", "Init:reuseMPIinitFile = 1", "LHEF:file = x"),
+    *("Beams:frameType = 4", "Beams:LHEF = /dev/zero", "Print:quiet = off", "PDF:pSet = LHAPDF6:x"),
+    *("HardQCD:all = on\nx = 1", "PhaseSpace:pTHatMin = nan", "PhaseSpace:pTHatMin = 1e300"),
+    *("Tune:pp = 99", "HeavyIon:mode = 1", "Init:plugins = {libx.so::y}", "Merging:doMerging = on"),
 )
-
-
-def _cases_of(
-    text: str, name: str, further: tuple[Any, ...], more: dict[str, bytes]
-) -> st.SearchStrategy[Files]:
-    spoilt = st.one_of(
-        table_edits(tomllib.loads(text), further).map(as_toml),
-        table_edits(tomllib.loads(text), further, most=1).map(as_toml),
-        word_edits(text),
-    ).map(lambda made: made.encode("utf-8", "surrogatepass"))
-    whole = st.one_of(spoilt, spoilt, spoilt, spoilt, byte_edits(text.encode()))
-    return whole.map(lambda content: {name: content, **more})
 
 
 def _training() -> st.SearchStrategy[Files]:
@@ -148,9 +119,10 @@ def _training() -> st.SearchStrategy[Files]:
 
     further = ("../menu.toml", "jet[0].pt", "n_jet", 0.5, [3, 3], "decade.toml", "network.toml", "menu")
     more = {"menu.toml": PLAIN.encode(), **{n: models()[n] for n in ("network.toml", "model.onnx")}}
-    of_score = OF_SCORE.format(unique=_enough_hz())
-    return st.one_of(
-        _cases_of(TRAINING, "train.toml", further, more), _cases_of(of_score, "train.toml", further, more)
+    enough = sum(sample.rate_hz for sample in _events().background) / 2
+    texts = TRAINING, OF_SCORE.format(unique=enough)
+    return st.one_of(*(spoilt(text, further) for text in texts)).map(
+        lambda made: {"train.toml": made, **more}
     )
 
 
@@ -159,11 +131,6 @@ def _events() -> Any:
     from toys import memory_catalogue, toy_events
 
     return memory_catalogue({"a": toy_events(3, 3000)})
-
-
-def _enough_hz() -> float:
-    """Return half of the rate of all events."""
-    return float(sum(sample.rate_hz for sample in _events().background)) / 2
 
 
 def _use_training(folder: Path) -> Any:
@@ -194,7 +161,8 @@ def _twin_training(folder: Path, made: Any) -> str | None:
 
 
 def _generator() -> st.SearchStrategy[Files]:
-    return _cases_of(GENERATOR, "toy.toml", (*_PYTHIA, [_PYTHIA[0]], [_PYTHIA[8]], 1.0, 3, 99999, 1e-300), {})
+    further = (*_PYTHIA, [_PYTHIA[0]], [_PYTHIA[8]], 1.0, 3, 99999, 1e-300)
+    return spoilt(GENERATOR, further).map(lambda made: {"toy.toml": made})
 
 
 def _use_generator(folder: Path) -> Any:
@@ -203,7 +171,7 @@ def _use_generator(folder: Path) -> Any:
 
     config = load_config(folder / "toy.toml")
     text = (folder / "toy.toml").read_bytes()
-    if config.interactions <= 60 and hash_of(text) % 20 == 0:
+    if config.interactions <= 60 and zlib.crc32(text) % 20 == 0:
         command("generate", "toy.toml", "-o", "made")
         import trigemu
 
@@ -211,13 +179,7 @@ def _use_generator(folder: Path) -> Any:
     return config
 
 
-def hash_of(content: bytes) -> int:
-    import zlib
-
-    return zlib.crc32(content)
-
-
 FORMATS = (
-    Format("training configurations", 45, _training, _use_training, _twin_training),
-    Format("generator configurations", 60, _generator, _use_generator),
+    Format("training configurations", _training, _use_training, _twin_training),
+    Format("generator configurations", _generator, _use_generator),
 )

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from trigemu_cms import import_cms_l1, import_cms_phase2
 
 import trigemu
-from fuzzing.edits import byte_edits, table_edits, word_edits
+from fuzzing.edits import any_digits, encoded, spoilt_words, table_edits
 from fuzzing.formats.base import Files, Format
-from fuzzing.tables import any_digits
 
 SEEDS = {
     "L1_A": "MU3[MU-QLTY_SNGL]",
@@ -28,25 +27,12 @@ SEEDS = {
 def _xml() -> st.SearchStrategy[Files]:
     text = l1_toys.menu_xml(SEEDS)
     words = (
-        "<!DOCTYPE x [<!ENTITY a 'b'>]>",
-        "&a;",
-        "&#0;",
-        "<![CDATA[",
-        "-->",
-        "mass_inv",
-        "comb{",
-        "UTF-16",
-        "idna",
-        "MU3",
+        *("<!DOCTYPE x [<!ENTITY a 'b'>]>", "&a;", "&#0;", "<![CDATA[", "-->", "mass_inv", "comb{"),
+        *("UTF-16", "idna", "MU3"),
     )
-    spoilt = word_edits(text, words, most=5).map(lambda t: t.encode("utf-8", "surrogatepass"))
-    head = st.sampled_from(
-        ("utf-8", "utf-16", "idna", "hex", "punycode", "utf-7", "cp037", "latin-1", "x", "shift_jis")
-    )
-    recoded = head.map(lambda name: text.replace("UTF-8", name).encode())
-    return st.one_of(spoilt, spoilt, spoilt, byte_edits(text.encode()), recoded).map(
-        lambda c: {"menu.xml": c}
-    )
+    encodings = ("utf-8", "utf-16", "idna", "hex", "punycode", "utf-7", "cp037", "latin-1", "x", "shift_jis")
+    recoded = st.sampled_from(encodings).map(lambda name: text.replace("UTF-8", name).encode())
+    return st.one_of(spoilt_words(text, words, most=5), recoded).map(lambda made: {"menu.xml": made})
 
 
 def _use_xml(folder: Path) -> Any:
@@ -56,28 +42,13 @@ def _use_xml(folder: Path) -> Any:
 def _yaml() -> st.SearchStrategy[Files]:
     objects = {f"objects/{name}": text.encode() for name, text in phase2_toys.OBJECTS.items()}
     words = (
-        "!!python/object:os.system",
-        "&a",
-        "*a",
-        "<<",
-        "0b_",
-        "0x",
-        "1:2:3",
-        "2024-99-99",
-        "---",
-        "leg9.pt",
-        "leg1",
-        "Mu:default",
-        "? ",
+        *("!!python/object:os.system", "&a", "*a", "<<", "0b_", "0x", "1:2:3", "2024-99-99", "---"),
+        *("leg9.pt", "leg1", "Mu:default", "? "),
     )
 
     def spoilt(text: str) -> st.SearchStrategy[bytes]:
         tables = table_edits(yaml.safe_load(text), words).map(_as_yaml)
-        return st.one_of(
-            tables,
-            word_edits(text, words).map(lambda t: t.encode("utf-8", "surrogatepass")),
-            byte_edits(text.encode()),
-        )
+        return st.one_of(tables, spoilt_words(text, words))
 
     plain = {"menu.yml": phase2_toys.MENU.encode(), **objects}
     return st.one_of(
@@ -91,7 +62,7 @@ def _yaml() -> st.SearchStrategy[Files]:
 def _as_yaml(table: Any) -> bytes:
     with any_digits():
         made: str = yaml.safe_dump(_shown(table), allow_unicode=True)
-    return made.encode("utf-8", "surrogatepass")
+    return encoded(made)
 
 
 def _shown(value: Any) -> Any:
@@ -114,4 +85,4 @@ def _readable(folder: Path, toml: str) -> Any:
         raise AssertionError(f"what was imported cannot be read: {error}") from error
 
 
-FORMATS = (Format("XML", 45, _xml, _use_xml), Format("YAML", 55, _yaml, _use_yaml))
+FORMATS = (Format("XML", _xml, _use_xml), Format("YAML", _yaml, _use_yaml))

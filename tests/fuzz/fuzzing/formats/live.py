@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,9 +11,8 @@ import numpy as np
 from hypothesis import strategies as st
 from pileup_toys import crossing_catalogue, crossings
 
-from fuzzing.edits import byte_edits, table_edits, word_edits
+from fuzzing.edits import spoilt, spoilt_words
 from fuzzing.formats.base import Files, Format, close
-from fuzzing.tables import as_toml
 from trigemu import Catalogue, at_pileup, read_menu, run
 
 SCHEME = '[filling]\nname = "s"\ntrains = [[81, 128], [136, 183]]\n'
@@ -96,24 +94,13 @@ prescales = [1, 3]
 
 
 def _edited(text: str, name: str) -> st.SearchStrategy[Files]:
-    further = (0, -1, 10**30, 3565, [1, 2, 3], "1b", 1e308, {})
-    spoilt = st.one_of(
-        table_edits(tomllib.loads(text), further).map(as_toml),
-        table_edits(tomllib.loads(text), further, most=1).map(as_toml),
-        word_edits(text),
-    ).map(lambda made: made.encode("utf-8", "surrogatepass"))
-    return st.one_of(spoilt, spoilt, byte_edits(text.encode())).map(lambda content: {name: content})
+    return spoilt(text, (0, -1, 10**30, 3565, [1, 2, 3], "1b", 1e308, {})).map(lambda made: {name: made})
 
 
 def _schemes() -> st.SearchStrategy[Files]:
     words = ("(", ")", "b", "e", ",", "1", "99999", "-", "FOR B1", "\n", "²", "٣")
     tables = st.one_of(_edited(SCHEME, "s.toml"), _edited(PATTERN, "s.toml"))
-    texts = st.sampled_from([CSV, BEAMS]).flatmap(
-        lambda text: st.one_of(
-            word_edits(text, words).map(lambda made: made.encode("utf-8", "surrogatepass")),
-            byte_edits(text.encode()),
-        )
-    )
+    texts = st.sampled_from([CSV, BEAMS]).flatmap(lambda text: spoilt_words(text, words))
     return st.one_of(tables, texts.map(lambda content: {"s.csv": content}))
 
 
@@ -183,7 +170,7 @@ def _fill_twin(folder: Path, fill: Any) -> str:
 
 
 FORMATS = (
-    Format("filling schemes", 15, _schemes, _use_scheme, _scheme_twin),
-    Format("trigger rules", 15, lambda: _edited(RULES, "r.toml"), _use_rules, _rules_twin),
-    Format("fills", 10, _fills, _use_fill, _fill_twin),
+    Format("filling schemes", _schemes, _use_scheme, _scheme_twin),
+    Format("trigger rules", lambda: _edited(RULES, "r.toml"), _use_rules, _rules_twin),
+    Format("fills", _fills, _use_fill, _fill_twin),
 )

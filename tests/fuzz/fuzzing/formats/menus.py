@@ -1,10 +1,9 @@
-"""Menus: those of toy triggers, whose rates are summed by brute force, and all kinds of spoilt ones."""
+"""Menus: those of toy triggers, in columns, with levels, and all kinds of spoilt ones."""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,9 @@ import toy_menus
 from hypothesis import strategies as st
 
 import trigemu
-from fuzzing.edits import byte_edits, table_edits, word_edits
-from fuzzing.formats import language_twin
-from fuzzing.formats.base import EVENTS, Files, Format, close, command, toy_catalogue
+from fuzzing.edits import as_toml, encoded, spoilt, table_edits
+from fuzzing.formats.base import EVENTS, Files, Format, command, toy_catalogue
 from fuzzing.formats.expressions import CONDITIONS
-from fuzzing.intervals import Interval, every, is_above, point
-from fuzzing.tables import as_toml
 
 RICH = """
 [menu]
@@ -152,30 +148,18 @@ def _in_columns(draw: st.DrawFn) -> bytes:
 
 
 def _cases() -> st.SearchStrategy[Files]:
-    drawn = toy_menus.menus().map(
-        lambda triggers: _files(toy_menus.as_toml(triggers, 40e6), b"api", triggers)
-    )
-    plain = tomllib.loads(PLAIN)
-    nudged = table_edits(plain, most=2, whats=("nudge", "nudge", "repeat", "remove")).map(as_toml)
-    spoilt = st.one_of(
-        *(table_edits(tomllib.loads(text), ("J30", "hard", "threshold")).map(as_toml) for text in _RICH),
-        table_edits(plain, ("T0", "T1", "T0 or T1", "ht", "met", 25.0, 3, 1.5)).map(as_toml),
-        st.sampled_from(_RICH).flatmap(word_edits),
-    ).map(lambda text: text.encode("utf-8", "surrogatepass"))
+    drawn = toy_menus.menus().map(lambda triggers: toy_menus.as_toml(triggers, 40e6).encode())
+    nudged = table_edits(tomllib.loads(PLAIN), most=2, whats=("nudge", "nudge", "repeat", "remove"))
+    odd = (*(spoilt(text, ("J30", "hard", "threshold")) for text in _RICH), spoilt(PLAIN, ("T0 or T1", 25.0)))
     rates = st.builds(
         lambda text, rate: text.replace("crossing_rate_hz = 40e6", f"crossing_rate_hz = {rate}").encode(),
         st.sampled_from((*_RICH, PLAIN)),
         st.sampled_from(_RATES),
     )
-    whole = st.one_of(nudged.map(str.encode), spoilt, spoilt, byte_edits(RICH.encode()), rates, _in_columns())
-    ways = st.sampled_from((*["api"] * 24, "run", "check-menu", "report", "calibrate")).map(str.encode)
     asked = CONDITIONS.map(lambda text: PLAIN.replace("n_muon == 1 or photon[0].pt > 12", text).encode())
-    return st.one_of(drawn, asked.map(lambda c: _files(c, b"api")), *[st.builds(_files, whole, ways)] * 3)
-
-
-def _files(menu: str | bytes, way: bytes, triggers: Any = None) -> Files:
-    content = menu if isinstance(menu, bytes) else menu.encode()
-    return {"menu.toml": content, "way": way, "toy.json": json.dumps(triggers).encode()}
+    whole = st.one_of(drawn, nudged.map(as_toml).map(encoded), *odd, rates, _in_columns(), asked)
+    ways = st.sampled_from((*["api"] * 24, "run", "check-menu", "report", "calibrate")).map(str.encode)
+    return st.builds(lambda menu, way: {"menu.toml": menu, "way": way}, whole, ways)
 
 
 def _use(folder: Path) -> Any:
@@ -223,128 +207,12 @@ def sample_files() -> dict[str, bytes]:
 
 
 def _twin(folder: Path, made: Any) -> str | None:
-    """Sum the rates of menus in a part of the language event by event."""
-    if not isinstance(made, trigemu.api.MenuRates):
-        return None
-    toy = folder / "toy.json"
-    drawn = json.loads(toy.read_text()) if toy.exists() else None
-    document = tomllib.loads((folder / "menu.toml").read_text())
-    triggers = drawn or _plain_triggers(document)
-    if triggers is None:
-        return _laws(made)
-    rate = float(document.get("menu", {}).get("crossing_rate_hz", 40e6))
-    expected: dict[str, float] = {}
-    known: dict[Any, list[tuple[str, Fraction]]] = {}  # by the decisions: few patterns stand for all events
-    for event in EVENTS:
-        try:
-            own, raw = toy_menus.decide(event, triggers) if drawn else _decided(event, triggers)
-            key = (*own.values(), *raw.values())
-            if key not in known:
-                known[key] = _fractions(own, raw, triggers, rate)
-        except language_twin.UnknownError:
-            return _laws(made)
-        for quantity, f in known[key]:
-            expected[quantity] = expected.get(quantity, 0.0) + event["weight"] * float(f) * rate / 40e6
-    found = {"menu": made.rate.hz}
-    for t in made.triggers:
-        found |= {f"total {t.name}": t.rates["total"].hz, f"unique {t.name}": t.rates["unique"].hz}
-    for quantity, value in found.items():
-        if (
-            not close(value, expected[quantity], 1e-9)
-            and abs(value - expected[quantity]) > 1e-12 * found["menu"]
-        ):
-            return f"{quantity}: {value!r}, expected {expected[quantity]!r}"
-    return ""
-
-
-_HEAD = {"name", "crossing_rate_hz", "prescale_columns", "column"}
-_KEYS = {
-    "name",
-    "kind",
-    "prescale",
-    "group",
-    "coherent",
-    "enabled",
-    "above",
-    "observable",
-    "requires",
-    "expression",
-    "rate_hz",
-}
-
-
-def _plain_triggers(document: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the triggers with all keys, or None if the twin does not know a part of the menu."""
-    if set(document) - {"menu", "trigger"} or set(document.get("menu", {})) - _HEAD:
-        return None
-    head, triggers = document.get("menu", {}), []
-    for t in document["trigger"]:
-        if values := t.pop("prescales", None):
-            value = values[head["prescale_columns"].index(head["column"])]
-            t |= {"prescale": value} if value > 0 else {"prescale": 1.0, "enabled": False}
-        if (
-            set(t) - _KEYS
-            or t["kind"] not in ("threshold", "logic", "random")
-            or not t["name"].isidentifier()
-        ):
-            return None
-        triggers.append({"prescale": 1.0, "group": None, "coherent": None, "enabled": True, "seed": None} | t)
-    names = [t["name"] for t in triggers]
-    if sorted(names) != names:
-        return None  # the brute force goes by the order of names
-    return triggers if len(triggers) <= 8 else None
-
-
-def _fractions(
-    own: dict[str, bool], raw: dict[str, bool], triggers: list[dict[str, Any]], rate: float
-) -> list[tuple[str, Fraction]]:
-    """Return the accepted fraction of every quantity, for events with these decisions."""
-    for t in triggers:
-        random = Fraction(rate) / Fraction(t.get("rate_hz", 1000)) if t["kind"] == "random" else 1
-        t["share"] = 1 / (Fraction(t["prescale"]) * random)
-        if t["share"] > 1:
-            raise language_twin.UnknownError
-    return list(toy_menus.of_pattern(toy_menus.from_decisions(own, raw, triggers), triggers))
-
-
-def _decided(
-    event: dict[str, Any], triggers: list[dict[str, Any]]
-) -> tuple[dict[str, bool], dict[str, bool]]:
-    raw: dict[str, bool] = {}
-    for t in triggers:
-        if t["kind"] == "random":
-            raw[t["name"]] = True
-        elif t["kind"] == "threshold":
-            value = language_twin.evaluate(t["observable"], event)
-            asked = language_twin.evaluate(t["requires"], event) if "requires" in t else True
-            if not isinstance(value, Interval) or isinstance(asked, Interval):
-                raise language_twin.UnknownError
-            accepted = every([is_above(value, point(t["above"])), asked])
-            if accepted is None:  # rounding decides
-                raise language_twin.UnknownError
-            raw[t["name"]] = accepted
-    left = [t for t in triggers if t["kind"] == "logic"]
-    while left:
-        ready = [
-            t
-            for t in left
-            if all(w in raw for w in toy_menus.words(t["expression"]) if w not in ("and", "or", "not"))
-        ]
-        if not ready:
-            raise language_twin.UnknownError
-        for t in ready:
-            raw[t["name"]] = bool(eval(t["expression"], {}, raw))
-            left.remove(t)
-    return raw, raw
-
-
-def _laws(made: trigemu.api.MenuRates) -> str | None:
-    """Where there is no twin, hold what is true of any menu."""
-    for t in made.triggers:
+    """Hold what is true of the rates of any menu."""
+    for t in made.triggers if isinstance(made, trigemu.api.MenuRates) else ():
         total, unique = t.rates["total"].hz, t.rates["unique"].hz
         if not (-1e-9 * total <= unique <= total * (1 + 1e-9) and total <= made.rate.hz * (1 + 1e-9)):
             return f"{t.name}: unique {unique!r}, total {total!r}, menu {made.rate.hz!r}"
     return None
 
 
-FORMATS = (Format("menus", 90, _cases, _use, _twin),)
+FORMATS = (Format("menus", _cases, _use, _twin),)

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 import trigemu
-from fuzzing.edits import byte_edits, word_edits
-from fuzzing.formats.base import Files, Format, differs
+from fuzzing.edits import spoilt_words
+from fuzzing.formats.base import Files, Format
 from fuzzing.formats.menus import PLAIN
 from trigemu.menus.prescales import chosen_columns, read_prescales
 
@@ -19,10 +19,7 @@ TABLE = 'name,2.0e34,1.5e34,"of, all"\nT0,7.5,5,1\nT1,1,0,-1\nT2,100,2,3\nT3,1,1
 
 
 def _cases() -> st.SearchStrategy[Files]:
-    spoilt = word_edits(TABLE, ('"', ",", "\n", "T0", "2", "0", "1e308")).map(
-        lambda t: t.encode("utf-8", "surrogatepass")
-    )
-    whole = st.one_of(spoilt, spoilt, byte_edits(TABLE.encode()))
+    whole = spoilt_words(TABLE, ('"', ",", "\n", "T0", "2", "0", "1e308"))
     return whole.map(lambda content: {"prescales.csv": content, "menu.toml": PLAIN.encode()})
 
 
@@ -40,7 +37,7 @@ def _twin(folder: Path, made: dict[str, Any]) -> str:
     for name, *cells in rows:
         own = 40e6 / 1000.0 if name.strip() == "T4" else 1.0  # its rate is a prescale too
         expected[name.strip()] = {n: float(cell) * own for n, cell in zip(names, cells, strict=True)}
-    return differs("prescales", made, expected)
+    return "" if made == expected else f"{made}, expected {expected}"
 
 
-FORMATS = (Format("CSV", 50, _cases, _use, _twin),)
+FORMATS = (Format("CSV", _cases, _use, _twin),)

@@ -10,9 +10,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fuzzing.edits import byte_edits, table_edits, word_edits
+from fuzzing.edits import as_json, byte_edits, spoilt_words, table_edits
 from fuzzing.formats.base import Files, Format
-from fuzzing.tables import as_json
 
 
 @cache
@@ -33,10 +32,8 @@ def _projects() -> st.SearchStrategy[Files]:
     for name, content in plain.items():
         ways = [byte_edits(content), byte_edits(content, most=1)]
         if name.endswith(".json"):
-            ways += [
-                table_edits(json.loads(content), (2**31, [[1.0]])).map(as_json),
-                word_edits(content.decode()).map(lambda text: text.encode("utf-8", "surrogatepass")),
-            ]
+            ways.append(table_edits(json.loads(content), (2**31, [[1.0]])).map(as_json))
+            ways.append(spoilt_words(content.decode()))
         parts.append(st.one_of(ways).map(lambda made, name=name: {**plain, name: made}))
     return st.one_of(parts)
 
@@ -48,4 +45,4 @@ def _use_project(folder: Path) -> Any:
     return open_project(folder)
 
 
-FORMATS = (Format("firmware projects", 60, _projects, _use_project),)
+FORMATS = (Format("firmware projects", _projects, _use_project),)
