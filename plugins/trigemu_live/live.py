@@ -82,7 +82,6 @@ def live_rates(
         )
     orbits = round(seconds * filling.orbit_hz)
     table = rule_table(rules, filling)
-    check_not_all(rules, filling, table)
     engine = engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
     menu = at_crossing_rate(menu, filling.crossing_rate_hz)
