@@ -12,8 +12,8 @@ from trigemu.base.errors import MissingExtraError, TrigemuError
 from trigemu.base.files import read_bounded
 from trigemu.base.toml import Document, Key, Problem, TableError
 
-#: The most bytes of a file; menus have 10 kB.
-MAX_BYTES = 5_000_000
+#: Limits of a file: its bytes (menus have 10 kB), and the entries of a mapping with all merged into it.
+MAX_BYTES, MAX_ENTRIES = 5_000_000, 100_000
 
 
 def load(path: Path) -> Document:
@@ -30,6 +30,11 @@ def load(path: Path) -> Document:
         content = read_bounded(path, MAX_BYTES)
         loader = yaml.SafeLoader(content)
         node = loader.get_single_node()
+        counts: dict[int, int] = {}
+        for mapping in _mappings(node):
+            if _entries(mapping, counts) > MAX_ENTRIES:
+                message = f"a mapping with all merged into it has more than {MAX_ENTRIES} entries"
+                raise refused(mapping.start_mark.line + 1, message)
         data = loader.construct_document(node) if node is not None else {}
         lines: dict[Key, int] = {}
         _note_lines(node, (), lines, set())
@@ -50,19 +55,49 @@ def load(path: Path) -> Document:
     return document
 
 
+def _mappings(root: Any) -> Iterator[Any]:
+    """Yield each mapping of a document once."""
+    import yaml
+
+    waiting, visited = [root], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in visited:
+            continue
+        visited.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            yield node
+            waiting += [part for pair in node.value for part in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+
+
+def _entries(mapping: Any, counts: dict[int, int]) -> int:
+    """Return the number of entries of a mapping, including those merged into it by <<."""
+    if id(mapping) not in counts:
+        counts[id(mapping)] = 0
+        merged = [value for key, value in mapping.value if key.tag == "tag:yaml.org,2002:merge"]
+        parts = [p for value in merged for p in (value.value if value.id == "sequence" else [value])]
+        n_own = len(mapping.value) - len(merged)
+        counts[id(mapping)] = n_own + sum(_entries(part, counts) for part in parts if part.id == "mapping")
+    return counts[id(mapping)]
+
+
 def _note_lines(node: Any, key: Key, lines: dict[Key, int], visited: set[int]) -> None:
     """Record the line of each key, from 1; that of an alias is that of its first occurrence."""
-    if node is None or node.id == "scalar" or id(node) in visited:
+    import yaml
+
+    if id(node) in visited:
         return
     visited.add(id(node))
-    items = (
-        [(name, name.value, value) for name, value in node.value]
-        if node.id == "mapping"
-        else [(value, number, value) for number, value in enumerate(node.value)]
-    )
-    for begins, name, value in items:
-        lines[(*key, name)] = begins.start_mark.line + 1
-        _note_lines(value, (*key, name), lines, visited)
+    if isinstance(node, yaml.MappingNode):
+        for name, value in node.value:
+            lines[(*key, name.value)] = name.start_mark.line + 1
+            _note_lines(value, (*key, name.value), lines, visited)
+    elif isinstance(node, yaml.SequenceNode):
+        for i, value in enumerate(node.value):
+            lines[(*key, i)] = value.start_mark.line + 1
+            _note_lines(value, (*key, i), lines, visited)
 
 
 def shallow(value: Any, levels: int) -> Any:

@@ -24,7 +24,7 @@ from trigemu.counting.patterns import Keys, count_patterns
 from trigemu.results.efficiency import EfficienciesView
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency import MAX_CATEGORIES, Efficiencies, Turnon, efficiencies
-from trigemu.studies.intervals import Curve, Profile, Sums
+from trigemu.studies.intervals import Curve, Profile, Sums, wilson
 
 Triggers = list[dict[str, Any]]
 #: Of an observable, what it is of an event; None where it has no value.
@@ -373,3 +373,26 @@ def test_what_cannot_be_had_is_named(tmp_path: Path, asked: dict[str, Any], mess
     usual = {"menus": [menu], "catalogue": signal(toy_events(1, 60)), "samples": ["yy"], "profiles": [PT]}
     with pytest.raises(TrigemuError, match=message):
         efficiencies(**usual | asked)
+
+
+def test_of_equal_weights_it_is_the_interval_of_wilson() -> None:
+    """7 of 20, from the formula as it is printed; none and all of 5."""
+    low, high = wilson(np.array([0.35, 0.0, 1.0]), np.array([20.0, 5.0, 5.0]))
+    half = math.sqrt(0.35 * 0.65 / 20 + 1 / 1600) / 1.05
+    assert (low[0], high[0]) == pytest.approx((0.375 / 1.05 - half, 0.375 / 1.05 + half))
+    assert (low[1], high[1]) == pytest.approx((0.0, 1 / 6))
+    assert (low[2], high[2]) == pytest.approx((5 / 6, 1.0))
+
+
+def test_menus_of_one_name_go_by_their_files(tmp_path: Path) -> None:
+    tighter = MENU.replace("above = ", "above = 1")
+    assert tighter != MENU
+    texts = {"a": MENU, "b": tighter}
+    samples, curves = signal(toy_events(1, 60)), {}
+    for head in ("", '[menu]\nname = "x"\n'):
+        found = efficiencies([write(tmp_path, n, head + t) for n, t in texts.items()], samples, ["yy"], [PT])
+        curves[head] = {
+            curve.menu: (curve.overall.value, curve.overall.gain) for curve in found.turnons[0].curves
+        }
+    assert curves[""] == curves['[menu]\nname = "x"\n']
+    assert curves[""]["b"][1] < 0

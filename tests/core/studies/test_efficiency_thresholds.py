@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,30 @@ def test_a_menu_with_a_budget_gains_nothing_over_itself(
     catalogue = memory_catalogue({"soft": background}, signals={"yy": toy_events(3, 100)})
     for curve in measured([write(tmp_path, n, MET + JET) for n in "ab"], catalogue).values():
         assert (curve.overall.gain, curve.overall.gain_error) == (0.0, 0.0)
+
+
+def test_they_are_the_spread_over_toys(tmp_path: Path) -> None:
+    """Of fresh backgrounds with one signal, and the whole error that of fresh signals too."""
+    rng = np.random.default_rng(7)
+    empty = toy_events(1, 1)[0] | {"jet": [], "photon": [], "muon": [], "weight": 1.0}
+
+    def events(mean: float, n: int) -> list[dict[str, Any]]:
+        return [empty | {"met": float(met)} for met in rng.exponential(mean, n).astype(np.float32)]
+
+    n, signal, of_samples = 3000, events(40.0, 6000), []
+    menus = [write(tmp_path, "a", MUON), write(tmp_path, "b", MUON + MET.replace("100.0", "900.0"))]
+    for _ in range(60):
+        catalogue = memory_catalogue({"soft": events(20.0, n)}, signals={"yy": signal})
+        whole = measured(menus, catalogue)["b", None].overall
+        of_samples.append((whole.gain_threshold_error, whole.gain_error))
+    fixed, fresh = [], []
+    values = np.array([event["met"] for event in signal])
+    for _ in range(2000):
+        half = np.sort(rng.exponential(20.0, rng.poisson(n / 2)))[::-1]
+        threshold = half[450 - 1]  # of 900 Hz, scaled from half of the sample to all of it
+        fixed.append(np.mean(values > threshold))
+        fresh.append(np.mean(rng.exponential(40.0, len(values)) > threshold))
+    threshold, error = np.mean(of_samples, axis=0)
+    assert threshold == pytest.approx(np.std(fixed), rel=0.1)
+    assert error == pytest.approx(np.std(fresh), rel=0.1)
+    assert threshold > 1.2 * math.sqrt(error**2 - threshold**2)  # neither part is small

@@ -74,6 +74,13 @@ def test_plain_scalars_are_what_they_look_like(tmp_path: Path) -> None:
     assert yaml.load(write(tmp_path, text)).data == {"A": [1, -16, 1.5, float("inf"), True, None, "a"]}
 
 
+def test_merges_of_merges_are_refused(tmp_path: Path) -> None:
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}" for i in range(1, 30)]
+    with pytest.raises(TableError, match="a mapping with all merged into it has more than 100000 entries"):
+        yaml.load(write(tmp_path, "\n".join(lines)))
+
+
 @pytest.mark.parametrize("text", ["A: &a {b: *a}", "A: &a [*a]", "A: &a {<<: *a, b: 1}"])
 def test_what_contains_itself_ends(tmp_path: Path, text: str) -> None:
     assert list(yaml.load(write(tmp_path, text)).data) == ["A"]
