@@ -82,27 +82,35 @@ class ScanView(View[Scan]):
     def figures(self, result: Scan) -> Figures:
         """Draw the rates against one threshold, or over the plane of two, with lines at the budgets."""
         from trigemu.results.figures.draw import draw_plane, draw_scan
+        from trigemu.results.figures.style import shown
 
         if len(result.steps) > _DRAWN:
             raise TrigemuError(f"{len(result.steps)} triggers are scanned: a figure can show {_DRAWN}")
-        menu = result.points[0].menu
+        menu, triggers = result.points[0].menu, {step.trigger for step in result.steps}
+        short = shown([*sorted(triggers), menu.name])
         labels = [
-            step.name if step.vary else threshold_label(menu, step.trigger, step.trigger)
+            step.name.replace(step.trigger, short[step.trigger])
+            if step.vary
+            else threshold_label(menu, step.trigger, short[step.trigger])
             for step in result.steps
         ]
-        values = [np.array(step.values) for step in result.steps]
+        values, title = [np.array(step.values) for step in result.steps], f"menu {short[menu.name]}"
         if len(result.steps) == 1:
-            names = {f"{level} rate": f"level {level}" for level in menu.levels}
-            names["menu rate"] = f"menu {menu.name}"
+            names = {
+                f"{name} {quantity}": f"{short[name]} {quantity}"
+                for name in triggers
+                for quantity in COMPARED
+            }
+            names |= {f"{level} rate": f"level {level}" for level in menu.levels} | {"menu rate": title}
             points = [_rates(result, point) for point in result.points]
-            curves = {names.get(key, key): [rates[key] for rates in points] for key in points[0]}
-            drawn = {key: np.array([(r.hz, r.error_hz) for r in curve]).T for key, curve in curves.items()}
+            drawn = {
+                names[key]: np.array([(rates[key].hz, rates[key].error_hz) for rates in points]).T
+                for key in points[0]
+            }
             yield draw_scan(labels[0], values[0], drawn, self.budgets)
             return
         plane = np.array([point.rate.hz for point in result.points]).reshape([len(v) for v in values])
-        yield draw_plane(
-            (labels[0], labels[1]), (values[0], values[1]), plane, self.budgets, f"menu {menu.name}"
-        )
+        yield draw_plane((labels[0], labels[1]), (values[0], values[1]), plane, self.budgets, title)
 
     def _brackets(self, result: Scan) -> Iterator[BudgetBracket]:
         return (entry for budget in self.budgets for entry in budget_brackets(result, budget))

@@ -157,6 +157,16 @@ def test_more_than_two_thresholds_have_no_figure(results: dict[str, Any]) -> Non
         scan.plot()
 
 
+def test_a_scan_of_long_names_fills_its_figure(results: dict[str, Any], tmp_path: Path) -> None:
+    trigger = f"HLT_{50 * 'Photon'}_v1"
+    menu, table = tmp_path / "menu.toml", f'[menu]\nname = "{60 * "menu"}"\n[[trigger]]\nname = "{trigger}"\n'
+    menu.write_text(f'{table}kind = "threshold"\nobservable = "met"\nabove = 20.0\n')
+    axes = trigemu.scan(menu, [trigemu.Steps(trigger, (20.0, 40.0))], results["Catalogue"]).plot()
+    axes.figure.savefig(io.BytesIO())
+    assert axes.get_position().width > 0.7
+    assert "…" in axes.get_xlabel()
+
+
 def test_a_frame_has_a_row_for_each_trigger_with_its_flags(results: dict[str, Any]) -> None:
     frame = results["MenuRates"].to_pandas()
     assert list(frame.index) == [HOSTILE, "MET", "ALSO", "NEVER"]

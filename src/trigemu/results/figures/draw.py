@@ -284,7 +284,8 @@ def draw_scan(
             axes.set_xlim(x[0], x[-1])
         axes.set_xlabel(style.axis_label(label))
         axes.set_ylabel(what)
-        axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+        ncols = 3 if max(map(len, curves)) < WIDE else 1
+        axes.legend(fontsize=11, ncols=ncols, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return made
 
 
