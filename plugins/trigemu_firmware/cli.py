@@ -31,7 +31,7 @@ from . import (
 )
 from .sources import CLOCK_MHZ
 
-_MHZ = click.FloatRange(0.001, 100_000)
+_MHZ = options.Positive(0.001, 100_000)
 _WIDTH = click.IntRange(1, MAX_WIDTH)
 
 

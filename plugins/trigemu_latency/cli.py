@@ -42,7 +42,7 @@ _MORE = "--details: rates, all percentiles, machine."
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(0, 1e6, min_open=True),
+    type=options.Positive(0, 1e6, min_open=True),
     default=costs.SECONDS,
     show_default=True,
     help="Time limit: no further triggers are timed after it; the menu and the first triggers always are.",

@@ -22,8 +22,8 @@ FIGURES = (".png", ".pdf", ".svg")
 WORKERS: click.IntRange = click.IntRange(1, 1024)
 
 
-class _Positive(click.FloatRange):
-    """The type of `POSITIVE`; click's own ranges contain NaN."""
+class Positive(click.FloatRange):
+    """A range of numbers above 0; click's own ranges contain NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if hint := without_unit(value):
@@ -35,7 +35,7 @@ class _Positive(click.FloatRange):
 
 
 #: A number above 0, such as a rate in Hz.
-POSITIVE = _Positive(0, 1e15, min_open=True)
+POSITIVE = Positive(0, 1e15, min_open=True)
 #: A path or a URL, as a text: a Path would lose one of the slashes after a scheme.
 LOCATION = click.Path(readable=False)
 #: A document, as a text: the name of a file to write, or - for the standard output.

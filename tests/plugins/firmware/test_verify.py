@@ -242,6 +242,8 @@ def test_differences_and_missing_tools_are_told(
     assert document["differences"] == {"verilog": None, "cpp": None, "hls": None}
     status, text = trigemu("firmware", "estimate", "made")
     assert (status, "apt-get install yosys" in " ".join(text.split())) == (0, True)
+    status, text = trigemu("firmware", "estimate", "made", "--clock", "nan")
+    assert (status, "nan is not a number" in text) == (2, True)
 
 
 @needs("conifer")
