@@ -177,22 +177,7 @@ def check_decisions(
     catalogue = replace(catalogue, samples=all_events)
     if not consecutive:
         catalogue = not_consecutive(catalogue)
-    plan, known = make_plan([menu]), dict[int, BoolArray]()
-    reading = {need: {trigger.name for trigger in triggers} for need, triggers in plan.needs.items()}
-    results, compared = dict[str, Checked](), list[_Compared]()
-    for trigger in menu.enabled:
-        parts = {part.name: part for part in menu.with_inputs([trigger.name])}
-        slots = (plan.slots[plan.bits[0][name]] for name in parts if name in plan.bits[0])
-        margin = max((slot.compiled.margin for slot in slots), default=0)
-        if margin not in known:
-            known[margin] = _with_neighbours(catalogue, margin)
-        needs = {need for need, names in reading.items() if not names.isdisjoint(parts)}
-        not_compared = int((~known[margin]).sum())
-        checked = Checked(trigger.name, margin=margin, not_compared=not_compared, stored=stored_name(trigger))
-        if reason := _why_not(checked, parts.values(), needs, catalogue, known[margin]):
-            results[trigger.name] = Checked(trigger.name, skipped=reason)
-        else:
-            compared.append(_Compared(checked, needs, known[margin]))
+    results, compared = _comparable(menu, catalogue)
     if not compared:
         first = next(iter(results.values()))
         raise TrigemuError(f"{menu.path}: no trigger can be checked; {first.name!r}: {first.skipped}")
@@ -269,6 +254,27 @@ class _Compared:
             self.checked, agree=agree, only_emulated=only_emulated, only_stored=only_stored
         )
         return int((differ != before)[flips].sum())
+
+
+def _comparable(menu: Menu, catalogue: Catalogue) -> tuple[dict[str, Checked], list[_Compared]]:
+    """Return the triggers that are skipped, with the reasons, and those that are compared."""
+    plan, known = make_plan([menu]), dict[int, BoolArray]()
+    reading = {need: {trigger.name for trigger in triggers} for need, triggers in plan.needs.items()}
+    results, compared = dict[str, Checked](), list[_Compared]()
+    for trigger in menu.enabled:
+        parts = {part.name: part for part in menu.with_inputs([trigger.name])}
+        slots = (plan.slots[plan.bits[0][name]] for name in parts if name in plan.bits[0])
+        margin = max((slot.compiled.margin for slot in slots), default=0)
+        if margin not in known:
+            known[margin] = _with_neighbours(catalogue, margin)
+        needs = {need for need, names in reading.items() if not names.isdisjoint(parts)}
+        not_compared = int((~known[margin]).sum())
+        checked = Checked(trigger.name, margin=margin, not_compared=not_compared, stored=stored_name(trigger))
+        if reason := _why_not(checked, parts.values(), needs, catalogue, known[margin]):
+            results[trigger.name] = Checked(trigger.name, skipped=reason)
+        else:
+            compared.append(_Compared(checked, needs, known[margin]))
+    return results, compared
 
 
 def _why_not(
