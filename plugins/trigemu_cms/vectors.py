@@ -47,6 +47,8 @@ ALGORITHMS = 512
 _HEXADECIMAL = b"0123456789abcdefABCDEF"
 #: Most digits of a crossing number, which is stored in 64 bits.
 _NUMBER_DIGITS = 18
+#: Most characters of a line; the longest layout has 900.
+_LONGEST = 2**16
 
 
 def _layout(tau: int, sums: int) -> dict[str, tuple[int, int]]:
@@ -65,7 +67,9 @@ _LAYOUTS = {
 def _decoded(stream: IO[bytes]) -> tuple[IntArray, Any]:
     """Decode all lines: the numbers of the crossings, int64[n], and their words, a structured array."""
     n_columns, numbers, rows = 0, list[int](), list[bytes]()
-    for place, line in enumerate(stream, 1):
+    for place, line in enumerate(iter(lambda: stream.readline(_LONGEST + 1), b""), 1):
+        if len(line) > _LONGEST:
+            raise SampleError(f"line {place} has more than {_LONGEST} characters: this is not a test vector")
         if line.startswith((b"|", b"#")) or not (columns := line.split()):
             continue
         n_columns = n_columns or len(columns)

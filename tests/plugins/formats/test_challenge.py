@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from trigemu_formats import challenge
 from trigemu_formats.challenge import Challenge
 
 import trigemu
@@ -173,3 +174,14 @@ def test_only_numbers_in_the_file_itself_are_read(tmp_path: Path, name: str) -> 
         write(file, other)
     with pytest.raises(TrigemuError, match=message):
         Challenge(str(tmp_path / "a.h5")).read(0, 20, [("jet", "pt")])
+
+
+def test_chunks_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("Particles", data=np.ones(SHAPE, "f4"), chunks=SHAPE, compression="gzip")
+    size = 20 * 19 * 4 * 4
+    monkeypatch.setattr(challenge, "LARGEST_CHUNK", size)
+    assert Challenge(str(tmp_path / "a.h5")).entries == 20
+    monkeypatch.setattr(challenge, "LARGEST_CHUNK", size - 1)
+    with pytest.raises(TrigemuError, match=f"in chunks of {size} bytes, at most {size - 1} are read"):
+        assert Challenge(str(tmp_path / "a.h5")).entries
