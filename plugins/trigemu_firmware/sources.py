@@ -57,7 +57,7 @@ def write_sources(
     """Write conifer's project, `cpp` or `hls`, into a new folder. The same model gives the same bytes.
     TrigemuError if it could not match the emulation."""
     check_conifer(fixed, backend)
-    conifer, types = module_of_extra("conifer", "trigemu firmware", "firmware", "conifer"), fixed.precision
+    types = fixed.precision
     kind, templates = _BACKENDS[backend]
     config: dict[str, Any] = {
         "Backend": kind,
@@ -71,10 +71,11 @@ def write_sources(
     }
     if backend == "hls":
         config |= {"ClockPeriod": f"{1000.0 / clock_mhz:g}", "Unroll": True}
-    model = conifer.model.make_model(as_numbers(fixed), config)
-    model._stamp, model._metadata = 0, []  # the time, the machine and the user
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # it leaves files open
+        warnings.simplefilter("ignore")  # of escapes in its strings, and of files that it leaves open
+        conifer = module_of_extra("conifer", "trigemu firmware", "firmware", "conifer")
+        model = conifer.model.make_model(as_numbers(fixed), config)
+        model._stamp, model._metadata = 0, []  # the time, the machine and the user
         model.write()
     file = folder / f"{NAME}.json"
     document = json.loads(file.read_text())

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from toys import memory_catalogue, toy_events
 
+from trigemu.base.mapping import Engine
 from trigemu.studies.bins import Spectrum, sample_spectra
 
 SAMPLES = {"a": toy_events(1, 300), "b": toy_events(2, 100)}
@@ -55,5 +56,5 @@ def test_events_of_one_interaction_fluctuate_together() -> None:
 
 def test_progress_counts_every_event() -> None:
     catalogue, done = memory_catalogue(SAMPLES), list[int]()
-    sample_spectra(catalogue, done.append)
+    sample_spectra(catalogue, executor=Engine(progress=done.append))
     assert sum(done) == sum(sample.entries for sample in catalogue.samples) > 0
