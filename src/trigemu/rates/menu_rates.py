@@ -332,7 +332,8 @@ def rates_of_columns(
     for conditions in dict.fromkeys(menu.columns.conditions for menu in menus):
         same = [menu for menu in menus if menu.columns.conditions == conditions]
         emulation = emulation_of(same, catalogue, executor)
-        rates |= {str(menu.columns.chosen): rates_of(emulation, menu) for menu in emulation.menus}
+        for menu, at_default in zip(same, emulation.menus, strict=True):
+            rates[str(menu.columns.chosen)] = rates_of(emulation, at_default)
     return ColumnRates({name: rates[name] for menu in menus if (name := str(menu.columns.chosen))})
 
 

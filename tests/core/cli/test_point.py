@@ -77,10 +77,15 @@ def test_a_menu_with_columns_needs_one(columns: Any, trigemu: Run, command: str)
     assert "unknown column 'hig'; did you mean 'high'" in text
 
 
-@pytest.mark.parametrize("command", WITH_JSON)
-def test_documents_say_where_a_menu_was_run(columns: Any, trigemu: Run, command: str) -> None:
-    options = ("--column", "low", "--crossing-rate", "30e6", "--errors", "events", "--json", "out.json")
-    status, text = trigemu(command, *COMMANDS[command], *ON, *options)
+@pytest.mark.parametrize(
+    ("command", "named"), [*((command, False) for command in WITH_JSON), ("run", True), ("live", True)]
+)
+def test_documents_say_where_a_menu_was_run(columns: Any, trigemu: Run, command: str, named: bool) -> None:
+    """named: whether the menu names its column."""
+    if named:
+        columns.write("menu.toml", COLUMNS.replace("[menu]", '[menu]\ncolumn = "low"'))
+    options = (*(() if named else ("--column", "low")), "--crossing-rate", "30e6", "--errors", "events")
+    status, text = trigemu(command, *COMMANDS[command], *ON, *options, "--json", "out.json")
     assert status == 0, text
     found = points(json.loads((columns.folder / "out.json").read_text()))
     menus = {"old", "new"} if command == "gate" else {"menu"}
