@@ -92,6 +92,18 @@ def test_trains_cost_more_than_spread_bunches(tmp_path: Path) -> None:
     assert after[0] / before[0] > after[10:].sum() / before[10:].sum()
 
 
+def test_the_errors_from_drawing_are_the_spread_of_seeds(tmp_path: Path) -> None:
+    triggers = [Toy("A"), Toy("B", prescale=7)]
+    menu, catalogue = toy(tmp_path, triggers, {"A": 0.004, "B": 0.004})
+    results = [live_rates(menu, catalogue, rules=DEAD, seconds=0.25, seed=seed) for seed in range(30)]
+    for name in ("A", "B"):
+        seen = np.std([r[name].after.hz for r in results], ddof=1)
+        claimed = np.sqrt(np.mean([r[name].drawing_error_hz ** 2 for r in results]))
+        assert seen == pytest.approx(claimed, rel=0.45)
+    live = np.std([r.rate.live for r in results], ddof=1)
+    assert live == pytest.approx(np.mean([r.rate.live_error for r in results]), rel=0.45)
+
+
 def test_the_errors_from_the_table_are_the_spread_of_samples(tmp_path: Path) -> None:
     """Samples of other crossings give other rates: by what `table_error_hz` says, dead time included."""
     text = "".join(
