@@ -25,7 +25,7 @@ prescales at 1, so the stored decisions are before prescales.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import IO, Any, ClassVar, Literal
@@ -67,7 +67,7 @@ _LAYOUTS = {
 def _decoded(stream: IO[bytes]) -> tuple[IntArray, Any]:
     """Decode all lines: the numbers of the crossings, int64[n], and their words, a structured array."""
     n_columns, numbers, rows = 0, list[int](), list[bytes]()
-    for place, line in enumerate(iter(lambda: stream.readline(_LONGEST + 1), b""), 1):
+    for place, line in enumerate(_lines(stream), 1):
         if len(line) > _LONGEST:
             raise SampleError(f"line {place} has more than {_LONGEST} characters: this is not a test vector")
         if line.startswith((b"|", b"#")) or not (columns := line.split()):
@@ -91,6 +91,17 @@ def _decoded(stream: IO[bytes]) -> tuple[IntArray, Any]:
         raise SampleError("has no crossings")
     layout = [(kind, f">u{size}", count) for kind, (size, count) in _LAYOUTS[n_columns][1].items()]
     return np.array(numbers), np.frombuffer(b"".join(rows), layout)
+
+
+def _lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a stream; of a line that is too long, its beginning."""
+    rest = b""
+    while part := stream.read(2**20):
+        *lines, rest = (rest + part).split(b"\n")
+        yield from lines
+        if len(rest) > _LONGEST:
+            break
+    yield rest
 
 
 def _mistake(number: bytes, columns: Sequence[bytes], digits: Sequence[int]) -> str:
