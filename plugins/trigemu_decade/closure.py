@@ -175,10 +175,11 @@ def _acceptance(events: ScoredEvents, selection: _Selection, cells: _Cells) -> A
     weight, interaction = events.weight, events.interaction
     overall = float(weight[passing].sum() / weight.sum())
     terms = weight * (passing - overall)
-    error = math.sqrt(squares(terms, interaction)) / float(weight.sum())
+    variation = squares(terms, interaction)
+    error = math.sqrt(variation) / float(weight.sum())
     # The correlation of decisions on events from one interaction
     most = overall * (1 - overall) * (squares(weight, interaction) - float(square.sum()))
-    pairs = squares(terms, interaction) - float(np.sum(terms**2))
+    pairs = variation - float(np.sum(terms**2))
     correlation = max(pairs / most, 0.0) if most > 0 else 0.0
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.bincount(cell[passing], weight[passing], len(rate)) / rate
