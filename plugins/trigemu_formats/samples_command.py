@@ -17,8 +17,7 @@ from trigemu.base.errors import SampleError, UnreadableError, excerpt
 from trigemu.base.mapping import Engine
 from trigemu.base.shown import view_of
 from trigemu.cli import options
-from trigemu.cli.console import console, say
-from trigemu.cli.progress import bar
+from trigemu.cli.console import bar, console, say
 from trigemu.observables.expressions import unit_of
 from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import STANDARD, Scope

@@ -11,7 +11,7 @@ import click
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.cli import options
-from trigemu.cli.progress import steps_bar
+from trigemu.cli.console import steps_bar
 from trigemu.cli.session import Session, collects, session
 from trigemu.emulation.table_files import read_scores
 

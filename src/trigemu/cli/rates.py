@@ -14,8 +14,7 @@ from trigemu.cli.session import Session, session
 from trigemu.rates.menu_rates import rates_of_columns
 from trigemu.rates.results import MenuRates
 from trigemu.results.comparison import ComparisonView
-from trigemu.results.overlap import overlap_page
-from trigemu.results.rates import pictures_of
+from trigemu.results.rates import overlap_page, pictures_of
 from trigemu.results.table import Page
 from trigemu.studies.comparison import compare as compare_menus
 

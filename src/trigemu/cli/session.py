@@ -20,8 +20,7 @@ from trigemu.base.plugins import search_path
 from trigemu.base.processes import cores, dask_client, end_own_pools
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
-from trigemu.cli.console import on_disk, present_result, warn
-from trigemu.cli.progress import bar
+from trigemu.cli.console import bar, on_disk, present_result, warn
 from trigemu.emulation.plan import LackingError, fed_menu, make_plan
 from trigemu.emulation.reweight import at_conditions, at_luminosity, at_pileup
 from trigemu.menus.menu import Menu, named_apart

@@ -25,9 +25,8 @@ from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
-from trigemu.counting.decisions import Decisions, counter_of
+from trigemu.counting.decisions import Decisions, Seeded, counter_of
 from trigemu.counting.patterns import starts_of
-from trigemu.counting.seeds import Seeded
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import no_column
 

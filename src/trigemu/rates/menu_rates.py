@@ -15,9 +15,8 @@ from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, wrong_type
 from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.pairs import pairs_of
 from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions, groups_of, labels_of
-from trigemu.counting.sums import ROUNDING, Counted, FractionsOf, RateSums, joined
+from trigemu.counting.sums import ROUNDING, Counted, FractionsOf, RateSums, joined, pairs_of
 from trigemu.emulation.budgets import ties
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import numbers_of

@@ -8,7 +8,7 @@ import pytest
 
 from trigemu.base.mapping import Engine
 from trigemu.cli import progress
-from trigemu.cli.progress import bar, steps_bar
+from trigemu.cli.console import bar, steps_bar
 
 
 class Clock:

@@ -11,8 +11,7 @@ from counters_menus import any_menu, menu_with_bits, words_of
 from counters_twin import ToyMenu, contributions
 from hypothesis import given, settings, strategies as st
 
-from trigemu.counting.pairs import pairs_of
-from trigemu.counting.sums import BLOCK, Counted, RateSums, pattern_blocks
+from trigemu.counting.sums import BLOCK, Counted, RateSums, pairs_of, pattern_blocks
 
 events = st.builds(twins.toy_events, st.integers(0, 2**32), st.integers(1, 40), st.booleans(), st.booleans())
 

@@ -19,8 +19,7 @@ from trigemu.base.shown import Shown, view_of
 from trigemu.results import overlap
 from trigemu.results.bins import BinnedRatesView
 from trigemu.results.numbers import format_rate
-from trigemu.results.overlap import overlap_page
-from trigemu.results.rates import ColumnRatesView, MenuRatesView
+from trigemu.results.rates import ColumnRatesView, MenuRatesView, overlap_page
 from trigemu.studies.scan import Steps, scan
 
 GROUP = 'group = "jets :smile:"'
