@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,9 +17,6 @@ from trigemu.emulation.table_files import read_scores
 
 from .goals import Effort, read_goals
 from .write_menu import numbers_file, write_menu
-
-if TYPE_CHECKING:
-    from trigemu.results.section import Picture
 
 
 def _number(name: str, least: int, most: int, text: str) -> Callable[[Any], Any]:
@@ -78,11 +75,6 @@ def optimise(
     )
     with session.started() as engine, steps_bar(effort.steps(len(wanted.channels))) as begin:
         result = optimised(setup, effort, engine, begin)
-    summary = write_menu(result.written, result.menu, result.summary, output)
+    write_menu(result.written, result.menu, result.summary, output)
 
-    def drawn() -> Iterator[Picture]:
-        from .figures import pictures  # which loads Matplotlib
-
-        yield from pictures(summary)
-
-    session.present(result, pictures=drawn(), lines=[output])
+    session.present(result, lines=[output])

@@ -43,15 +43,6 @@ Parts: TypeAlias = FloatArray | sparse.csr_array | tuple[sparse.csr_array, ...]
 FractionsOf = Callable[[Words, tuple[Menu, ...]], Parts]
 
 
-def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
-    """Yield the entries of a table in blocks, whose size depends on the menus."""
-    seeded = sum(len(menu.triggers) for menu in menus if any(trigger.seed for trigger in menu.enabled))
-    triggers = sum(len(menu.triggers) for menu in menus)
-    size = min(BLOCK, max(16, _PAIRS // max(1, seeded**2)), max(16, _ACCEPTED // max(1, triggers)))
-    for start in range(0, len(table), size):
-        yield slice(start, min(start + size, len(table)))
-
-
 @dataclass(frozen=True)
 class Counted:
     """The patterns of some menus of an emulation, and the factors that make rates in Hz of their sums."""
@@ -69,8 +60,12 @@ class Counted:
     stratum: IntArray | None = None  # int64[m], the stratum of each entry, if strata have fixed total weights
 
     def blocks(self) -> Iterator[slice]:
-        """Yield the entries of the table in blocks."""
-        return pattern_blocks(self.table, *self.menus)
+        """Yield the entries of the table in blocks, whose size depends on the menus."""
+        seeded = sum(len(m.triggers) for m in self.menus if any(trigger.seed for trigger in m.enabled))
+        triggers = sum(len(menu.triggers) for menu in self.menus)
+        size = min(BLOCK, max(16, _PAIRS // max(1, seeded**2)), max(16, _ACCEPTED // max(1, triggers)))
+        for start in range(0, len(self.table), size):
+            yield slice(start, min(start + size, len(self.table)))
 
     def sums(self, fractions_of: FractionsOf, columns: int) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f of some quantities in Hz and its variance in Hz², float64[columns] each."""

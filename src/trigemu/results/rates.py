@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,13 +31,10 @@ from trigemu.results.numbers import (
 )
 from trigemu.results.samples import left_out
 from trigemu.results.table import Column, Page, RowStyle, Table, records
-from trigemu.results.view import Figures, View, name
+from trigemu.results.view import Figures, Pictures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
 from trigemu.studies.exclusive import ExclusiveRates
-
-if TYPE_CHECKING:
-    from trigemu.results.section import Picture
 
 _THRESHOLD = "The threshold; null where there is none, or the trigger is a group."
 _EVENTS = (
@@ -215,14 +212,17 @@ class MenuRatesView(View[MenuRates]):
 
         yield of_triggers([result]).figure
 
+    def pictures(self, result: MenuRates) -> Pictures:
+        return pictures_of({result.menu.name: result})
 
-def pictures_of(variants: Sequence[MenuRates]) -> Iterator[Picture]:
-    """Draw the rates of groups, if there are any, and of triggers, of several menus."""
+
+def pictures_of(variants: Mapping[str, MenuRates]) -> Pictures:
+    """Draw the rates of groups, if there are any, and of triggers, of several menus or columns by name."""
     from trigemu.results.figures.draw import of_triggers  # which loads Matplotlib
 
-    if any(variant.groups for variant in variants):
-        yield of_triggers(variants, "groups")
-    yield of_triggers(variants)
+    for kind in ("groups", "triggers"):
+        if kind == "triggers" or any(variant.groups for variant in variants.values()):
+            yield of_triggers([*variants.values()], kind, [*variants])
 
 
 def _numbers(rate: Rate) -> dict[str, Any]:
@@ -322,10 +322,12 @@ class ColumnRatesView(View[ColumnRates]):
         return {"columns": each} | shared
 
     def figures(self, result: ColumnRates) -> Figures:
-        from trigemu.results.figures.draw import by_name  # which loads Matplotlib
+        from trigemu.results.figures.draw import of_triggers
 
-        listed = {column: rates.triggers for column, rates in result.items()}
-        yield by_name("triggers", "", listed).figure
+        yield of_triggers([*result.values()], names=[*result]).figure
+
+    def pictures(self, result: ColumnRates) -> Pictures:
+        return pictures_of(result)
 
 
 def _prescaled(value: tuple[Rate, float | None]) -> str:

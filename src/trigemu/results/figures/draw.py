@@ -325,10 +325,14 @@ def draw_plane(
     return made
 
 
-def of_triggers(variants: Sequence[MenuRates], kind: str = "triggers") -> Picture:
-    """Draw the rates of the triggers, or of another kind of parts such as "groups", of menus."""
+def of_triggers(
+    variants: Sequence[MenuRates], kind: str = "triggers", names: Sequence[str] | None = None
+) -> Picture:
+    """Draw the rates of the triggers, or of another kind of parts such as "groups", of menus. names: of the
+    variants; by default those of their menus."""
+    names = names or [variant.menu.name for variant in variants]
     caption = f"Rates by {kind.removesuffix('s')}: total (full) and unique (open)."
-    return by_name(kind, caption, {v.menu.name: getattr(v, kind) for v in variants})
+    return by_name(kind, caption, {n: getattr(v, kind) for n, v in zip(names, variants, strict=True)})
 
 
 def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]]) -> Picture:
