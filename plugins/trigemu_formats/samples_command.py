@@ -54,12 +54,13 @@ def samples(catalogue: str | None, tree: str | None, plots: Path | None) -> None
 
 def _draw(catalogue: Catalogue, folder: Path) -> list[Path]:
     from trigemu.results.figures.style import save
-    from trigemu.studies.bins import sample_spectra
+
+    from .spectra import spectra
 
     files = []
     with bar("events", engine := Engine()):
-        spectra = sample_spectra(catalogue, executor=engine)
-    for spectrum in spectra:
+        found = spectra(catalogue, executor=engine)
+    for spectrum in found:
         files.append(folder / f"{spectrum.quantity.label.replace(' ', '_')}.png")
         (figure,) = view_of(spectrum).figures(spectrum)
         save(figure, files[-1])
