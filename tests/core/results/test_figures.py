@@ -123,7 +123,7 @@ def test_combinations_of_rates_that_are_zero_or_below_are_drawn() -> None:
 
 
 def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
-    made = draw_samples(["a"], [1.0], [False])
+    made = draw_scan("pT", np.array([10.0, 20.0]), {"a": (np.array([100.0, 40.0]), np.ones(2))})
     save(made, tmp_path / "new" / "a.png")
     pixels = matplotlib.image.imread(tmp_path / "new" / "a.png")
     assert pixels.shape[0] > 500

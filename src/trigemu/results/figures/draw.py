@@ -84,7 +84,7 @@ def draw_rates(names: Sequence[str], total: Curves, unique: Curves) -> Figure:
                 drawn.append(bars.lines[0])
             points.append(tuple(reversed(drawn)))
             labels.append(literal(f"{menu}: total, unique"))
-        highest = max((float(np.nanmax(hz)) for hz, _ in total.values()), default=0.0)
+        highest = max((float(np.nanmax(hz, initial=0.0)) for hz, _ in total.values()), default=0.0)
         if highest > 0:
             axes.set_xscale("log")
             rates = np.concatenate([hz for both in (total, unique) for hz, _ in both.values()])
