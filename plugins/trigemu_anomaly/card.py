@@ -170,7 +170,8 @@ class Card(Generic[C]):
             self.document.problem(
                 (*key, "sha256"),
                 "",
-                f"{path} has sha256 {digest}, the card says {file.sha256}: it is damaged or a different file",
+                f"{path} has sha256 {digest}, the card says {file.sha256}: it is damaged or a different "
+                "file; if it was trained again, `trigemu anomaly sign` renews the card",
             )
             raise TableError(self.document.problems)
         self.context.models[str(path)] = digest

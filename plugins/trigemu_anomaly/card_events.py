@@ -15,9 +15,9 @@ import numpy as np
 
 from trigemu.base import toml_text
 from trigemu.base.arrays import IntArray
-from trigemu.base.errors import TrigemuError, module_of_extra
+from trigemu.base.errors import TrigemuError, listed, module_of_extra
 from trigemu.base.files import temporary_folder
-from trigemu.base.toml import load_toml
+from trigemu.base.toml import TableError, load_toml
 from trigemu.counting.patterns import empty_table
 from trigemu.emulation.engine import Chunk, Job, Task, over_samples
 from trigemu.emulation.event_table import (
@@ -46,14 +46,17 @@ TOLERANCE = 1e-4
 
 
 def menu_of_card(card: Path, **keys: Any) -> Menu:
-    """Return a menu with one trigger, `score`, of the model of a card; TableError if it cannot be used. keys:
-    further ones of the trigger."""
+    """Return a menu with one trigger, `score`, of the model of a card; TrigemuError if it cannot be used.
+    keys: further ones of the trigger."""
     kind = "decade" if "quantile" in load_toml(card).data else "network"
     entries = {"name": SCORE, "kind": kind, "card": card.resolve().as_posix(), **keys}
     with temporary_folder(Path(gettempdir()) / "card") as folder:
         file = folder / f"{card.stem}.toml"
         file.write_text(toml_text.table("[[trigger]]", entries))
-        return read_menu(file)
+        try:
+            return read_menu(file)
+        except TableError as error:  # about the card, at whose lines its messages begin
+            raise TrigemuError(listed([problem.message for problem in error.problems])) from None
 
 
 def input_table(

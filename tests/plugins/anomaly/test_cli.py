@@ -203,6 +203,10 @@ def test_inputs_and_scores_beside_those_of_the_author(place: Any, trigemu: Run) 
     parquet.write_table(pyarrow.table({"id": [1], "score": ["high"]}), file)
     status, text = trigemu(*command)
     assert (status, "the column 'score' is not one of numbers" in text) == (2, True), text
+    file.with_name("m.onnx").write_bytes(b"trained again")
+    status, text = trigemu(*command)
+    begin = f"trigemu: {place.folder}/card.toml:20: "
+    assert (status, text.startswith(begin), "anomaly sign" in text) == (2, True, True), text
 
 
 def test_scores_are_compared_at_one_rate(place: Any, trigemu: Run) -> None:
