@@ -14,8 +14,7 @@ import click
 from trigemu.base.errors import MissingExtraError, TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.cli import options
-from trigemu.cli.console import present, say, warn
-from trigemu.cli.progress import bar, steps_bar
+from trigemu.cli.console import bar, present, say, steps_bar, warn
 from trigemu.cli.session import Session, processing, session
 from trigemu.results.table import in_json
 from trigemu.samples.catalogue import Catalogue, without_bad_files

@@ -13,7 +13,7 @@ from trigemu.base.arrays import FloatArray
 from trigemu.base.shown import Shown, part_of
 from trigemu.results.bins import axis_of, curves_of
 from trigemu.results.numbers import with_unit
-from trigemu.studies.bins import BinnedRates, Spectrum
+from trigemu.studies.bins import BinnedRates
 from trigemu.studies.efficiency import Turnon
 from trigemu.studies.intervals import Curve, Profile
 
@@ -50,13 +50,6 @@ def _(result: BinnedRates, rescaled: bool = False) -> Histograms:
         hz, error = np.array([(rate.hz, rate.error_hz) if rate else missing for rate in rates]).T
         values[key] = (hz, error**2)
     return Histograms(label, edges, values)
-
-
-@histograms_of.register
-def _(result: Spectrum) -> Histograms:
-    values = {sample: (sum_w, result.variance[sample]) for sample, sum_w in result.sum_w.items()}
-    quantity = result.quantity
-    return Histograms(with_unit(quantity.label, quantity.unit), np.array(quantity.edges), values)
 
 
 @histograms_of.register

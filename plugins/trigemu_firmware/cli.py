@@ -15,8 +15,7 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs, new_folder
 from trigemu.base.processes import cores
 from trigemu.cli import options
-from trigemu.cli.console import on_disk, present, say
-from trigemu.cli.progress import bar, steps_bar
+from trigemu.cli.console import bar, on_disk, present, say, steps_bar
 from trigemu.cli.session import Session, session
 from trigemu.emulation.budgets import solve_budgets
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from trigemu.base.errors import MissingExtraError, TrigemuError
-from trigemu.base.files import temporary_folder
-from trigemu.base.interruption import undone
+from trigemu.base.files import temporary_folder, undone
 from trigemu.base.processes import worker_pool
 
 #: The most seconds of a compiler; of a simulation, or a synthesis, which takes minutes for 20 trees.

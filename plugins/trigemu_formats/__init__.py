@@ -1,8 +1,8 @@
-"""Files of events: formats other than NanoAOD (PHYSLITE, orbit NanoAOD, Delphes, Parquet and HDF5), lists of
-what they contain, and tables of the events that a menu may accept.
+"""Files of events: formats other than NanoAOD (PHYSLITE, orbit NanoAOD, Delphes, Parquet and HDF5), lists and
+spectra of what they contain, and tables of the events that a menu may accept.
 
 in: files of events
-out: samples, lists and tables of events
+out: samples, lists, spectra and tables of events
 """
 
 from trigemu.base.plugins import Plugin
@@ -20,4 +20,6 @@ PLUGIN = Plugin(
         "scores": ".tables_command:scores",
         "events": ".tables_command:events",
     },
+    exports={"spectra": ".spectra:spectra"},
+    uses=("exports",),
 )

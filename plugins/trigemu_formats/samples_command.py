@@ -17,8 +17,7 @@ from trigemu.base.errors import SampleError, UnreadableError, excerpt
 from trigemu.base.mapping import Engine
 from trigemu.base.shown import view_of
 from trigemu.cli import options
-from trigemu.cli.console import console, say
-from trigemu.cli.progress import bar
+from trigemu.cli.console import bar, console, say
 from trigemu.observables.expressions import unit_of
 from trigemu.observables.language import parse_observable
 from trigemu.observables.selections import STANDARD, Scope
@@ -55,12 +54,13 @@ def samples(catalogue: str | None, tree: str | None, plots: Path | None) -> None
 
 def _draw(catalogue: Catalogue, folder: Path) -> list[Path]:
     from trigemu.results.figures.style import save
-    from trigemu.studies.bins import sample_spectra
+
+    from .spectra import spectra
 
     files = []
     with bar("events", engine := Engine()):
-        spectra = sample_spectra(catalogue, executor=engine)
-    for spectrum in spectra:
+        found = spectra(catalogue, executor=engine)
+    for spectrum in found:
         files.append(folder / f"{spectrum.quantity.label.replace(' ', '_')}.png")
         (figure,) = view_of(spectrum).figures(spectrum)
         save(figure, files[-1])

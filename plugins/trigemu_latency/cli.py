@@ -9,7 +9,7 @@ import click
 
 from trigemu.base.errors import TrigemuError
 from trigemu.cli import options
-from trigemu.cli.progress import bar
+from trigemu.cli.console import bar
 from trigemu.cli.session import Session, session
 from trigemu.emulation.loop import emulate
 

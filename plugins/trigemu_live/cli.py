@@ -16,13 +16,12 @@ from trigemu.cli.session import Session, collects, session
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue, not_consecutive
 
-from . import fill_results
 from .beam import Start
 from .fill import through_fill
 from .fill_config import read_fill
 from .filling import ORBIT, file_of, read_filling, scheme_names, spread
 from .live import MAX_SECONDS, accepts_in_order, is_consecutive, live_rates
-from .results import LiveRates, OrderedAccepts, pictures_of
+from .results import LiveRates, OrderedAccepts
 from .rules import NO_RULES, read_rules, rule_names
 
 #: Controllers run this many times at most.
@@ -134,7 +133,7 @@ def live(
         return live_rates(menus[0], drawn, **beam, workers=session.workers or cores(), **how, **engine)
 
     result = session.run([read], recorded, reweight=False)
-    session.present(result, pictures=pictures_of(result))
+    session.present(result)
 
 
 @click.command()
@@ -162,4 +161,4 @@ def fill(menu: Path, config: Path, seeds: int, session: Session, readout: Readou
     result = session.run(
         [read], lambda menus, good, **engine: through_fill(menus[0], about, good, **how, **engine)
     )
-    session.present(result, pictures=fill_results.pictures_of(result))
+    session.present(result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
 from trigemu.results import notes, numbers
 from trigemu.results.table import Column, Page, Table, records
-from trigemu.results.view import Figures, View, name
+from trigemu.results.view import Pictures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import CM2_PER_PB
 
@@ -23,9 +23,6 @@ from .fill_config import FillConfig
 from .filling import Filling
 from .results import document_of_inputs
 from .rules import Rules
-
-if TYPE_CHECKING:
-    from trigemu.results.section import Picture
 
 #: The ways of setting thresholds and prescales.
 FIXED, COLUMNS, CONTROL, BOTH = "fixed", "columns", "control", "both"
@@ -226,21 +223,17 @@ class FillView(View[Fill]):
             "traces": [*_traces(result)],
         }
 
-    def figures(self, result: Fill) -> Figures:
-        return (picture.figure for picture in pictures_of(result))
+    def pictures(self, result: Fill) -> Pictures:
+        """Draw each quantity against time; controllers are shown with the first seed."""
+        from .figures import picture_of_fill  # which loads Matplotlib
 
-
-def pictures_of(result: Fill) -> Iterator[Picture]:
-    """Draw each quantity against time; controllers are shown with the first seed."""
-    from .figures import picture_of_fill  # which loads Matplotlib
-
-    hours, tolerance = result.hours, result.config.fill.tolerance
-    yield picture_of_fill("pileup", "interactions a crossing", hours, {"µ": result.pileup})
-    for q in result.quantities:
-        factor = 100.0 if q.what == "signal" else 1.0
-        lines = {way: factor * q.values(traces[0]) for way, traces in result.ways.items()}
-        names = [column.name for column in result.config.columns] if q.name == "column" else []
-        yield picture_of_fill(q.key, q.label, hours, lines, q.target_hz, tolerance, names)
+        hours, tolerance = result.hours, result.config.fill.tolerance
+        yield picture_of_fill("pileup", "interactions a crossing", hours, {"µ": result.pileup})
+        for q in result.quantities:
+            factor = 100.0 if q.what == "signal" else 1.0
+            lines = {way: factor * q.values(traces[0]) for way, traces in result.ways.items()}
+            names = [column.name for column in result.config.columns] if q.name == "column" else []
+            yield picture_of_fill(q.key, q.label, hours, lines, q.target_hz, tolerance, names)
 
 
 def _traces(result: Fill) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from trigemu.results import notes, numbers
 from trigemu.results.rates import provenance
 from trigemu.results.samples import left_out
 from trigemu.results.table import Column, Page, Table, columns_of, records
-from trigemu.results.view import Figures, View, name
+from trigemu.results.view import Pictures, View, name
 from trigemu.samples.catalogue import Catalogue
 
 from .beam import PARTS, Start
@@ -27,9 +27,6 @@ from .curve import LiveCurve
 from .filling import Filling
 from .patterns import Kind
 from .rules import Rules
-
-if TYPE_CHECKING:
-    from trigemu.results.section import Picture
 
 #: What errors of the drawing are from, by the start of the prescale counters.
 _PHASES = {
@@ -272,13 +269,18 @@ class LiveRatesView(View[LiveRates]):
             ],
         }
 
-    def figures(self, result: LiveRates) -> Figures:
-        return (picture.figure for picture in pictures_of(result))
+    def pictures(self, result: LiveRates) -> Pictures:
+        from .figures import figures_of  # which loads Matplotlib
+
+        return figures_of(result)
 
 
 class OrderedAcceptsView(View[OrderedAccepts]):
     def line(self, result: OrderedAccepts) -> str:
         return f"of {name(result.menu.name)}: {result.summary}"
+
+    def pictures(self, result: OrderedAccepts) -> Pictures:
+        raise TrigemuError("crossings in their own order have no figures")
 
     def page(self, result: OrderedAccepts) -> Page:
         table = Table.of(_ORDERED, (item for item in result.triggers if item.before > item.after))
@@ -337,15 +339,6 @@ def document_of_readout(filling: Filling, rules: Rules) -> dict[str, Any]:
         "filling": {"name": filling.name, "colliding": len(filling.slots)},
         "rules": {"name": rules.name, "source": rules.source, "rules": list(rules.labels)},
     }
-
-
-def pictures_of(result: LiveRates | OrderedAccepts) -> Iterator[Picture]:
-    """Draw what is recorded."""
-    if isinstance(result, OrderedAccepts):
-        raise TrigemuError("crossings in their own order have no figures")
-    from .figures import figures_of  # which loads Matplotlib
-
-    yield from figures_of(result)
 
 
 def table_of_items(result: LiveRates) -> Table:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import check_outputs
 from trigemu.cli import options
-from trigemu.cli.progress import steps_bar
+from trigemu.cli.console import steps_bar
 from trigemu.cli.session import Session, collects, session
 from trigemu.emulation.table_files import read_scores
 
 from .goals import Effort, read_goals
 from .write_menu import numbers_file, write_menu
-
-if TYPE_CHECKING:
-    from trigemu.results.section import Picture
 
 
 def _number(name: str, least: int, most: int, text: str) -> Callable[[Any], Any]:
@@ -78,11 +75,6 @@ def optimise(
     )
     with session.started() as engine, steps_bar(effort.steps(len(wanted.channels))) as begin:
         result = optimised(setup, effort, engine, begin)
-    summary = write_menu(result.written, result.menu, result.summary, output)
+    write_menu(result.written, result.menu, result.summary, output)
 
-    def drawn() -> Iterator[Picture]:
-        from .figures import pictures  # which loads Matplotlib
-
-        yield from pictures(summary)
-
-    session.present(result, pictures=drawn(), lines=[output])
+    session.present(result, lines=[output])

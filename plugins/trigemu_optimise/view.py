@@ -12,7 +12,7 @@ import msgspec
 from trigemu.results import numbers
 from trigemu.results.comparison import changes_table
 from trigemu.results.table import Column, Page, Table, columns_of
-from trigemu.results.view import View
+from trigemu.results.view import Pictures, View
 
 from .optimise import Optimised
 from .results import (
@@ -28,8 +28,6 @@ from .results import (
 from .write_menu import read_summary
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from trigemu.results.section import Contents, Section
 
 
@@ -106,11 +104,10 @@ class OptimisedView(View[Optimised]):
         document: dict[str, Any] = msgspec.to_builtins(result.summary)
         return document
 
-    def figures(self, result: Optimised) -> Iterator[Figure]:
+    def pictures(self, result: Optimised) -> Pictures:
         from .figures import pictures  # which loads Matplotlib
 
-        for picture in pictures(result.summary):
-            yield picture.figure
+        return pictures(result.summary)
 
 
 def sections(contents: Contents) -> Iterator[Section]:

@@ -31,7 +31,7 @@ def numbers_file(menu: Path) -> Path:
     return menu.with_suffix(".optimise.json")
 
 
-def write_menu(written: Menu, best: Menu, summary: Summary, path: Path) -> Summary:
+def write_menu(written: Menu, best: Menu, summary: Summary, path: Path) -> None:
     """Write the best menu, and its numbers beside it."""
     document = calibrated_document(written, path, summary.samples)
     if written.columns.path:  # their file would replace what is written
@@ -48,7 +48,6 @@ def write_menu(written: Menu, best: Menu, summary: Summary, path: Path) -> Summa
     summary = replace(summary, new_sha256=digest)
     write_text(numbers_file(path), msgspec.json.format(msgspec.json.encode(summary)).decode() + "\n")
     write_text(path, text)
-    return summary
 
 
 def _change(table: Any, before: Trigger, after: Trigger, menu: Menu) -> None:

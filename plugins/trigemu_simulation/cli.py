@@ -8,8 +8,7 @@ import click
 
 from trigemu.base.files import check_outputs, is_file
 from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.progress import bar
+from trigemu.cli.console import bar, say
 
 from . import run as sample
 from .config import load_config

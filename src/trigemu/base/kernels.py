@@ -48,13 +48,15 @@ from trigemu.base.files import write_bytes
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(function: F) -> F:
+def kernel(function: F, **options: str | bool) -> F:
     """Compile a function on scalars, flat arrays and ranges of rows with numba, and cache it on the disk.
 
     Parameters
     ----------
     function : callable
         A function of a module, in the part of Python that numba compiles.
+    options
+        Further options of `numba.njit`.
 
     Returns
     -------
@@ -68,25 +70,6 @@ def kernel(function: F) -> F:
     ... def transverse_mass(pt, met, dphi):
     ...     return math.sqrt(2 * pt * met * (1 - math.cos(dphi)))
     """
-    return _compile(function)
-
-
-def inner(function: F) -> F:
-    """Compile a function that only other kernels call, and not Python, which takes less time."""
-    return _compile(function, no_cpython_wrapper=True)
-
-
-def inlined(function: F) -> F:
-    """Compile a small function that is inlined into other kernels: calls with array arguments take long."""
-    return _compile(function, inline="always")
-
-
-def c_function(function: F) -> F:
-    """Compile a function that is called through its address, by `call_function`."""
-    return _compile(function, no_cfunc_wrapper=False)
-
-
-def _compile(function: F, **options: str | bool) -> F:
     options = {"no_cfunc_wrapper": True, **options}
     compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
     _kept.append(compiled)
@@ -95,6 +78,21 @@ def _compile(function: F, **options: str | bool) -> F:
         vars(compiled)["_compilation_chain_init_hook"] = lambda: None
         vars(compiled)["_cache"] = _Cache(function, options)
     return compiled  # type: ignore[no-any-return]
+
+
+def inner(function: F) -> F:
+    """Compile a function that only other kernels call, and not Python, which takes less time."""
+    return kernel(function, no_cpython_wrapper=True)
+
+
+def inlined(function: F) -> F:
+    """Compile a small function that is inlined into other kernels: calls with array arguments take long."""
+    return kernel(function, inline="always")
+
+
+def c_function(function: F) -> F:
+    """Compile a function that is called through its address, by `call_function`."""
+    return kernel(function, no_cfunc_wrapper=False)
 
 
 #: All kernels: other code may call one at its address for as long as the program runs.

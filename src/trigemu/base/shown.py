@@ -79,8 +79,8 @@ class WithHistograms(Shown):
     """A result that is a set of histograms, each with a name."""
 
     def to_hist(self, name: str | None = None) -> Any:
-        """Return a hist.Hist (UHI) with variances; it has no flow bins. name: one histogram; by default all
-        are returned as one, with a category axis of names."""
+        """Return a hist.Hist (UHI) with variances; it has no flow bins: the histogram with a `name`; by
+        default all are returned as one, with a category axis of names."""
         return exported(self, "hist", name=name)
 
 

@@ -298,8 +298,8 @@ def read_table(
     if len(document.problems) > before:
         return None
     result = struct(**values)
-    inner = f"{dotted(key)}: " if len(key) > 2 else ""
     for path, message in result.mistakes():
+        inner = f"{dotted(key)}: " if len(key) > 2 else ""
         document.problem((*key, *((path,) if isinstance(path, str) else path)), where, inner + message)
     return None if len(document.problems) > before else result
 

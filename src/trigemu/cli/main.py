@@ -2,7 +2,7 @@
 
 import gc
 
-from trigemu.base.interruption import end_on_signals
+from trigemu.base.files import end_on_signals
 
 
 def main() -> None:

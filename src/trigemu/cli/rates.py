@@ -12,10 +12,9 @@ from trigemu.base.shown import Shown
 from trigemu.cli import options
 from trigemu.cli.session import Session, session
 from trigemu.rates.menu_rates import rates_of_columns
-from trigemu.rates.results import MenuRates
+from trigemu.rates.results import ColumnRates, MenuRates
 from trigemu.results.comparison import ComparisonView
-from trigemu.results.overlap import overlap_page
-from trigemu.results.rates import pictures_of
+from trigemu.results.rates import overlap_page
 from trigemu.results.table import Page
 from trigemu.studies.comparison import compare as compare_menus
 
@@ -32,9 +31,9 @@ def run(menu: Path, session: Session, overlap: str | None) -> None:
     menus = session.menus(menu, by_column=True)
     columns = session.run(menus, rates_of_columns)
     in_columns = menus[0].columns.chosen is not None
-    result: Shown = columns if in_columns else next(iter(columns.values()))
+    result: Shown = ColumnRates(columns) if in_columns else next(iter(columns.values()))
     named = {f"Column {name}" if in_columns else "": rates for name, rates in columns.items()}
-    session.present(result, *overlaps(named, overlap), pictures=pictures_of([*columns.values()]))
+    session.present(result, *overlaps(named, overlap))
 
 
 @click.command()
@@ -51,7 +50,7 @@ def compare(menus: tuple[Path, ...], session: Session, every: bool, overlap: str
         raise TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
     result = session.run(session.menus(*menus), compare_menus)
     pages = overlaps({v.menu.name: v for v in result.variants}, overlap)
-    session.present(result, *pages, view=ComparisonView(every), pictures=pictures_of(result.variants))
+    session.present(result, *pages, view=ComparisonView(every))
 
 
 def overlaps(rates: Mapping[str, MenuRates], which: str | None) -> Iterator[Page | str]:

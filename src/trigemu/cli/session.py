@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -20,8 +20,7 @@ from trigemu.base.plugins import search_path
 from trigemu.base.processes import cores, dask_client, end_own_pools
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
-from trigemu.cli.console import on_disk, present_result, warn
-from trigemu.cli.progress import bar
+from trigemu.cli.console import bar, on_disk, present_result, warn
 from trigemu.emulation.plan import LackingError, fed_menu, make_plan
 from trigemu.emulation.reweight import at_conditions, at_luminosity, at_pileup
 from trigemu.menus.menu import Menu, named_apart
@@ -31,9 +30,6 @@ from trigemu.results.table import Page
 from trigemu.results.view import View
 from trigemu.samples.catalogue import Catalogue, Errors, without_bad_files
 from trigemu.samples.opening import open_catalogue
-
-if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
-    from trigemu.results.section import Picture
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -179,11 +175,10 @@ class Session:
         result: Shown,
         *further: Page | str,
         view: View[Any] | None = None,
-        pictures: Iterable[Picture] = (),
         lines: Iterable[object] = (),
     ) -> None:
-        """Draw a result and its pictures, write its documents, and print it, as a view or its own shows it;
-        below it further pages, and lines with the files."""
+        """Draw a result, write its documents, and print it, as a view or its own shows it; below it further
+        pages, and lines with the files."""
         shown, files = view or view_of(result), [*lines]
         if self.figure:
             from trigemu.results.figures.style import save
@@ -192,7 +187,7 @@ class Session:
         if self.figures:
             from trigemu.results.figures.draw import write_pictures
 
-            files += write_pictures(pictures, self.figures)
+            files += write_pictures(shown.pictures(result), self.figures)
         present_result(result, self.json_file, self.csv_file, further, files, shown)
 
 

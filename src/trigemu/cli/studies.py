@@ -17,7 +17,6 @@ from trigemu.emulation.table_files import read_scores
 from trigemu.menus.menu import Menu
 from trigemu.menus.write import write_calibrated
 from trigemu.results.bins import BinnedRatesView
-from trigemu.results.efficiency import pictures_of
 from trigemu.results.notes import points, solutions
 from trigemu.results.scan import ScanView
 from trigemu.samples.catalogue import Catalogue
@@ -151,7 +150,7 @@ def efficiency(
     read = session.menus(*requested.menus)
 
     result = session.run(read, requested.measure)
-    session.present(result, pictures=pictures_of(result))
+    session.present(result)
 
 
 @click.command()

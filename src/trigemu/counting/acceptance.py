@@ -1,8 +1,7 @@
 """The probabilities that triggers accept a pattern of decisions: prescales, coherent sets, seeds.
 
 Trigger t with decision d_t and prescale p_t accepts an event with probability a_t = d_t / p_t; with a seed,
-with the probability given in `seeds.py`. Everything follows from one quantity, for any set S of triggers and
-one event:
+with that of `decisions.py`. Everything follows from one quantity, for any set S of triggers and one event:
 
     or(S) = 1 − Π over coherent sets C of (1 − max of a_t, t in S ∩ C)
 
@@ -25,9 +24,8 @@ from scipy import sparse
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
-from trigemu.counting.decisions import Decisions, counter_of
+from trigemu.counting.decisions import Decisions, Seeded, counter_of
 from trigemu.counting.patterns import starts_of
-from trigemu.counting.seeds import Seeded
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import no_column
 

@@ -263,14 +263,17 @@ def count_patterns(
     """
     entry, first = distinct_entries(words, *(key for key in keys if key is not None))
     m = len(first)
+    own = np.array([np.zeros(m) if key is None else key[first] for key in keys], np.int64)
+    order = np.lexsort((*words[first].T, *own[::-1]))
+    place = np.empty(m, np.int64)
+    place[order] = np.arange(m)
+    entry, first, (half, bin, stratum) = place[entry], first[order], own[:, order]
     n = np.zeros(m, np.int64)
     largest, sums, squares = np.zeros((3, m))
     _accumulate(entry, weight, n, largest, sums, squares, np.zeros((2, m)))
     if not largest.max(initial=0.0) < WEIGHT_LIMIT or np.isnan(sums).any():
         bad = weight[~(np.abs(weight) < WEIGHT_LIMIT)][0]
         raise TrigemuError(f"a weight of {bad:g} Hz cannot be summed: expected less than {WEIGHT_LIMIT:g} Hz")
-    zeros, some = np.zeros(m, np.int64), keys.take(first)
-    half, bin, stratum = (zeros if key is None else np.asarray(key, np.int64) for key in some)
     events = np.zeros(0, SHARED)
     if made_from:
         listed = (
@@ -279,8 +282,8 @@ def count_patterns(
         events = np.empty(len(listed), SHARED)
         for name, column in zip(SHARED.fields or (), (entry, *made_from, weight), strict=True):
             events[name] = column[listed]
-    table = PatternTable(zeros + sample, half, bin, stratum, words[first], n, largest, sums, squares, events)
-    return table.take(_in_order(table)[1])
+    of_sample = np.full(m, sample)
+    return PatternTable(of_sample, half, bin, stratum, words[first], n, largest, sums, squares, events)
 
 
 def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
@@ -293,7 +296,8 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     table = PatternTable(**columns, shared=shared)
     if not len(table):
         return table
-    number, order = _in_order(table)
+    number = one_number([getattr(table, name) for name in KEYS])
+    order = np.lexsort((*table.words.T, number))
     words = table.words[order]
     first = starts_of(number[order], words)
     rows = order[first]
@@ -327,12 +331,6 @@ def _moved(shared: Shared, to: IntArray) -> Shared:
     moved = shared.copy()
     moved["entry"] = to[shared["entry"]]
     return moved if (to >= 0).all() else moved[moved["entry"] >= 0]
-
-
-def _in_order(table: PatternTable) -> tuple[IntArray, IntArray]:
-    """Return the `one_number` of the keys of each entry, and the entries in order, int64[m] each."""
-    number = one_number([getattr(table, name) for name in KEYS])
-    return number, np.lexsort((*table.words.T, number))
 
 
 @kernel

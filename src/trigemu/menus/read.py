@@ -44,8 +44,7 @@ from trigemu.menus.prescales import condition_mistake, name_mistakes, prescale_m
 from trigemu.observables.hardware_scales import read_integers
 from trigemu.observables.selections import Scope, read_scope
 from trigemu.samples.sample import rate_mistakes
-from trigemu.triggers.base import BitKind, Kind, ScoreKind
-from trigemu.triggers.kinds import Kinds
+from trigemu.triggers.base import BitKind, Kind, Kinds, ScoreKind
 from trigemu.triggers.logic import parse_expression
 
 #: The format of the menus that trigemu writes, and the newest that it reads.

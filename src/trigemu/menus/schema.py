@@ -19,8 +19,7 @@ from trigemu.base.toml import TomlTable, fields_of
 from trigemu.menus.read import BUDGETS, MenuTable, TriggerTable
 from trigemu.observables.hardware_scales import Digits, HardwareScale
 from trigemu.observables.selections import ObjectTable, SumTable
-from trigemu.triggers.base import ScoreKind
-from trigemu.triggers.kinds import Kinds
+from trigemu.triggers.base import Kinds, ScoreKind
 
 
 def menu_schema(plugin_names: Iterable[str] = (), plugin_path: Folders = None) -> dict[str, Any]:

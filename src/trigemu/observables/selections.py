@@ -309,9 +309,6 @@ def make_scope(
                 selection,
                 windows=selection.named(table.windows),
                 any_of=tuple(selection.named(alternative.windows) for alternative in table.any_of),
-                overlap=(selections.get(near.with_) or ObjectSelection(near.with_), near.dr)
-                if near
-                else None,
             )
     members: dict[str, tuple[ObjectSelection, ...]] = {}
     for name, sum_table in sums.items():

@@ -15,9 +15,8 @@ from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, names_of, wrong_type
 from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.pairs import pairs_of
 from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions, groups_of, labels_of
-from trigemu.counting.sums import ROUNDING, Counted, FractionsOf, RateSums, joined
+from trigemu.counting.sums import ROUNDING, Counted, FractionsOf, RateSums, joined, pairs_of
 from trigemu.emulation.budgets import ties
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import numbers_of
@@ -287,9 +286,9 @@ def emulation_of(
     numbers = numbers_of(menus, samples.background)
 
     def emulated(good: Catalogue) -> Emulation:
-        return emulate(menus, good, numbers=numbers, executor=engine)
+        return with_warnings(emulate(menus, good, numbers=numbers, executor=engine), engine)
 
-    return without_bad_files(samples, lambda good: with_warnings(emulated(good), engine))
+    return without_bad_files(samples, emulated)
 
 
 def column_rates(
@@ -320,12 +319,13 @@ def column_rates(
     """
     menu = menu_of(menu)
     names = chosen_columns(menu, names_of("the columns", columns))
-    return rates_of_columns([at_column(menu, name) for name in names], catalogue, executor=executor)
+    menus = [at_column(menu, name) for name in names]
+    return ColumnRates(rates_of_columns(menus, catalogue, executor=executor))
 
 
 def rates_of_columns(
     menus: Sequence[Menu], catalogue: SamplesLike = None, *, executor: Any = None
-) -> ColumnRates:
+) -> dict[str, MenuRates]:
     """Compute the rates of a menu at several columns of prescales, by the name of the column, each at its
     pile-up or luminosity. Columns without one share a pass over the events."""
     rates: dict[str, MenuRates] = {}
@@ -334,7 +334,7 @@ def rates_of_columns(
         emulation = emulation_of(same, catalogue, executor)
         for menu, at_default in zip(same, emulation.menus, strict=True):
             rates[str(menu.columns.chosen)] = rates_of(emulation, at_default)
-    return ColumnRates({name: rates[name] for menu in menus if (name := str(menu.columns.chosen))})
+    return {name: rates[name] for menu in menus if (name := str(menu.columns.chosen))}
 
 
 def run(menu: MenuLike, catalogue: SamplesLike = None, *, executor: Any = None) -> MenuRates:

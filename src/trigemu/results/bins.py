@@ -1,11 +1,9 @@
-"""Rates in the bins of an observable, and spectra of samples: what `trigemu rates-vs` and `samples --plots`
-show."""
+"""Rates in the bins of an observable: what `trigemu rates-vs` shows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,11 @@ from trigemu.counting.quantities import MEANINGS
 from trigemu.menus.checks import unit_of_observable
 from trigemu.rates.results import Rate
 from trigemu.results.notes import notes
-from trigemu.results.numbers import EVENTS, events_text, in_unit, unsigned, with_unit
+from trigemu.results.numbers import EVENTS, events_text, in_unit, with_unit
 from trigemu.results.rates import MenuRatesView
 from trigemu.results.table import Column, Page, RowStyle, Table, records
 from trigemu.results.view import Figures, View
-from trigemu.studies.bins import Bin, BinnedRates, Spectrum
+from trigemu.studies.bins import Bin, BinnedRates
 
 _RESCALED = "The rate if all crossings were like those in the bin."
 #: The rates of the menu, or of a trigger, in a bin.
@@ -128,47 +126,3 @@ class BinnedRatesView(View[BinnedRates]):
             rates = [(pair[1].hz, pair[1].error_hz) if pair else (np.nan, np.nan) for pair in pairs]
             curves[key] = np.array(rates).T
         yield draw_scan(label, edges, curves, what="rate rescaled to all crossings [Hz]")
-
-
-class SpectrumView(View[Spectrum]):
-    def page(self, result: Spectrum) -> Page:
-        quantity, edges = result.quantity, pairwise(result.quantity.edges)
-        head = Column("bin of the quantity", "key", with_unit(quantity.label, quantity.unit))
-        samples = (Column(sample, "number", sample, gives_way=1, text=unsigned) for sample in result.sum_w)
-        table = Table((head, *samples))
-        for (low, high), *rates in zip(edges, *result.sum_w.values(), strict=True):
-            table.add(f"{low:.4g} to {high:.4g}", *rates)
-        return Page([table], ["Rates in each bin; the last one includes all above it."])
-
-    def table(self, result: Spectrum) -> Table:
-        """A row is a bin of a sample."""
-        unit = f"_{result.quantity.unit}" if result.quantity.unit else ""
-        columns = (
-            Column("sample", "label", None, "The name of the sample."),
-            Column(f"low{unit}", "number", None, "The lower edge of the bin.", upper=f"high{unit}"),
-            Column(f"high{unit}", "number", None, "The upper edge of the bin."),
-            Column("rate_hz", "number", None, "The rate in the bin in Hz.", errors=("error_hz",)),
-            Column("variance_hz2", "number", None, "Its variance in Hz²."),
-            Column("error_hz", in_files=False),
-        )
-        table, bins = Table(columns), [*pairwise(result.quantity.edges)]
-        for sample, sum_w in result.sum_w.items():
-            numbers = zip(bins, sum_w.tolist(), result.variance[sample].tolist(), strict=True)
-            for edges, hz, variance in numbers:
-                table.add(sample, *edges, hz, variance, max(variance, 0.0) ** 0.5)
-        return table
-
-    def document(self, result: Spectrum) -> dict[str, Any]:
-        quantity = result.quantity
-        documents = {
-            sample: {"sum_w_hz": sum_w.tolist(), "variance_hz2": result.variance[sample].tolist()}
-            for sample, sum_w in result.sum_w.items()
-        }
-        head = {"quantity": quantity.observable, "label": quantity.label, "unit": quantity.unit}
-        return head | {"edges": list(quantity.edges), "samples": documents}
-
-    def figures(self, result: Spectrum) -> Figures:
-        from trigemu.results.figures.draw import draw_spectrum
-
-        q, edges = result.quantity, np.array(result.quantity.edges)
-        yield draw_spectrum(q.label, q.unit, edges, result.sum_w, result.variance, result.signals)

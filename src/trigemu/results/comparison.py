@@ -11,9 +11,9 @@ from trigemu.counting.quantities import COMPARED
 from trigemu.rates.results import MenuRates, Rate
 from trigemu.results.notes import legend, notes, notes_of_several
 from trigemu.results.numbers import count, signed
-from trigemu.results.rates import MenuRatesView, columns
+from trigemu.results.rates import MenuRatesView, columns, pictures_of
 from trigemu.results.table import RATE_PARTS, Column, Page, RowStyle, Table
-from trigemu.results.view import Figures, View
+from trigemu.results.view import Figures, Pictures, View
 from trigemu.studies.comparison import Comparison
 
 #: How many overlaps of different triggers a table lists, the largest first.
@@ -158,6 +158,9 @@ class ComparisonView(View[Comparison]):
         from trigemu.results.figures.draw import of_triggers
 
         yield of_triggers(result.variants).figure
+
+    def pictures(self, result: Comparison) -> Pictures:
+        return pictures_of({variant.menu.name: variant for variant in result.variants})
 
 
 def _rates_of(variant: MenuRates) -> dict[tuple[str, str], Rate]:

@@ -16,14 +16,12 @@ from trigemu.base.errors import bounded_stem
 from trigemu.results.notes import points, working_point
 from trigemu.results.samples import left_out
 from trigemu.results.table import Column, Page, RowStyle, Table
-from trigemu.results.view import Figures, View, name
+from trigemu.results.view import Figures, Pictures, View, name
 from trigemu.studies.efficiency import Efficiencies, Turnon
 from trigemu.studies.intervals import Curve, Profile
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from trigemu.results.section import Picture
 
 _LOW = "The lower edge of the bin; empty for the whole category."
 _HIGH = "The upper edge of the bin, which is not part of it; empty for the whole category."
@@ -248,22 +246,18 @@ class EfficienciesView(View[Efficiencies]):
             },
         }
 
-    def figures(self, result: Efficiencies) -> Figures:
-        yield from (picture.figure for picture in pictures_of(result))
+    def pictures(self, result: Efficiencies) -> Pictures:
+        """Draw a turn-on of each observable in each category; with several menus, the gains over the first
+        below it."""
+        from trigemu.results.section import Picture
+
+        for t in result.turnons:
+            if t.events.any():
+                stem = re.sub(r"[^\w.+-]+", "_", f"{t.profile.name}_{t.full_name}").strip("_.")
+                yield Picture(bounded_stem(stem), "", figure_of(t.profile, t.curves, t.heading), {})
 
 
 def events_of(result: Efficiencies) -> str:
     """Return the samples, and which of their events are measured."""
     required = f" with {result.require}" if result.require else ""
     return f"Events of {' + '.join(result.samples)}{required}"
-
-
-def pictures_of(result: Efficiencies) -> Iterator[Picture]:
-    """Draw a turn-on of each observable in each category; with several menus, the gains over the first below
-    it."""
-    from trigemu.results.section import Picture
-
-    for t in result.turnons:
-        if t.events.any():
-            stem = re.sub(r"[^\w.+-]+", "_", f"{t.profile.name}_{t.full_name}").strip("_.")
-            yield Picture(bounded_stem(stem), "", figure_of(t.profile, t.curves, t.heading), {})

@@ -1,11 +1,15 @@
-"""The rates of a menu, of one trigger, and in columns of prescales: what `trigemu run` shows."""
+"""The rates of a menu, of one trigger, in columns of prescales, of pairs and combinations of triggers: what
+`trigemu run` shows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from typing import Any
+
+import numpy as np
 
 from trigemu import __version__
 from trigemu.base.shown import view_of
@@ -18,19 +22,19 @@ from trigemu.results.numbers import (
     count,
     events_text,
     format_rate,
+    in_unit,
     marked,
     percent,
     prescale_text,
+    unsigned,
     with_error,
 )
 from trigemu.results.samples import left_out
 from trigemu.results.table import Column, Page, RowStyle, Table, records
-from trigemu.results.view import Figures, View, name
+from trigemu.results.view import Figures, Pictures, View, name
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import HALF_NAMES
-
-if TYPE_CHECKING:
-    from trigemu.results.section import Picture
+from trigemu.studies.exclusive import ExclusiveRates
 
 _THRESHOLD = "The threshold; null where there is none, or the trigger is a group."
 _EVENTS = (
@@ -208,14 +212,17 @@ class MenuRatesView(View[MenuRates]):
 
         yield of_triggers([result]).figure
 
+    def pictures(self, result: MenuRates) -> Pictures:
+        return pictures_of({result.menu.name: result})
 
-def pictures_of(variants: Sequence[MenuRates]) -> Iterator[Picture]:
-    """Draw the rates of groups, if there are any, and of triggers, of several menus."""
+
+def pictures_of(variants: Mapping[str, MenuRates]) -> Pictures:
+    """Draw the rates of groups, if there are any, and of triggers, of several menus or columns by name."""
     from trigemu.results.figures.draw import of_triggers  # which loads Matplotlib
 
-    if any(variant.groups for variant in variants):
-        yield of_triggers(variants, "groups")
-    yield of_triggers(variants)
+    for kind in ("groups", "triggers"):
+        if kind == "triggers" or any(variant.groups for variant in variants.values()):
+            yield of_triggers([*variants.values()], kind, [*variants])
 
 
 def _numbers(rate: Rate) -> dict[str, Any]:
@@ -315,10 +322,12 @@ class ColumnRatesView(View[ColumnRates]):
         return {"columns": each} | shared
 
     def figures(self, result: ColumnRates) -> Figures:
-        from trigemu.results.figures.draw import by_name  # which loads Matplotlib
+        from trigemu.results.figures.draw import of_triggers
 
-        listed = {column: rates.triggers for column, rates in result.items()}
-        yield by_name("triggers", "", listed).figure
+        yield of_triggers([*result.values()], names=[*result]).figure
+
+    def pictures(self, result: ColumnRates) -> Pictures:
+        return pictures_of(result)
 
 
 def _prescaled(value: tuple[Rate, float | None]) -> str:
@@ -335,3 +344,69 @@ def _joined(tables: Mapping[str, Table], result: ColumnRates) -> Table:
         for row in table.rows:
             joined.add_record({c.name: point[c.name] for c in _COLUMN} | {**row.values})
     return joined
+
+
+_COMBINATION = (
+    Column("all", "key", "exactly these triggers", in_files=False, of=lambda c: " & ".join(c.triggers)),
+    Column("rate", "rate", "rate", in_files=False, of=lambda c: unsigned(c.hz, c.error_hz)),
+    Column("triggers", "note", None, "The triggers that accept, with no other.", of=lambda c: [*c.triggers]),
+    Column("hz", "number", None, "The rate of these events in Hz.", errors=("error_hz",)),
+    Column("error_hz", "number", None, "Its statistical uncertainty in Hz."),
+)
+
+
+class ExclusiveRatesView(View[ExclusiveRates]):
+    """A row is a combination of triggers."""
+
+    def page(self, result: ExclusiveRates) -> Page:
+        notes = ["Rates of events that these triggers accept and no other trigger accepts."]
+        if result.others:
+            others = in_unit(result.others_hz, 0.0)
+            notes.append(f"{result.others} further combinations have {others} together.")
+        return Page([Table.of(_COMBINATION, result.largest)], notes)
+
+    def document(self, result: ExclusiveRates) -> dict[str, Any]:
+        return asdict(result)
+
+    def figures(self, result: ExclusiveRates) -> Figures:
+        from trigemu.results.figures.draw import draw_combinations
+        from trigemu.results.figures.style import shown
+
+        names = list(dict.fromkeys(name for rate in result.largest for name in rate.triggers))
+        members = np.array([[name in rate.triggers for name in names] for rate in result.largest], np.bool_)
+        rates, errors = (np.array([getattr(r, key) for r in result.largest]) for key in ("hz", "error_hz"))
+        labels = list(shown(names).values())
+        yield draw_combinations(labels, members.reshape(-1, len(names)), rates, errors)
+
+
+#: Pairs that are printed unless all are.
+LARGEST = 30
+_PAIR = (
+    Column("a", "key", "trigger"),
+    Column("b", "key", "and"),
+    Column("both", "rate", "both accept"),
+    Column("of a", "number", "% of the first", text="{:.3g}".format),
+    Column("of b", "number", "% of the second", text="{:.3g}".format),
+)
+
+
+def overlap_page(result: MenuRates, every: bool = False) -> Page:
+    """Return the rates that two triggers accept together, the largest first."""
+    tables, notes, (overlap, error, alone) = [], [], result.overlaps.arrays
+    names = [trigger.name for trigger in result.triggers]
+    for level in result.menu.levels or (None,):
+        members = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
+        pairs = [pair for pair in combinations(members, 2) if overlap[pair]]
+        pairs.sort(key=lambda pair: -overlap[pair])
+        of_level = f", level {level}" if level else ""
+        table = Table(_PAIR, title=f"Overlap{of_level}: rates that two triggers accept together")
+        for i, j in pairs if every else pairs[:LARGEST]:
+            both = overlap[i, j]
+            shares = 100 * both / alone[i, j], 100 * both / alone[j, i]
+            table.add(names[i], names[j], (both, error[i, j]), *shares)
+        tables += [table] if pairs else []
+        if more := len(pairs) - len(table.rows):
+            notes.append(f"{count(more, 'smaller pair')}{of_level} not shown: --overlap all.")
+        if not pairs:
+            notes.append(f"No two triggers{of_level} accept the same event.")
+    return Page(tables, notes)

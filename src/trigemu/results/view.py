@@ -19,8 +19,11 @@ from trigemu.results.table import Page, Table, csv_of, in_json, records
 if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
     from matplotlib.figure import Figure
 
+    from trigemu.results.section import Picture
+
 R = TypeVar("R")
 Figures: TypeAlias = "Iterator[Figure]"
+Pictures: TypeAlias = "Iterator[Picture]"
 #: Longest name in a line, and the most names.
 _LONGEST, _NAMED = 60, 4
 
@@ -57,9 +60,13 @@ class View(ABC, Generic[R]):
         default `rows`, those of the data frame."""
         return {"rows": records(self.table(result))}
 
-    def figures(self, result: R) -> Figures:
-        """Draw the figures of the `result`; by default TrigemuError is raised."""
+    def pictures(self, result: R) -> Pictures:
+        """Draw what --figures writes of the `result`; by default TrigemuError is raised."""
         raise TrigemuError(f"{type(result).__name__} has no figure")
+
+    def figures(self, result: R) -> Figures:
+        """Draw the figures of the `result`; by default those of its pictures."""
+        return (picture.figure for picture in self.pictures(result))
 
     # What follows from these: the methods of `Shown`, and the documents of commands.
 

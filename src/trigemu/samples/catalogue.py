@@ -137,19 +137,15 @@ class Catalogue(Shown, Named[Sample]):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences about files that are left out, events that are there twice, and unknown rates."""
-        left_out = (self.left_out_text,) if self.left_out else ()
-        of_samples = (warning for sample in self.samples for warning in sample.warnings)
-        return (*left_out, *self.repeated, *of_samples, *self.unnormalised)
-
-    @property
-    def unnormalised(self) -> tuple[str, ...]:
-        """A sentence for each signal whose rate is unknown."""
-        return tuple(
-            f"the rate of the signal {sample.name!r} is not known, which no rate of a trigger needs: "
-            f"{sample.unnormalised}"
-            for sample in self.samples
-            if sample.unnormalised
-        )
+        warnings = [*([self.left_out_text] if self.left_out else []), *self.repeated]
+        for sample in self.samples:
+            warnings += sample.warnings
+            if sample.unnormalised:
+                warnings.append(
+                    f"the rate of the signal {sample.name!r} is not known, which no rate of a trigger needs: "
+                    f"{sample.unnormalised}"
+                )
+        return tuple(warnings)
 
     @property
     def with_parents(self) -> frozenset[int]:
@@ -208,6 +204,8 @@ def without_bad_files(catalogue: Catalogue, function: Callable[[Catalogue], T]) 
         try:
             return function(catalogue)
         except BadFilesError as error:
+            if catalogue.pileup:  # its weights depend on the files: who reweighted it begins again
+                raise
             catalogue = catalogue.without(error.reasons)
 
 

@@ -1,4 +1,4 @@
-"""Rates as functions of an observable, and spectra of the samples, from one pass over the events."""
+"""Rates as functions of an observable, from one pass over the events."""
 
 from __future__ import annotations
 
@@ -14,22 +14,17 @@ from trigemu.base.errors import SampleError
 from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, WithHistograms, exported
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import complete_table, empty_table
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.emulation.engine import Job, over_samples
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.plan import check_needs, make_plan
+from trigemu.emulation.plan import check_needs
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
-from trigemu.observables.expressions import Number
-from trigemu.observables.selections import make_scope
-from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, Rate, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
-from trigemu.studies.efficiency import Bins, CountProfiles
-from trigemu.studies.intervals import Profile, Sums, edges_of
+from trigemu.studies.efficiency import Bins
+from trigemu.studies.intervals import edges_of
 from trigemu.triggers.base import Context
 
 
@@ -163,39 +158,7 @@ def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: f
     return Bin(low, high, crossings, result, menu, tuple(triggers))
 
 
-@dataclass(frozen=True, repr=False)
-class Spectrum(WithHistograms):
-    """A spectrum of each sample. Values above the last edge are counted in the last bin."""
-
-    _view: ClassVar[str] = "trigemu.results.bins:SpectrumView"
-
-    quantity: Profile  #: The observable, or "weight", and its bins
-    #: The rate of each sample in Hz, float64[bins], by the name of the sample
-    sum_w: Mapping[str, FloatArray]
-    #: The variance of each rate in Hz², float64[bins], by the name of the sample
-    variance: Mapping[str, FloatArray]
-    signals: frozenset[str] = frozenset()  #: The names of the signals among the samples
-
-
-#: The quantities of spectra.
-QUANTITIES = tuple(
-    Profile(observable, tuple(edges.tolist()), label, unit)
-    for observable, edges, label, unit in (
-        ("jet[0].pt", np.geomspace(20, 500, 41), "leading jet pT", "GeV"),
-        ("photon[0].pt", np.geomspace(10, 200, 41), "leading photon pT", "GeV"),
-        ("electron[0].pt", np.geomspace(5, 200, 31), "leading electron pT", "GeV"),
-        ("muon[0].pt", np.geomspace(3, 200, 31), "leading muon pT", "GeV"),
-        ("n_jet", np.arange(12) - 0.5, "number of jets", ""),
-        ("n_photon", np.arange(7) - 0.5, "number of photons", ""),
-        ("ht", np.linspace(0, 600, 61), "HT", "GeV"),
-        ("met", np.linspace(0, 200, 41), "missing ET", "GeV"),
-        ("n_interaction", np.arange(62) - 0.5, "number of interactions", ""),
-        ("weight", np.geomspace(1e-6, 1e7, 53), "weight in Hz", ""),
-    )
-)
-
-
-def sample_spectra(catalogue: Catalogue, *, executor: Any = None) -> tuple[Spectrum, ...]:
+def sample_spectra(catalogue: Catalogue, *, executor: Any = None) -> tuple[WithHistograms, ...]:
     """Fill the spectra of all quantities that the samples have, in one pass over the catalogue.
 
     Parameters
@@ -210,31 +173,5 @@ def sample_spectra(catalogue: Catalogue, *, executor: Any = None) -> tuple[Spect
     tuple of Spectrum
         The spectra of the quantities that at least one sample has.
     """
-    engine, context = engine_of(executor), Context(make_scope({}, {}, lambda key, message: None))
-    names = [quantity.observable for quantity in QUANTITIES]
-    observables = [_Weight() if name == "weight" else context.observable(name) for name in names]
-    found: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
-    for sample in catalogue.samples:
-        columns = {(c, column) for c, names in sample.schema.collections.items() for column in names}
-        columns |= {("", scalar) for scalar in sample.schema.scalars}
-        available = [q for q, observable in enumerate(observables) if set(observable.needs()) <= columns]
-        profiles = [replace(QUANTITIES[q], edges=(*QUANTITIES[q].edges[:-1], np.inf)) for q in available]
-        needs = frozenset(need for q in available for need in observables[q].needs())
-        bins = (Bins(observables[q], profile.edges) for q, profile in zip(available, profiles, strict=True))
-        job = Job((), make_plan(()), catalogue, needs)
-        task = CountProfiles(tuple(bins), catalogue.with_parents)
-        parts = [*over_samples([sample], job, task, engine)]
-        merged = zip(*parts, strict=True) if parts else [[empty_table(1)]] * len(available)
-        for q, profile, tables in zip(available, profiles, merged, strict=True):
-            sums = Sums(complete_table(tables), profile)
-            found[q][0][sample.name], found[q][1][sample.name] = sums.weight[:-2], sums.variance[:-2]
-    signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
-    return tuple(Spectrum(q, *sums, signals) for q, sums in zip(QUANTITIES, found, strict=True) if sums[0])
-
-
-@dataclass(frozen=True)
-class _Weight(Number):
-    """The size of the weight of an event."""
-
-    def _evaluate(self, work: Workspace) -> FloatArray:
-        return np.abs(work.events.weight)
+    spectra: tuple[WithHistograms, ...] = exported(catalogue, "spectra", executor=executor)
+    return spectra

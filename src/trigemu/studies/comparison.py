@@ -22,14 +22,14 @@ from trigemu.base.errors import TrigemuError
 from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, Shown
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.pairs import pairs_of
 from trigemu.counting.quantities import COMPARED, MENU, Label, fractions
+from trigemu.counting.sums import pairs_of
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.checks import texts_of
 from trigemu.menus.menu import Menu, Trigger, named_apart
 from trigemu.menus.read import MenuLike, menus_of
-from trigemu.menus.variation import table_of
+from trigemu.menus.write import table_of
 from trigemu.rates.menu_rates import emulation_of, rates_of
 from trigemu.rates.results import MenuRates
 from trigemu.samples.memory import SamplesLike

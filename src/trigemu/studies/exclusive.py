@@ -47,7 +47,7 @@ class ExclusiveRate:
 class ExclusiveRates(Shown):
     """The exclusive rates of a menu."""
 
-    _view: ClassVar[str] = "trigemu.results.overlap:ExclusiveRatesView"
+    _view: ClassVar[str] = "trigemu.results.rates:ExclusiveRatesView"
 
     largest: tuple[ExclusiveRate, ...]  #: The combinations with the highest rates, in descending order
     others: int  #: The number of other combinations that occur

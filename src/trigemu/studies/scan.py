@@ -21,7 +21,7 @@ from trigemu.emulation.loop import emulate
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenuLike, menu_of
-from trigemu.menus.variation import number_path, with_values
+from trigemu.menus.write import number_path, with_values
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.memory import SamplesLike

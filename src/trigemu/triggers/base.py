@@ -1,4 +1,4 @@
-"""The contract of trigger kinds.
+"""The contract of trigger kinds, and the kinds by their names in menus.
 
 A kind is a frozen, picklable description made from its TOML table, with `compile(context)`. Anything that
 cannot be pickled (a neural-network session, a loaded library) exists only in the result of `compile`.
@@ -14,16 +14,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import msgspec
 
 from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.base.errors import wrong_type
+from trigemu.base.errors import PluginError, nearest, wrong_type
 from trigemu.base.files import read_bounded
+from trigemu.base.plugins import CORE, FoundPlugin, Plugin, providers
 from trigemu.base.toml import TomlTable
 from trigemu.observables.expressions import Condition, Constant, Number, Relation
 from trigemu.observables.language import parse_condition, parse_observable
@@ -221,3 +223,78 @@ class BitKind(TomlTable, frozen=True):
         """Return the factor by which the kind itself reduces its rate, at a `crossing_rate_hz` in Hz.
         Override it for a kind that accepts at random."""
         return 1.0
+
+
+AnyKind = type[Kind] | type[BitKind]
+
+
+class Kinds(Mapping[str, AnyKind]):
+    """The kinds that a menu may use: those that come with trigemu, and those of the plugins that it names.
+    Access to a kind raises PluginError if its plugin cannot be loaded."""
+
+    def __init__(self, folders: Iterable[Path] = ()) -> None:
+        self._folders = tuple(folders)  # The plugin path; messages name its plugins
+        self._loaded: dict[str, AnyKind] = {}
+        #: The plugins that were added, or whose kinds were accessed, by name; without the core
+        self.used: dict[str, FoundPlugin] = {}
+        self.failed: set[str] = set()  # Plugins that could not be added, which other messages report
+
+    def add(self, plugin: FoundPlugin) -> None:
+        """Add the kinds of a plugin that a menu names; raise PluginError if it cannot be loaded, has no
+        kinds, or redefines one."""
+        declaration = plugin.declared()
+        if declaration == Plugin():
+            raise _no_kinds(plugin)
+        for name in declaration.kinds:
+            kind = _kind(plugin, name)
+            if name in self and self[name] is not kind:
+                raise PluginError(f"plugin {plugin.name!r} redefines the kind {name!r}")
+            self._loaded[name] = kind
+        self.used[plugin.name] = plugin
+
+    def unknown(self, kind: str) -> str:
+        """Return the message for an unknown kind, with a remedy if there is one; empty for a kind of a plugin
+        that failed."""
+        provider = providers("kinds", self._folders).get(kind)
+        if provider is None:
+            return f"unknown kind {kind!r}{nearest(kind, self)}"
+        if provider.name in self.failed:
+            return ""
+        how = f"list it as plugins = [{provider.name!r}] under [menu]"
+        return f"unknown kind {kind!r}; the plugin {provider.name!r} provides it: {how}"
+
+    @cached_property
+    def _included(self) -> dict[str, FoundPlugin]:
+        """The provider of each kind that comes with trigemu. The search takes time: kinds of the core do not
+        need it."""
+        return providers("kinds", None)
+
+    def __getitem__(self, name: str) -> AnyKind:
+        if name not in self._loaded:
+            plugin = CORE if name in CORE.declared().kinds else self._included[name]
+            if plugin is not CORE:
+                plugin = self.used.setdefault(plugin.name, plugin.found())
+            self._loaded[name] = _kind(plugin, name)
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._included | self._loaded)
+
+    def __len__(self) -> int:
+        return len(self._included | self._loaded)
+
+
+def _kind(plugin: FoundPlugin, name: str) -> AnyKind:
+    """Return one kind of a plugin; raise PluginError if it cannot be loaded, or is not a kind."""
+    kind = plugin.part("kinds", name)
+    kind = kind[name] if isinstance(kind, dict) else kind  # the short form, a table KINDS
+    if not isinstance(kind, type) or not issubclass(kind, Kind | BitKind):
+        raise _no_kinds(plugin)
+    return kind
+
+
+def _no_kinds(plugin: FoundPlugin) -> PluginError:
+    return PluginError(
+        f"{plugin.where} provides no kinds: it needs PLUGIN = Plugin(kinds={{'name': '.module:Kind', …}}), "
+        "or a table KINDS = {'name': a Kind, …}"
+    )

@@ -16,7 +16,7 @@ from project import ROOT
 
 from trigemu import TrigemuError, read_menu
 from trigemu.base.plugins import CORE
-from trigemu.triggers.kinds import Kinds
+from trigemu.triggers.base import Kinds
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")

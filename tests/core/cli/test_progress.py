@@ -7,8 +7,8 @@ import time
 import pytest
 
 from trigemu.base.mapping import Engine
-from trigemu.cli import progress
-from trigemu.cli.progress import bar, steps_bar
+from trigemu.cli import console
+from trigemu.cli.console import bar, steps_bar
 
 
 class Clock:
@@ -22,7 +22,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     result = Clock()
-    monkeypatch.setattr(progress, "time", result)
+    monkeypatch.setattr(console, "time", result)
     return result
 
 
@@ -108,7 +108,7 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 def test_a_log_names_the_step_that_takes_long(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(progress, "LINE_S", 0.2)
+    monkeypatch.setattr(console, "LINE_S", 0.2)
     with steps_bar(2) as begin:
         begin("short")
         begin("synthesis")

@@ -14,7 +14,7 @@ from toys import menu_from
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.base.toml import Document, Key, TomlTable, read_table
-from trigemu.menus.variation import full_path, number_path, table_of, with_numbers, with_values
+from trigemu.menus.write import full_path, number_path, table_of, with_numbers, with_values
 
 MENU = """
 [[trigger]]

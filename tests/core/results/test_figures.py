@@ -13,7 +13,6 @@ import matplotlib.image
 import numpy as np
 import pytest
 from figure_checks import NAMES, check_names_are_no_formulas
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle, StepPatch
@@ -27,7 +26,6 @@ from trigemu.results.figures.draw import (
     draw_rates,
     draw_samples,
     draw_scan,
-    draw_spectrum,
 )
 from trigemu.results.figures.style import axis_label, literal, save
 
@@ -124,41 +122,8 @@ def test_combinations_of_rates_that_are_zero_or_below_are_drawn() -> None:
         assert [t.get_text() for t in bottom.get_yticklabels()] == ["a"]
 
 
-# ---- spectra
-
-SPECTRUM_EDGES = np.array([10.0, 20.0, 40.0, 80.0])
-RATES = {"a": np.array([100.0, 40.0, 8.0]), "b": np.array([10.0, 0.0, 2.0]), "s": np.array([1.0, 1.0, 1.0])}
-
-
-def drawn_spectrum() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    made = draw_spectrum("pT", "GeV", SPECTRUM_EDGES, RATES, RATES, frozenset("s"))
-    return steps_of(made.axes[0]), steps_of(made.axes[1])
-
-
-def steps_of(axes: Axes) -> dict[str, np.ndarray]:
-    steps = [p for p in axes.patches if isinstance(p, StepPatch) and p.get_label()[:1] not in ("", "_")]
-    return {str(p.get_label()): p.get_data().values for p in steps}
-
-
-def test_lines_are_rates_per_bin_width_and_signals_have_a_panel_of_their_own() -> None:
-    lines, shapes = drawn_spectrum()
-    assert lines["a"] == pytest.approx([10.0, 2.0, 0.2])
-    assert list(shapes) == ["s"]
-    assert shapes["s"] == pytest.approx(np.array([0.1, 0.05, 0.025]) / 3)
-    assert lines["sum of the background"] == pytest.approx([11.0, 2.0, 0.25])
-    assert np.isnan(lines["b"][1])
-
-
-def test_rare_samples_are_one_line() -> None:
-    rates = {f"s{i}": np.array([1.0, 10.0**-i, 0.0]) for i in range(12)}
-    lines = steps_of(draw_spectrum("n", "", SPECTRUM_EDGES, rates, rates).axes[0])
-    assert [*lines] == [*(f"s{i}" for i in range(8)), "4 others", "sum of the background"]
-    assert lines["4 others"][:2] == pytest.approx([4.0, sum(10.0**-i for i in range(8, 12))])
-    assert lines["sum of the background"][:2] == pytest.approx([12.0, sum(10.0**-i for i in range(12))])
-
-
 def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
-    made = draw_spectrum("pT", "GeV", SPECTRUM_EDGES, RATES, RATES)
+    made = draw_scan("pT", np.array([10.0, 20.0]), {"a": (np.array([100.0, 40.0]), np.ones(2))})
     save(made, tmp_path / "new" / "a.png")
     pixels = matplotlib.image.imread(tmp_path / "new" / "a.png")
     assert pixels.shape[0] > 500
@@ -278,7 +243,6 @@ FIGURES: dict[str, Callable[[str], Figure]] = {
     "samples": lambda n: draw_samples([n], [1.0], [False]),
     "combinations": lambda n: draw_combinations([n, "b"], np.eye(2, dtype=np.bool_), ONE, ONE),
     "bins": lambda n: draw_scan(n, EDGES, {n: (ONE, ONE)}),
-    "spectrum": lambda n: draw_spectrum(n, n, EDGES, {n: ONE}, {n: ONE}),
     "scan": lambda n: draw_scan(n, TWO, {n: (ONE, ONE)}),
     "plane": lambda n: draw_plane((n, n), (TWO, TWO), np.array([[1.0, 2.0], [3.0, 4.0]]), title=n),
     "efficiency": lambda n: draw_efficiency(n, n, EDGES, {n: (ONE, ONE, ONE)}, {}, n),

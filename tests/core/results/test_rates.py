@@ -16,11 +16,10 @@ from toys import memory_catalogue, menu_from, threshold, toy_events
 from trigemu import binned_rates, column_rates, compare, emulate, rates_of
 from trigemu.api import MenuRates, Page, Rate, Table
 from trigemu.base.shown import Shown, view_of
-from trigemu.results import overlap
+from trigemu.results import rates as view
 from trigemu.results.bins import BinnedRatesView
 from trigemu.results.numbers import format_rate
-from trigemu.results.overlap import overlap_page
-from trigemu.results.rates import ColumnRatesView, MenuRatesView
+from trigemu.results.rates import ColumnRatesView, MenuRatesView, overlap_page
 from trigemu.studies.scan import Steps, scan
 
 GROUP = 'group = "jets :smile:"'
@@ -109,7 +108,7 @@ def test_overlaps_are_listed_the_largest_first(result: MenuRates, monkeypatch: p
         assert row.values["both"] == (result.overlap[i, j], result.overlap_error[i, j])
         assert row.values["of a"] == pytest.approx(100 * result.overlap[i, j] / result.overlap[i, i])
         assert row.values["of b"] == pytest.approx(100 * result.overlap[i, j] / result.overlap[j, j])
-    monkeypatch.setattr(overlap, "LARGEST", 1)
+    monkeypatch.setattr(view, "LARGEST", 1)
     page = overlap_page(result)
     assert page.parts[0].rows == table.rows[:1]  # type: ignore[union-attr]
     assert page.notes == [f"{len(pairs) - 1} smaller pairs not shown: --overlap all."]
@@ -143,6 +142,8 @@ def test_each_trigger_has_a_row_with_all_columns(tmp_path: Path) -> None:
     assert words[6] == ["menu", "toy", *rate["a"], *rate["b"]]
     assert "Prescales: those" not in text
     assert text.rstrip().endswith("/2: accepted with a prescale of 2.")
+    for picture in ColumnRatesView().pictures(result):
+        assert {"a_total_hz", "b_total_hz"} <= {*picture.numbers}
 
 
 def test_one_column_is_printed_as_a_run(tmp_path: Path) -> None:

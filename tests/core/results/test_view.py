@@ -243,7 +243,7 @@ def test_an_import_loads_no_output() -> None:
         import sys
         import trigemu
         catalogue = trigemu.open_catalogue()
-        loaded = {"trigemu.results.view", "rich", "pandas", "matplotlib", "hist"} & set(sys.modules)
+        loaded = {"trigemu.results.table", "rich", "pandas", "matplotlib", "hist"} & set(sys.modules)
         assert not loaded - {"rich"}, loaded
         str(catalogue), repr(catalogue), catalogue.to_dict(), catalogue._repr_html_()
         assert not {"pandas", "matplotlib", "hist"} & set(sys.modules)

@@ -20,10 +20,10 @@ from trigemu import (
     run,
     without_bad_files,
 )
-from trigemu.api import SampleError
+from trigemu.api import MenuRates, SampleError
 from trigemu.base.errors import UnreadableError
 from trigemu.base.mapping import Engine
-from trigemu.samples.catalogue import BadFilesError
+from trigemu.samples.catalogue import BadFilesError, Pileup
 from trigemu.samples.sample import CatalogueTable, SampleTable, hz_per_unit_weight
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
@@ -127,6 +127,20 @@ def test_a_basket_that_is_damaged_is_found_later_and_its_whole_file_left_out(
     assert alike(rates(catalogue, folder), rates(expected, folder))  # `run` does the same by itself
     with pytest.raises(UnreadableError, match=r"a2\.root cannot be read"):
         run(menu, open_catalogue(written(folder)))
+
+
+def test_a_damaged_file_is_left_out_before_pileup_is_reweighted(folder: Path) -> None:
+    damage_a_basket(folder / "a2.root")
+    catalogue, menu = open_catalogue(written(folder), skip_bad_files=True), menu_from(folder, MENU)
+    unchanged, files = Pileup(1.0, "", 1.0, 1.0, 1.0, True, 1, 1.0, 1.0), list[int]()
+
+    def reweighted(good: Catalogue) -> MenuRates:
+        files.append(len(good.samples[0].sources))
+        return run(menu, replace(good, pileup=unchanged))
+
+    (left_out,) = without_bad_files(catalogue, reweighted).catalogue.left_out
+    assert Path(left_out.path).name == "a2.root"
+    assert files == [5, 4]
 
 
 def test_which_part_is_left_out_stands_beside_the_rates(folder: Path) -> None:

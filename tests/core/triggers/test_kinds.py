@@ -9,8 +9,7 @@ from plugin_toys import install, write
 
 from trigemu.base.errors import PluginError
 from trigemu.base.plugins import CORE, find
-from trigemu.triggers.base import BitKind, Kind
-from trigemu.triggers.kinds import Kinds
+from trigemu.triggers.base import BitKind, Kind, Kinds
 
 pytestmark = pytest.mark.usefixtures("forget")
 NO_KINDS = (

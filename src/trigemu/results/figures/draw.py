@@ -1,8 +1,8 @@
-"""Figures of plain arrays: rates by name, combinations, spectra, curves against thresholds and in bins."""
+"""Figures of plain arrays: rates by name, combinations, curves against thresholds and in bins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,8 @@ from trigemu.results.section import Picture
 
 #: Line styles, so that lines differ not only in colour.
 DASHES = ("-", "--", "-.", ":")
-#: Lower ends of logarithmic axes, as fractions of the highest value: of curves; of spectra and of the shapes
-#: of signals, below which there are only single events.
-DECADES_OF_CURVES, RATES_SHOWN, SHAPES_SHOWN = 1e-5, 1e-10, 1e-5
-#: Samples with lines of their own; of more, those with the smallest shares of any bin are one line.
-SHOWN = 8
-#: The name of their sum.
-_SUM = "sum of the background"
+#: Lower end of a logarithmic axis of curves, as a fraction of the highest value.
+DECADES_OF_CURVES = 1e-5
 #: Factors of the powers of ten at which contours are drawn if none are given.
 _STEPS = (1.0, 2.0, 5.0)
 
@@ -48,8 +43,7 @@ DARK, FAINT = "#444444", "#d8d8d8"
 Errors = tuple[FloatArray, FloatArray] | FloatArray
 #: Values, and the lower and upper ends of their errors, NaN where there is no event.
 Band = tuple[FloatArray, FloatArray, FloatArray]
-#: Arrays by the names of their curves.
-Arrays = Mapping[str, FloatArray]
+#: The same by the names of their curves.
 Curves = Mapping[str, Errors]
 Bands = Mapping[str, Band]
 
@@ -90,7 +84,7 @@ def draw_rates(names: Sequence[str], total: Curves, unique: Curves) -> Figure:
                 drawn.append(bars.lines[0])
             points.append(tuple(reversed(drawn)))
             labels.append(literal(f"{menu}: total, unique"))
-        highest = max((float(np.nanmax(hz)) for hz, _ in total.values()), default=0.0)
+        highest = max((float(np.nanmax(hz, initial=0.0)) for hz, _ in total.values()), default=0.0)
         if highest > 0:
             axes.set_xscale("log")
             rates = np.concatenate([hz for both in (total, unique) for hz, _ in both.values()])
@@ -166,7 +160,7 @@ def draw_samples(names: Sequence[str], hz: Sequence[float], signals: Sequence[bo
     return made
 
 
-def _draw_band(axes: Axes, x: FloatArray, band: Band, name: str, number: int, **look: Any) -> None:
+def draw_band(axes: Axes, x: FloatArray, band: Band, name: str, number: int, **look: Any) -> None:
     """Draw values as a line over a band of their errors, in the colour of a number: steps if x has the edges
     of bins, else points."""
     value, low, high = (np.where(np.isnan(band[0]), np.nan, part) for part in band)
@@ -181,7 +175,7 @@ def _draw_band(axes: Axes, x: FloatArray, band: Band, name: str, number: int, **
         axes.fill_between(x, low, high, **of_band)
 
 
-def _above_zero(hz: FloatArray, error: FloatArray) -> Band:
+def above_zero(hz: FloatArray, error: FloatArray) -> Band:
     """Return rates above 0, and the ends of their errors where a logarithmic axis has room for them."""
     return np.where(hz > 0, hz, np.nan), np.maximum(hz - error, 1e-3 * hz), hz + error
 
@@ -197,7 +191,7 @@ def draw_efficiency(
         panels = made.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
         for panel, drawn in zip(panels, (curves, gains), strict=False):
             for name, band in drawn.items():
-                _draw_band(panel, edges, band, name, [*curves].index(name))
+                draw_band(panel, edges, band, name, [*curves].index(name))
         # From 0 to 1, or beyond where negative weights take an efficiency there.
         lows, highs = (np.concatenate([[0.0], *(band[side] for band in curves.values())]) for side in (1, 2))
         panels[0].set_ylim(1.05 * np.nanmin(lows), 1.05 * max(np.nanmax(highs), 1.0))
@@ -214,50 +208,6 @@ def draw_efficiency(
     return made
 
 
-def draw_spectrum(
-    label: str, unit: str, edges: FloatArray, sum_w: Arrays, variance: Arrays, signals: Set[str] = frozenset()
-) -> Figure:
-    """Draw the rate per bin width against a quantity: sum_w, variance float64[bins] of each sample. Signals
-    are in a panel of their own, each as a share of its rate; bands are ± √variance."""
-    width, per = (np.diff(edges), f"/{unit}") if unit else (np.ones(len(edges) - 1), "")
-    lines: dict[str, Errors] = {}
-    if background := [name for name in sum_w if name not in signals]:
-        rates, variances = (np.array([values[name] for name in background]) for values in (sum_w, variance))
-        total = rates.sum(axis=0)
-        share = np.max(np.divide(rates, total, out=np.zeros_like(rates), where=total > 0), axis=1)
-        rare = np.argsort(-share, kind="stable")[SHOWN:] if len(rates) > SHOWN + 1 else np.zeros(0, int)
-        lines = {n: (sum_w[n], variance[n]) for i, n in enumerate(background) if i not in rare}
-        if len(rare):
-            lines[f"{len(rare)} others"] = rates[rare].sum(axis=0), variances[rare].sum(axis=0)
-        lines[_SUM] = total, variances.sum(axis=0)
-    totals = {name: float(np.sum(sum_w[name])) for name in sum_w if name in signals}
-    shapes = {n: (sum_w[n] / total, variance[n] / total**2) for n, total in totals.items() if total > 0}
-    both = (lines, f"rate [Hz{per}]", RATES_SHOWN), (shapes, f"share of the signal{per}", SHAPES_SHOWN)
-    panels = [panel for panel in both if panel[0]]
-    with style.figure(8.0, 1.5 + 4.2 * max(len(panels), 1)) as (made, whole):
-        whole.remove()
-        all_axes = made.subplots(max(len(panels), 1), 1, sharex=True, squeeze=False)[:, 0]
-        for axes, (drawn, title, shown) in zip(all_axes, panels, strict=False):
-            for number, (name, (rate, square)) in enumerate(drawn.items()):
-                band = _above_zero(rate / width, np.sqrt(square) / width)
-                look = {"linewidth": 1.5, "zorder": 2, "linestyle": "-", "baseline": 0.0}
-                look |= {"color": "black", "linewidth": 2.2, "zorder": 1} if name == _SUM else {}
-                _draw_band(axes, edges, band, name, number, **look)
-            axes.set_yscale("log")
-            highest = max(float(np.max(rate / width)) for rate, _ in drawn.values())
-            if highest > 0:
-                axes.set_ylim(highest * shown, 3 * highest)
-            axes.set_ylabel(literal(title))
-            axes.legend(fontsize=11, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
-        if edges[0] > 0 and edges[-1] / edges[0] > 5:
-            all_axes[-1].set_xscale("log")
-            if edges[-1] / edges[0] < 1e4:
-                style.log_axis(all_axes[-1].xaxis)
-        all_axes[-1].set_xlim(edges[0], edges[-1])
-        all_axes[-1].set_xlabel(style.axis_label(label, unit))
-    return made
-
-
 def draw_scan(
     label: str, x: FloatArray, curves: Curves, budgets: Sequence[float] = (), what: str = "rate [Hz]"
 ) -> Figure:
@@ -267,8 +217,8 @@ def draw_scan(
         rates = np.concatenate([hz for hz, _ in curves.values()])
         positive = rates[rates > 0]
         for number, (name, (hz, error)) in enumerate(curves.items()):
-            band = _above_zero(hz, error) if len(positive) else (hz, hz - error, hz + error)
-            _draw_band(axes, x, band, name, number)
+            band = above_zero(hz, error) if len(positive) else (hz, hz - error, hz + error)
+            draw_band(axes, x, band, name, number)
         if len(positive):
             ends = max(positive.max() * DECADES_OF_CURVES, 0.5 * positive.min()), 3 * positive.max()
             axes.set_yscale("log")
@@ -325,10 +275,14 @@ def draw_plane(
     return made
 
 
-def of_triggers(variants: Sequence[MenuRates], kind: str = "triggers") -> Picture:
-    """Draw the rates of the triggers, or of another kind of parts such as "groups", of menus."""
+def of_triggers(
+    variants: Sequence[MenuRates], kind: str = "triggers", names: Sequence[str] | None = None
+) -> Picture:
+    """Draw the rates of the triggers, or of another kind of parts such as "groups", of menus. names: of the
+    variants; by default those of their menus."""
+    names = names or [variant.menu.name for variant in variants]
     caption = f"Rates by {kind.removesuffix('s')}: total (full) and unique (open)."
-    return by_name(kind, caption, {v.menu.name: getattr(v, kind) for v in variants})
+    return by_name(kind, caption, {n: getattr(v, kind) for n, v in zip(names, variants, strict=True)})
 
 
 def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]]) -> Picture:

@@ -450,7 +450,7 @@ sys.path[:] = {path}
 from pathlib import Path
 from work_toys import Recital, items
 from trigemu.base.checkpoint import Checkpoint
-from trigemu.base.interruption import end_on_signals
+from trigemu.base.files import end_on_signals
 from trigemu.base.mapping import Engine, map_chunks
 from trigemu.base.processes import worker_pool
 end_on_signals()

@@ -107,7 +107,7 @@ def test_a_block_that_is_left_ends_work_and_its_children(tmp_path: Path) -> None
 PROGRAM = """
 import sys
 sys.path[:] = {path}
-from trigemu.base.interruption import end_on_signals
+from trigemu.base.files import end_on_signals
 from trigemu.base.processes import worker_pool
 from worker_toys import perform
 end_on_signals()

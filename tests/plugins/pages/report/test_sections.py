@@ -20,7 +20,7 @@ from trigemu_pages.report_contents import parse_scan, profiles_beside
 from trigemu import Steps, TrigemuError, read_menu
 from trigemu.api import Contents, Table, numbers, style
 from trigemu.base.shown import view_of
-from trigemu.results.overlap import overlap_page
+from trigemu.results.rates import overlap_page
 from trigemu.results.terminal import text_of
 from trigemu.studies.efficiency_profiles import ProfileSet, Reference
 
