@@ -13,7 +13,6 @@ import numpy as np
 import tomlkit
 from tomlkit.items import InlineTable, Item, Key
 
-from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
 from trigemu.menus.checks import unit_of_threshold
@@ -27,10 +26,6 @@ from .columns import Columns, Contents
 
 #: The most triggers that a plugin's kind may read: all combinations of their decisions are evaluated.
 _MAX_INPUTS = 8
-#: Whether events may be accepted, and whether they may be rejected, at some thresholds of the page: bool[n],
-#: or bool[1] if equal for all events.
-Reach = tuple[BoolArray, BoolArray]
-ALWAYS = np.ones(1, np.bool_)
 
 
 def as_json(expression: Expression) -> Any:
@@ -60,27 +55,6 @@ def decision_of(trigger: Trigger, kind: BitKind) -> dict[str, Any]:
         for row in rows[passed].tolist()
     ]
     return {"logic": {"or": cases}}
-
-
-def reach_of(expression: Any, reaches: Mapping[str, Reach]) -> Reach:
-    """Return the reach of an expression, from the reaches of the triggers in it."""
-    if isinstance(expression, str):
-        return reaches[expression]
-    ((operation, inner),) = expression.items()
-    if operation == "not":
-        may, may_not = reach_of(inner, reaches)
-        return may_not, may
-    parts = [reach_of(part, reaches) for part in inner]
-    accepts, rejects = [part[0] for part in parts], [part[1] for part in parts]
-    if operation == "and":
-        return _all(accepts), ~_all([~mask for mask in rejects])
-    return ~_all([~mask for mask in accepts]), _all(rejects)
-
-
-def _all(masks: Sequence[BoolArray]) -> BoolArray:
-    """Return whether all masks are true for each event; true if there are none."""
-    result: BoolArray = np.logical_and.reduce(np.broadcast_arrays(ALWAYS, *masks))
-    return result
 
 
 #: Characters that no TOML file has: before a key, before its value, after it, and where keys may be added.

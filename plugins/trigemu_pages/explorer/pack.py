@@ -8,7 +8,7 @@ array.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -18,13 +18,13 @@ import numpy.typing as npt
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.patterns import distinct_entries
-from trigemu.emulation.event_table import Columns as EventColumns, ThresholdRange, take_rows
-from trigemu.menus.menu import Menu, Trigger
+from trigemu.emulation.event_table import Columns as EventColumns, take_rows
+from trigemu.menus.menu import Menu
 from trigemu.samples import split
 from trigemu.triggers.base import BitKind
 
 from .columns import Columns, Contents
-from .menu_data import ALWAYS, Reach, as_json, decision_of, menu_entry, reach_of
+from .menu_data import menu_entry
 
 #: Fewer events than this need less space individually than merged.
 CELL_EVENTS = 8
@@ -52,9 +52,7 @@ class Rows:
 class Cells:
     """Sums over events with equal rows, none of which shares an interaction with events of other rows."""
 
-    scores: Bytes  # uint8[m, s]
-    bits: BoolArray  # bool[m, b]
-    factor: Bytes  # uint8[m]
+    rows: IntArray  # int64[m], an event of each cell
     events: IntArray  # int64[m]
     weight: FloatArray  # float64[m], Σw in Hz
     square: FloatArray  # float64[m], the sum of (Σw)² over interactions
@@ -80,51 +78,19 @@ def rows_of(table: EventColumns, columns: Columns, with_parents: Container[int])
     return Rows(scores, bits, groups, table["weight"], np.zeros(n, np.uint8))
 
 
-def without_idle(rows: Rows, menus: Sequence[Menu], columns: Columns) -> tuple[Rows, BoolArray]:
-    """Return the rows, with scores and decisions set to 0 where no trigger can depend on them, because its
-    seed rejects the event at all thresholds of the page; and whether each event may pass any trigger."""
-    reads = np.zeros_like(rows.scores, np.bool_), np.zeros_like(rows.bits)
-    fires = np.zeros(len(rows), np.bool_)
-    for menu, columns_of_menu in zip(menus, columns.of, strict=True):
-        reach: dict[str, Reach] = {}
-        for name in menu.order:
-            trigger, entry = menu.trigger(name), columns_of_menu.get(name)
-            accepted, rejected = _own_reach(rows, columns, trigger, entry, reach)
-            requested = ALWAYS
-            if trigger.seed:  # users can change prescales, so any trigger in it may reject an event
-                seeds = {seed: (reach[seed][0], ALWAYS) for seed in trigger.seed.names()}
-                requested = reach_of(as_json(trigger.seed), seeds)[0]
-            reach[name] = accepted & requested, rejected | bool(trigger.seed)
-            fires |= reach[name][0]
-            if entry:
-                number, limits = entry
-                reads[0 if limits else 1][:, number] |= requested
-    rows = replace(rows, scores=np.where(reads[0], rows.scores, np.uint8(0)), bits=rows.bits & reads[1])
-    return rows, fires
+def _accepts_idle(menu: Menu) -> bool:
+    """Return whether a menu may accept an event in which nothing fires that is decided event by event."""
+    raw: dict[str, BoolArray] = {}
+    for trigger in map(menu.trigger, menu.order):
+        kind = trigger.description
+        own = kind.decide(raw, 1) if isinstance(kind, BitKind) else np.zeros(1, np.bool_)
+        raw[trigger.name] = own & trigger.seed.evaluate(raw) if trigger.seed else own
+    return any(decision.any() for decision in raw.values())
 
 
-def _own_reach(
-    rows: Rows,
-    columns: Columns,
-    trigger: Trigger,
-    entry: tuple[int, ThresholdRange | None] | None,
-    reach: Mapping[str, Reach],
-) -> Reach:
-    """Return the reach of a trigger without its seed. entry: in `columns`."""
-    if entry is None:
-        assert isinstance(trigger.description, BitKind)
-        decision = decision_of(trigger, trigger.description)
-        return reach_of(decision["logic"], reach) if "logic" in decision else (ALWAYS, ~ALWAYS)
-    number, limits = entry
-    if limits is None:
-        return rows.bits[:, number], ~rows.bits[:, number]
-    first, last = columns.scores[number].within(limits)
-    return rows.scores[:, number] > first, rows.scores[:, number] <= last
-
-
-def ordered(rows: Rows, with_cells: bool) -> tuple[Rows, BoolArray, Cells, IntArray]:
-    """Return the events ordered by parent, whether each begins a new parent, the cells, and the previous
-    position of each event. Parents are ordered by their number of events and the row of their first event."""
+def ordered(rows: Rows, with_cells: bool) -> tuple[IntArray, BoolArray, Cells]:
+    """Return the positions of the events ordered by parent, whether each begins a new parent, and the cells.
+    Parents are ordered by their number of events and the row of their first event."""
     rank = _rank(rows)
     order = np.lexsort((rows.weight, rank, rows.group))
     rank, group = rank[order], rows.group[order]
@@ -136,14 +102,13 @@ def ordered(rows: Rows, with_cells: bool) -> tuple[Rows, BoolArray, Cells, IntAr
     equal = (rank[first] == rank[last])[parent]  # rows are in order within a parent
     often = np.bincount(rank[equal], minlength=len(order) + 1) >= CELL_EVENTS
     summed = equal & often[rank] & with_cells
-    cells = _cells(rows, order[summed], rank[summed], begins[summed])
-    weight = rows.weight[order]
-    by = np.lexsort((weight[first], rank[first], size))
+    cells = _cells(rows.weight, order[summed], rank[summed], begins[summed])
+    by = np.lexsort((rows.weight[order][first], rank[first], size))
     position = np.empty(len(first), np.int64)
     position[by] = np.arange(len(first))
     remaining = np.flatnonzero(~summed)
     remaining = remaining[np.argsort(position[parent[remaining]], kind="stable")]
-    return rows.take(order[remaining]), begins[remaining], cells, order[remaining]
+    return order[remaining], begins[remaining], cells
 
 
 def _rank(rows: Rows) -> IntArray:
@@ -160,18 +125,16 @@ def _rank(rows: Rows) -> IntArray:
     return rank[entry]
 
 
-def _cells(rows: Rows, order: IntArray, rank: IntArray, begins: BoolArray) -> Cells:
+def _cells(weights: FloatArray, order: IntArray, rank: IntArray, begins: BoolArray) -> Cells:
     """Return the sums over events of equal rank; the events are in the order of their parents."""
     _, first, cell = np.unique(rank, return_index=True, return_inverse=True)
     starts = np.flatnonzero(begins)
-    weight, m = rows.weight[order], len(first)
+    weight, m = weights[order], len(first)
     together = np.add.reduceat(weight, starts) if len(starts) else weight
     largest = np.zeros(m)
     np.maximum.at(largest, cell, np.abs(weight))
     return Cells(
-        rows.scores[order[first]],
-        rows.bits[order[first]],
-        rows.factor[order[first]],
+        order[first],
         np.bincount(cell, minlength=m),
         np.bincount(cell, weight, m).astype(np.float64),
         np.bincount(cell[starts], together**2, m).astype(np.float64),
@@ -180,7 +143,7 @@ def _cells(rows: Rows, order: IntArray, rank: IntArray, begins: BoolArray) -> Ce
 
 
 #: The version of the format of the block.
-FORMAT = 3
+FORMAT = 4
 #: Largest number of factors on the contribution of fitted triggers: bytes number them, with 0 for none.
 _MOST_FACTORS = 255
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
@@ -235,8 +198,9 @@ def background_rows(contents: Contents, columns: Columns) -> Rows:
     rows = rows_of(table, columns, contents.scores.catalogue.with_parents)
     factor = np.searchsorted(_factors(contents), contents.unseen.factor(table["sample"], table["half"]))
     rows = replace(rows, factor=factor.astype(np.uint8))
-    rows, fires = without_idle(rows, contents.menus, columns)
-    return rows.take(fires)
+    if any(map(_accepts_idle, contents.menus)):
+        return rows
+    return rows.take(rows.scores.any(axis=1) | rows.bits.any(axis=1))
 
 
 def _factors(contents: Contents) -> FloatArray:
@@ -254,11 +218,11 @@ def _factors(contents: Contents) -> FloatArray:
 def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[str, Any]:
     sums, unseen = contents.scores.by_half(), contents.unseen
     of_fitted = sums.largest * unseen.factor(sums.sample, sums.half)
-    events, begins, cells, _ = ordered(background_rows(contents, columns), with_cells=True)
-    return _table(arrays, events, begins, cells) | {
+    rows = background_rows(contents, columns)
+    events, begins, cells = ordered(rows, with_cells=True)
+    return _table(arrays, rows, events, begins, cells) | {
         "factors": _factors(contents).tolist(),
-        "factor": arrays.add("u8", events.factor),
-        "cell_factor": arrays.add("u8", cells.factor),
+        "factor": arrays.add("u8", rows.factor[np.append(cells.rows, events)]),
         "largest": float(sums.largest.max(initial=0.0)),
         "largest_fitted": float(of_fitted.max(initial=0.0)),
     }
@@ -271,14 +235,13 @@ def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> 
             f"the score table and the turn-ons of {name!r} are of different events: make both again"
         )
     rows = rows_of(take_rows(table, bins.selected), columns, contents.scores.catalogue.with_parents)
-    rows, _ = without_idle(rows, contents.menus, columns)
-    events, begins, cells, order = ordered(rows, with_cells=False)
-    chosen = np.flatnonzero(bins.selected)[order]
+    events, begins, cells = ordered(rows, with_cells=False)
+    chosen = np.flatnonzero(bins.selected)[events]
     return {
         "name": name,
         "title": name,
         "condition": bins.condition,
-        "table": _table(arrays, events, begins, cells),
+        "table": _table(arrays, rows, events, begins, cells),
         "turnons": [
             {
                 "observable": profile.observable,
@@ -291,22 +254,18 @@ def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> 
     }
 
 
-def _table(arrays: Arrays, events: Rows, begins: BoolArray, cells: Cells) -> dict[str, Any]:
-    weights, weight = np.unique(events.weight, return_inverse=True)
-
-    def each(dtype: str, values: npt.NDArray[Any]) -> list[dict[str, Any]]:
-        return [arrays.add(dtype, column) for column in values.T]
-
+def _table(arrays: Arrays, rows: Rows, events: IntArray, begins: BoolArray, cells: Cells) -> dict[str, Any]:
+    """Return the entry of a table: scores and decisions of its cells, then of its events."""
+    weights, weight = np.unique(rows.weight[events], return_inverse=True)
+    both = rows.take(np.append(cells.rows, events))
     return {
         "events": len(events),
         "weight": arrays.add("u16" if len(weights) <= 2**16 else "u32", weight),
         "weights": arrays.add("f64", weights),
         "first": arrays.add("bits", begins),
-        "scores": each("u8", events.scores),
-        "bits": each("bits", events.bits),
+        "scores": [arrays.add("u8", column) for column in both.scores.T],
+        "bits": [arrays.add("bits", column) for column in both.bits.T],
         "cells": len(cells.events),
-        "cell_scores": each("u8", cells.scores),
-        "cell_bits": each("bits", cells.bits),
         "cell_events": arrays.add("u32", cells.events),
         **{f"cell_{k}": arrays.add("f64", getattr(cells, k)) for k in ("weight", "square", "largest")},
     }

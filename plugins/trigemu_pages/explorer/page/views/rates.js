@@ -1,7 +1,6 @@
 // The rates of the triggers as a plot, where the page has no turn-ons of signals.
 /* global Plot */
 
-import { el } from "../dom.js";
 import { Figure, HEIGHT, legend, LINES, rateAxis } from "../figure.js";
 
 /** Only so many triggers are drawn, those with the largest rates. */
@@ -19,21 +18,16 @@ export class RatesView {
 
   constructor(app) {
     this.#app = app;
-    this.root = el(
-      "section",
-      { class: "bars", "aria-label": "rates of the triggers" },
-      el("div", { class: "bar" }, el("h2", { text: "Rates of the triggers" })),
-      this.#figure.root,
-    );
+    this.root = document.querySelector(".bars");
+    this.root.append(this.#figure.root);
   }
 
   key(page) {
     return [page.slots[page.shown], page.shown, this.#figure.width];
   }
 
-  paint(page) {
-    const { calculator, slot } = this.#app;
-    const rates = calculator.rates(page.shown, slot).triggers;
+  paint() {
+    const rates = this.#app.engine.rates(this.#app.slot).triggers;
     const rows = [...rates].sort((a, b) => b.total.hz - a.total.hz).slice(0, MOST);
     const largest = Math.max(0, ...rows.map(({ total }) => total.hz));
     if (!largest) return this.#figure.say("No trigger accepts an event.");

@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Engine } from "../../../../../plugins/trigemu_pages/explorer/page/engine/index.js";
-import { asWritten } from "../../../../../plugins/trigemu_pages/explorer/page/engine/menu.js";
-import { unpack } from "../../../../../plugins/trigemu_pages/explorer/page/engine/unpack.js";
+import { prepared } from "../../../../../plugins/trigemu_pages/explorer/page/engine/unpack.js";
+import { withTrigger } from "../../../../../plugins/trigemu_pages/explorer/page/state.js";
 
 /** Numbers between 0 and 1 that are the same in each run. */
 function random(seed) {
@@ -32,7 +32,7 @@ const trigger = (name, decision, more = {}) => ({
 });
 
 /** A menu of two thresholds, the second prescaled, on n events of which up to four have one parent. */
-function toy(n, seed = 1) {
+function toy(n, seed = 1, further = []) {
   const next = random(seed);
   const weights = Float64Array.from({ length: 7 }, next);
   const pick = (most) => Math.floor(next() * most);
@@ -40,7 +40,7 @@ function toy(n, seed = 1) {
   for (let i = 0; i < n; i++) if (i % 4 === 0 || next() < 0.3) first[i >> 3] |= 1 << (i & 7);
   const scores = [0, 1].map(() => Uint8Array.from({ length: n }, () => pick(6)));
   const steps = [10, 20, 30, 40, 50];
-  return {
+  return prepared({
     scores: [
       { name: "x", unit: "GeV", steps },
       { name: "y", unit: "GeV", steps },
@@ -51,10 +51,11 @@ function toy(n, seed = 1) {
         name: "toy",
         scale: 2,
         levels: [],
-        order: ["X", "Y"],
+        order: ["X", "Y", ...further.map(({ name }) => name)],
         triggers: [
           trigger("X", { score: 0, at: 2, first: 0, last: 4 }),
           trigger("Y", { score: 1, at: 1, first: 0, last: 4 }, { prescale: 4 }),
+          ...further,
         ],
         text: [],
         warnings: [],
@@ -72,27 +73,24 @@ function toy(n, seed = 1) {
       cell_weight: new Float64Array(0),
       cell_square: new Float64Array(0),
       cell_largest: new Float64Array(0),
-      cell_scores: scores.map(() => new Uint8Array(0)),
-      cell_bits: [],
       factors: [1],
       factor: new Uint8Array(n),
-      cell_factor: new Uint8Array(0),
       largest: 1,
       largest_fitted: 1,
     },
     signals: [],
-  };
+  });
 }
 
 /** Σ w f and its error, by parent. f: a function of the decisions of X and Y. */
-function brute({ background: { events, weights, weight, first, scores } }, [x, y], f) {
+function brute({ background: { events, weight, first, scores } }, [x, y], f) {
   let [hz, square, sum] = [0, 0, 0];
   for (let i = 0; i < events; i++) {
     if ((first[i >> 3] >> (i & 7)) & 1) {
       square += sum ** 2;
       sum = 0;
     }
-    const value = 2 * weights[weight[i]] * f(scores[0][i] > x, scores[1][i] > y);
+    const value = 2 * weight[i] * f(scores[0][i] > x, scores[1][i] > y);
     hz += value;
     sum += value;
   }
@@ -112,13 +110,13 @@ const either = (x, y) => (x ? 1 : y ? 0.25 : 0);
 test("rates at any steps, one after the other", () => {
   const data = toy(400);
   const engine = new Engine(data);
-  const state = asWritten(data, 0);
+  let state = data.menus[0].written;
   const next = random(5);
   for (let move = 0; move < 60; move++) {
     const name = move % 2 ? "X" : "Y";
-    state.triggers.set(name, { ...state.triggers.get(name), step: Math.floor(next() * 5) });
+    state = withTrigger(state, name, { step: Math.floor(next() * 5) });
     const steps = ["X", "Y"].map((of) => state.triggers.get(of).step);
-    const rates = engine.rates({ ...state, triggers: new Map(state.triggers) });
+    const rates = engine.rates(state);
     check(rates.rate, brute(data, steps, either));
     check(
       rates.triggers[0].unique,
@@ -138,7 +136,7 @@ test("rates at any steps, one after the other", () => {
 test("a scan is the rates at each step", () => {
   const data = toy(300, 2);
   const engine = new Engine(data);
-  const { steps, total, unique, rate } = engine.scan(asWritten(data, 0), "X");
+  const { steps, total, unique, rate } = engine.scan(data.menus[0].written, "X");
   assert.deepEqual(steps, [0, 1, 2, 3, 4]);
   steps.forEach((step, i) => {
     check(
@@ -152,17 +150,14 @@ test("a scan is the rates at each step", () => {
     check({ hz: rate.hz[i], error: rate.error[i] }, brute(data, [step, 1], either));
   });
   const wanted = total.hz[3] * 1.01;
-  assert.equal(engine.solve(asWritten(data, 0), "X", "total", wanted).step, 3);
-  assert.equal(engine.solve(asWritten(data, 0), "X", "total", 1e9).step, null);
+  assert.equal(engine.solve(data.menus[0].written, "X", { quantity: "total", hz: wanted }).step, 3);
+  assert.equal(engine.solve(data.menus[0].written, "X", { quantity: "total", hz: 1e9 }).step, null);
 });
 
 test("what a random trigger accepts has no error", () => {
-  const data = toy(300, 6);
-  const [menu] = data.menus;
-  menu.order.push("R");
-  menu.triggers.push(trigger("R", { always: true }, { kind: "random", prescale: 8, constant: true }));
+  const data = toy(300, 6, [trigger("R", { always: true }, { kind: "random", prescale: 8, constant: true })]);
   const engine = new Engine(data);
-  const state = asWritten(data, 0);
+  const state = data.menus[0].written;
   const all = brute(data, [2, 1], () => 1);
   const others = (x, y) => brute(data, [x, y], either);
   const withRandom = ({ hz, error }) => ({ hz: all.hz / 8 + (7 / 8) * hz, error: (7 / 8) * error });
@@ -176,10 +171,8 @@ test("what a random trigger accepts has no error", () => {
   for (const i of [0, 1, 2, 3, 4]) {
     check({ hz: scan.hz[i], error: scan.error[i] }, withRandom(others(i, 1)));
   }
-  const [off, half] = [asWritten(data, 0), asWritten(data, 0)];
-  off.triggers.set("X", { ...off.triggers.get("X"), on: false });
-  off.triggers.set("Y", { ...off.triggers.get("Y"), on: false });
-  half.triggers = new Map(off.triggers).set("R", { ...off.triggers.get("R"), prescale: 16 });
+  const off = withTrigger(withTrigger(state, "X", { on: false }), "Y", { on: false });
+  const half = withTrigger(off, "R", { prescale: 16 });
   check(engine.rates(off).rate, { hz: all.hz / 8, error: 0 });
   const { differences, gained } = engine.differences(off, half);
   check(
@@ -192,8 +185,8 @@ test("what a random trigger accepts has no error", () => {
 test("differences are paired", () => {
   const data = toy(300, 3);
   const engine = new Engine(data);
-  const [a, b] = [asWritten(data, 0), asWritten(data, 0)];
-  b.triggers.set("X", { ...b.triggers.get("X"), step: 4 });
+  const a = data.menus[0].written;
+  const b = withTrigger(a, "X", { step: 4 });
   const { differences, gained } = engine.differences(a, b);
   const { scores } = data.background;
   const both = { ...data, background: { ...data.background, scores: [scores[0], scores[0]] } };
@@ -208,34 +201,15 @@ test("differences are paired", () => {
 test("a change of prescales and switches forgets what it has to", () => {
   const data = toy(200, 4);
   const engine = new Engine(data);
-  const written = asWritten(data, 0);
+  const written = data.menus[0].written;
   const first = engine.rates(written).rate;
-  const other = new Map(written.triggers).set("Y", { ...written.triggers.get("Y"), prescale: 2 });
   check(
-    engine.rates({ menu: 0, triggers: other }).rate,
+    engine.rates(withTrigger(written, "Y", { prescale: 2 })).rate,
     brute(data, [2, 1], (x, y) => (x ? 1 : y ? 0.5 : 0)),
   );
-  const off = new Map(written.triggers).set("X", { ...written.triggers.get("X"), on: false });
   check(
-    engine.rates({ menu: 0, triggers: off }).rate,
+    engine.rates(withTrigger(written, "X", { on: false })).rate,
     brute(data, [2, 1], (x, y) => (y ? 0.25 : 0)),
   );
   assert.deepEqual(engine.rates(written).rate, first);
-});
-
-test("a block is read wherever it lies in memory", () => {
-  const header = new TextEncoder().encode(
-    JSON.stringify({ n: { dtype: "f64", at: 0, length: 2 }, b: { dtype: "bits", at: 16, length: 3 } }),
-  );
-  const start = Math.ceil((4 + header.length) / 8) * 8;
-  for (const shift of [0, 3]) {
-    const bytes = new Uint8Array(new ArrayBuffer(shift + start + 24), shift);
-    new DataView(bytes.buffer, shift).setUint32(0, header.length, true);
-    bytes.set(header, 4);
-    bytes.set(new Uint8Array(Float64Array.of(1.5, -2).buffer), start);
-    bytes[start + 16] = 5;
-    const { n, b } = unpack(bytes);
-    assert.deepEqual([...n], [1.5, -2]);
-    assert.deepEqual([...b], [5]);
-  }
 });

@@ -5,16 +5,14 @@
 import fs from "node:fs";
 import { decode } from "../../../../../plugins/trigemu_pages/explorer/page/address.js";
 import { Engine } from "../../../../../plugins/trigemu_pages/explorer/page/engine/index.js";
-import { asWritten } from "../../../../../plugins/trigemu_pages/explorer/page/engine/menu.js";
 import { unpack } from "../../../../../plugins/trigemu_pages/explorer/page/engine/unpack.js";
 import { menuText } from "../../../../../plugins/trigemu_pages/explorer/page/toml.js";
 import { numbersOf } from "../../../../../plugins/trigemu_pages/explorer/page/everything.js";
 
 const data = unpack(new Uint8Array(fs.readFileSync(process.argv[2])));
-const written = data.menus.map((_, m) => asWritten(data, m));
 const engine = new Engine(data);
 for (const address of fs.readFileSync(0, "utf-8").trim().split("\n")) {
-  const { slots } = decode(address, data, written, 1);
-  const toml = ["A", "B"].map((place) => menuText(data, slots[place], written[slots[place].menu]));
+  const { slots } = decode(address, data, 1);
+  const toml = ["A", "B"].map((place) => menuText(data, slots[place]));
   console.log(JSON.stringify({ numbers: numbersOf(data, engine, slots), toml }));
 }
