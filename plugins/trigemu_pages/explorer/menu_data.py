@@ -148,7 +148,6 @@ def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, A
     ]
     return {
         "name": menu.name,
-        "file": menu.path.name,
         "scale": scaling.crossing_scale(menu, catalogue),
         "levels": list(menu.levels),
         "order": list(menu.order),
@@ -199,7 +198,7 @@ def _decision(columns: Columns, menu: int, trigger: Trigger) -> tuple[dict[str, 
         decides = "It depends on other triggers." if kind.inputs() else "It does not depend on events."
         return decision_of(trigger, kind), decides
     number, limits = columns.of[menu][trigger.name]
-    if limits is None and not columns.bits[number][1]:
+    if limits is None and not columns.bits[number]:
         return {"bit": number}, "It is disabled in the menu, and its decisions are unknown."
     if limits is None or not isinstance(kind, ScoreKind):
         return {"bit": number}, f"The kind {trigger.kind!r} has no score with a single threshold."

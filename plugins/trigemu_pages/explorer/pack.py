@@ -66,7 +66,7 @@ def rows_of(table: EventColumns, columns: Columns, with_parents: Container[int])
     for number, column in enumerate(columns.scores):
         scores[:, number] = np.searchsorted(column.steps, table[column.stored])
     bits = np.zeros((n, len(columns.bits)), np.bool_, order="F")
-    for number, (_, stored) in enumerate(columns.bits):
+    for number, stored in enumerate(columns.bits):
         if stored:
             bits[:, number] = table[stored]
     samples = np.unique(table["sample"])
@@ -142,8 +142,6 @@ def _cells(weights: FloatArray, order: IntArray, rank: IntArray, begins: BoolArr
     )
 
 
-#: The version of the format of the block.
-FORMAT = 4
 #: Largest number of factors on the contribution of fitted triggers: bytes number them, with 0 for none.
 _MOST_FACTORS = 255
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
@@ -178,13 +176,10 @@ def block_of(contents: Contents, columns: Columns) -> bytes:
     """Return the block of a page with the thresholds of some columns."""
     catalogue, unseen, arrays = contents.scores.catalogue, contents.unseen, Arrays()
     header = {
-        "format": FORMAT,
         "trigemu": contents.version,
         "catalogue": catalogue.table.name,
         "half": None if unseen.half is None else split.HALF_NAMES[unseen.half],
-        "convention": catalogue.table.convention,
         "scores": [{"name": c.name, "unit": c.unit, "steps": c.steps.tolist()} for c in columns.scores],
-        "bits": [{"name": name} for name, _ in columns.bits],
         "menus": [menu_entry(contents, columns, number) for number in range(len(contents.menus))],
         "background": _background(contents, columns, arrays),
         "signals": [_signal(contents, columns, name, arrays) for name in contents.signals],
@@ -239,7 +234,6 @@ def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> 
     chosen = np.flatnonzero(bins.selected)[events]
     return {
         "name": name,
-        "title": name,
         "condition": bins.condition,
         "table": _table(arrays, rows, events, begins, cells),
         "turnons": [

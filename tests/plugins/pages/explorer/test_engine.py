@@ -51,7 +51,7 @@ def shown(block: bytes, addresses: list[str]) -> list[dict[str, Any]]:
 
 
 def check(made: Made, addresses: list[str]) -> list[Any]:
-    """Compare all numbers of a page in some states with those of trigemu; return what the page shows."""
+    """Compare the numbers of a page in some states with those of trigemu, and its scans with its rates."""
     data, scores, profiles = made
     pages = shown(data.block, addresses)
     for address, page in zip(addresses, pages, strict=True):
@@ -64,6 +64,9 @@ def check(made: Made, addresses: list[str]) -> list[Any]:
         for name, expected in truth(scores, slots, profiles):
             assert same(name, numbers.pop(name), expected), (address, name)
         assert not numbers, address
+        for scan in page["scans"]:
+            assert same("rate", scan["scanned"], scan["rates"]), (address, scan)
+            assert same("rate", *[[hz] for hz in scan["solved"]])
     return pages
 
 

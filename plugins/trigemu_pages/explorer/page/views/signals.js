@@ -21,10 +21,10 @@ export class SignalsView {
     this.root = root;
     this.root.hidden = !app.data.signals.length;
     this.#over = parts.over;
-    this.#tables = app.data.signals.map(({ title, condition, table: { events } }) => {
-      const table = makeTable(COLUMNS, `efficiencies for ${title}`);
+    this.#tables = app.data.signals.map(({ name, condition, table: { events } }) => {
+      const table = makeTable(COLUMNS, `efficiencies for ${name}`);
       root.append(
-        el("h3", { text: `${title}${condition ? `: ${condition}` : ""}, ${events} events` }),
+        el("h3", { text: `${name}${condition ? `: ${condition}` : ""}, ${events} events` }),
         table.root,
       );
       return table;

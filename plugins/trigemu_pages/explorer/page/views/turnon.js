@@ -20,7 +20,7 @@ export class TurnonView {
     this.#signal = parts.signal;
     this.#observable = parts.observable;
     root.append(this.#figure.root);
-    this.#signal.append(...app.data.signals.map(({ title }, s) => new Option(title, s)));
+    this.#signal.append(...app.data.signals.map(({ name }, s) => new Option(name, s)));
     this.#signal.onchange = () => {
       this.#offer();
       app.repaint();
@@ -82,7 +82,7 @@ export class TurnonView {
       ...(isOn ? [{ label: page.pick, bins: engine.turnon(s, t, slot, page.pick) }] : []),
     ].map((curve, k) => ({ ...curve, colour: LINES[k] }));
     const { mark, height } = legend(curves, this.#figure.width);
-    const title = `${signal.title}${signal.condition ? `, ${signal.condition}` : ""}`;
+    const title = `${signal.name}${signal.condition ? `, ${signal.condition}` : ""}`;
     this.#figure.draw(
       {
         height: HEIGHT,
