@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.patterns import distinct_entries
 from trigemu.emulation.event_table import Columns as EventColumns, take_rows
@@ -48,17 +48,6 @@ class Rows:
         return Rows(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Sums over events with equal rows, none of which shares an interaction with events of other rows."""
-
-    rows: IntArray  # int64[m], an event of each cell
-    events: IntArray  # int64[m]
-    weight: FloatArray  # float64[m], Σw in Hz
-    square: FloatArray  # float64[m], the sum of (Σw)² over interactions
-    largest: FloatArray  # float64[m], the largest |w| in Hz
-
-
 def rows_of(table: EventColumns, columns: Columns, with_parents: Container[int]) -> Rows:
     """Return the events of a score table. with_parents: the samples whose events may share interactions."""
     n = len(table["id"])
@@ -88,9 +77,10 @@ def _accepts_idle(menu: Menu) -> bool:
     return any(decision.any() for decision in raw.values())
 
 
-def ordered(rows: Rows, with_cells: bool) -> tuple[IntArray, BoolArray, Cells]:
-    """Return the positions of the events ordered by parent, whether each begins a new parent, and the cells.
-    Parents are ordered by their number of events and the row of their first event."""
+def ordered(rows: Rows, with_cells: bool) -> tuple[IntArray, BoolArray, IntArray, dict[str, Array]]:
+    """Return the positions of the events ordered by parent, whether each begins a new parent, an event of
+    each cell, and their sums (`_cells`). Parents are ordered by their number of events and the row of their
+    first event."""
     rank = _rank(rows)
     order = np.lexsort((rows.weight, rank, rows.group))
     rank, group = rank[order], rows.group[order]
@@ -102,13 +92,13 @@ def ordered(rows: Rows, with_cells: bool) -> tuple[IntArray, BoolArray, Cells]:
     equal = (rank[first] == rank[last])[parent]  # rows are in order within a parent
     often = np.bincount(rank[equal], minlength=len(order) + 1) >= CELL_EVENTS
     summed = equal & often[rank] & with_cells
-    cells = _cells(rows.weight, order[summed], rank[summed], begins[summed])
+    first_of, sums = _cells(rows.weight[order[summed]], rank[summed], begins[summed])
     by = np.lexsort((rows.weight[order][first], rank[first], size))
     position = np.empty(len(first), np.int64)
     position[by] = np.arange(len(first))
     remaining = np.flatnonzero(~summed)
     remaining = remaining[np.argsort(position[parent[remaining]], kind="stable")]
-    return order[remaining], begins[remaining], cells
+    return order[remaining], begins[remaining], order[summed][first_of], sums
 
 
 def _rank(rows: Rows) -> IntArray:
@@ -125,21 +115,21 @@ def _rank(rows: Rows) -> IntArray:
     return rank[entry]
 
 
-def _cells(weights: FloatArray, order: IntArray, rank: IntArray, begins: BoolArray) -> Cells:
-    """Return the sums over events of equal rank; the events are in the order of their parents."""
+def _cells(weight: FloatArray, rank: IntArray, begins: BoolArray) -> tuple[IntArray, dict[str, Array]]:
+    """Return the first event of each rank, and by name the sums over events of equal rank, none of which
+    shares an interaction with events of other ranks: their number, Σw in Hz, the sum of (Σw)² over
+    interactions, and the largest |w|. The events are in the order of their parents."""
     _, first, cell = np.unique(rank, return_index=True, return_inverse=True)
-    starts = np.flatnonzero(begins)
-    weight, m = weights[order], len(first)
+    starts, m = np.flatnonzero(begins), len(first)
     together = np.add.reduceat(weight, starts) if len(starts) else weight
     largest = np.zeros(m)
     np.maximum.at(largest, cell, np.abs(weight))
-    return Cells(
-        order[first],
-        np.bincount(cell, minlength=m),
-        np.bincount(cell, weight, m).astype(np.float64),
-        np.bincount(cell[starts], together**2, m).astype(np.float64),
-        largest,
-    )
+    return first, {
+        "cell_events": np.bincount(cell, minlength=m),
+        "cell_weight": np.bincount(cell, weight, m),
+        "cell_square": np.bincount(cell[starts], together**2, m),
+        "cell_largest": largest,
+    }
 
 
 #: Largest number of factors on the contribution of fitted triggers: bytes number them, with 0 for none.
@@ -195,7 +185,8 @@ def background_rows(contents: Contents, columns: Columns) -> Rows:
     rows = replace(rows, factor=factor.astype(np.uint8))
     if any(map(_accepts_idle, contents.menus)):
         return rows
-    return rows.take(rows.scores.any(axis=1) | rows.bits.any(axis=1))
+    fires = np.any(np.column_stack([rows.scores, rows.bits]), axis=1)
+    return rows.take(np.flatnonzero(fires))
 
 
 def _factors(contents: Contents) -> FloatArray:
@@ -214,28 +205,28 @@ def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[st
     sums, unseen = contents.scores.by_half(), contents.unseen
     of_fitted = sums.largest * unseen.factor(sums.sample, sums.half)
     rows = background_rows(contents, columns)
-    events, begins, cells = ordered(rows, with_cells=True)
-    return _table(arrays, rows, events, begins, cells) | {
+    table, events = _table(arrays, rows, with_cells=True)
+    return table | {
         "factors": _factors(contents).tolist(),
-        "factor": arrays.add("u8", rows.factor[np.append(cells.rows, events)]),
+        "factor": arrays.add("u8", rows.factor[events]),
         "largest": float(sums.largest.max(initial=0.0)),
         "largest_fitted": float(of_fitted.max(initial=0.0)),
     }
 
 
 def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> dict[str, Any]:
-    table, bins = contents.scores.signals[name], contents.signals[name]
-    if not np.array_equal(bins.id, table["id"]):
+    scores, bins = contents.scores.signals[name], contents.signals[name]
+    if not np.array_equal(bins.id, scores["id"]):
         raise TrigemuError(
             f"the score table and the turn-ons of {name!r} are of different events: make both again"
         )
-    rows = rows_of(take_rows(table, bins.selected), columns, contents.scores.catalogue.with_parents)
-    events, begins, cells = ordered(rows, with_cells=False)
+    rows = rows_of(take_rows(scores, bins.selected), columns, contents.scores.catalogue.with_parents)
+    table, events = _table(arrays, rows, with_cells=False)
     chosen = np.flatnonzero(bins.selected)[events]
     return {
         "name": name,
         "condition": bins.condition,
-        "table": _table(arrays, rows, events, begins, cells),
+        "table": table,
         "turnons": [
             {
                 "observable": profile.observable,
@@ -248,18 +239,21 @@ def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> 
     }
 
 
-def _table(arrays: Arrays, rows: Rows, events: IntArray, begins: BoolArray, cells: Cells) -> dict[str, Any]:
-    """Return the entry of a table: scores and decisions of its cells, then of its events."""
+def _table(arrays: Arrays, rows: Rows, with_cells: bool) -> tuple[dict[str, Any], IntArray]:
+    """Return the entry of a table, with scores and decisions of its cells, then of its events; and the
+    positions of all of these."""
+    events, begins, cells, sums = ordered(rows, with_cells)
     weights, weight = np.unique(rows.weight[events], return_inverse=True)
-    both = rows.take(np.append(cells.rows, events))
-    return {
+    positions = np.append(cells, events)
+    every = rows.take(positions)
+    entry = {
         "events": len(events),
         "weight": arrays.add("u16" if len(weights) <= 2**16 else "u32", weight),
         "weights": arrays.add("f64", weights),
         "first": arrays.add("bits", begins),
-        "scores": [arrays.add("u8", column) for column in both.scores.T],
-        "bits": [arrays.add("bits", column) for column in both.bits.T],
-        "cells": len(cells.events),
-        "cell_events": arrays.add("u32", cells.events),
-        **{f"cell_{k}": arrays.add("f64", getattr(cells, k)) for k in ("weight", "square", "largest")},
+        "scores": [arrays.add("u8", column) for column in every.scores.T],
+        "bits": [arrays.add("bits", column) for column in every.bits.T],
+        "cells": len(cells),
+        **{name: arrays.add("u32" if name == "cell_events" else "f64", sums[name]) for name in sums},
     }
+    return entry, positions

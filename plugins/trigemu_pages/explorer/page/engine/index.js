@@ -207,16 +207,18 @@ export class Engine {
    * trigger.
    */
   turnon(signal, turnon, state, trigger) {
-    const { table, turnons } = this.#data.signals[signal];
-    const { edges, bin } = turnons[turnon];
-    const accepted = this.#accepted("now", signal, state)(trigger);
-    return efficienciesIn(
-      table,
-      edges.length - 1,
-      (i) => bin[i],
-      accepted,
-      () => 0,
-    );
+    return this.#answer(`turn-on ${signal} ${turnon} ${trigger}`, [state], () => {
+      const { table, turnons } = this.#data.signals[signal];
+      const { edges, bin } = turnons[turnon];
+      const accepted = this.#accepted("now", signal, state)(trigger);
+      return efficienciesIn(
+        table,
+        edges.length - 1,
+        (i) => bin[i],
+        accepted,
+        () => 0,
+      );
+    });
   }
 }
 
