@@ -1,7 +1,7 @@
 // The rates of the triggers as a plot, where the page has no turn-ons of signals.
 /* global Plot */
 
-import { Figure, HEIGHT, legend, LINES, rateAxis } from "../figure.js";
+import { Figure, LINES, rateAxis } from "../figure.js";
 
 /** Only so many triggers are drawn, those with the largest rates. */
 const MOST = 12;
@@ -37,19 +37,15 @@ export class RatesView {
     const all = drawn.map(({ hz }) => hz).filter((hz) => hz > LOWEST * largest);
     const [low, high] = [Math.min(...all) / 1.6, 1.6 * largest];
     const entries = QUANTITIES.map((label, k) => ({ label, colour: LINES[k], isPoint: true }));
-    const { mark, height } = legend(entries, this.#figure.width);
     const clip = (hz) => Math.min(Math.max(hz, low), high);
     const of = rates.length > MOST ? `the ${MOST} triggers with the largest rates` : "the triggers";
     return this.#figure.draw(
+      entries,
       {
-        height: HEIGHT,
-        marginTop: height + 8,
         marginLeft: 12 + 7 * Math.min(16, Math.max(...rows.map(({ name }) => name.length))),
-        marginBottom: 40,
         x: rateAxis(low, high),
         y: { label: null, domain: rows.map(({ name }) => name), tickFormat: shortened },
         marks: [
-          mark,
           Plot.gridX({ strokeOpacity: 0.12 }),
           ...QUANTITIES.flatMap((quantity, k) => {
             const points = drawn.filter((of) => of.quantity === quantity && of.hz >= low);
@@ -65,7 +61,6 @@ export class RatesView {
               Plot.dot(points, { ...shared, x: "hz", r: 4, fill: LINES[k] }),
             ];
           }),
-          Plot.frame({ strokeOpacity: 0.4 }),
         ],
       },
       `Total and unique rates of ${of}, with their errors`,

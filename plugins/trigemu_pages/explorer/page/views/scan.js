@@ -2,7 +2,7 @@
 /* global Plot */
 
 import { partsOf, setText } from "../dom.js";
-import { DASHES, Figure, HEIGHT, LINES, legend, rateAxis } from "../figure.js";
+import { DASHES, Figure, LINES, rateAxis } from "../figure.js";
 import { inUnit, thresholdText } from "../numbers.js";
 import { isMovable, nearestStep, thresholdAt } from "../state.js";
 
@@ -125,24 +125,20 @@ export class ScanView {
     if (!all.length) return this.#figure.say("No event passes at these thresholds.");
     const high = 1.6 * Math.max(...all);
     const low = Math.max(Math.min(...all) / 1.6, LOWEST * high);
-    const { mark, height } = legend(lines, this.#figure.width);
     const now = thresholdAt(data, trigger, slot.triggers.get(trigger.name).step);
     const written = thresholdAt(data, trigger, trigger.decision.at);
     const clip = (y) => Math.min(Math.max(y, low), high);
     const caption = `${trigger.name}: rates against its threshold; now ${thresholdText(now)}, as written ${thresholdText(written)} ${trigger.unit}`;
     return this.#figure.draw(
+      lines,
       {
-        height: HEIGHT,
-        marginTop: height + 8,
         marginLeft: 56,
-        marginBottom: 40,
         x: {
           label: `threshold${trigger.unit && ` [${trigger.unit}]`}`,
           domain: [scan.thresholds[0], scan.thresholds.at(-1)],
         },
         y: rateAxis(low, high),
         marks: [
-          mark,
           Plot.gridY({ strokeOpacity: 0.12 }),
           ...lines.flatMap(({ points, colour, dash }) => {
             const drawn = points.filter(({ y }) => y >= low);
@@ -165,7 +161,6 @@ export class ScanView {
           }),
           Plot.ruleX([written], { strokeOpacity: 0.4, strokeDasharray: "3 3" }),
           Plot.ruleX([now], { strokeWidth: 1.5 }),
-          Plot.frame({ strokeOpacity: 0.4 }),
         ],
       },
       caption,

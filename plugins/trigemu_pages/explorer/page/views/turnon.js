@@ -3,7 +3,7 @@
 /* global Plot */
 
 import { partsOf } from "../dom.js";
-import { Figure, HEIGHT, legend, LINES } from "../figure.js";
+import { Figure, LINES } from "../figure.js";
 
 export class TurnonView {
   first = false;
@@ -81,21 +81,16 @@ export class TurnonView {
           },
       ...(isOn ? [{ label: page.pick, bins: engine.turnon(s, t, slot, page.pick) }] : []),
     ].map((curve, k) => ({ ...curve, colour: LINES[k] }));
-    const { mark, height } = legend(curves, this.#figure.width);
     const title = `${signal.name}${signal.condition ? `, ${signal.condition}` : ""}`;
     this.#figure.draw(
+      curves,
       {
-        height: HEIGHT,
-        marginTop: height + 8,
         marginLeft: 50,
-        marginBottom: 40,
         x: { label: `${observable}${unit && ` [${unit}]`}`, domain: [edges[0], edges.at(-1)] },
         y: { label: "efficiency", domain: [0, 1.03], ticks: 6 },
         marks: [
-          mark,
           Plot.gridY({ strokeOpacity: 0.12 }),
           ...curves.flatMap(({ bins, colour }, k) => this.#marks(bins, edges, colour, 3 * (k - 1))),
-          Plot.frame({ strokeOpacity: 0.4 }),
         ],
       },
       `Efficiency for ${title} against ${observable}, with intervals at 68 %`,
