@@ -30,6 +30,7 @@ TARGET_WEIGHTS = (
     *("photon_weight_hz", "muon_weight_hz", "jet_weight_hz", "missing_weight_hz", "quiet_weight_hz"),
 )
 MAX_SLICES = 255  # their numbers are one byte of an event's parent
+MAX_INTERACTIONS = 1_000_000_000  # of a slice, counted as often as they are used
 # The inelastic cross-section is 10⁻²⁵ cm²: this is more than a thousand interactions in one crossing.
 MAX_LUMINOSITY_PER_HZ = 1e28
 
@@ -170,6 +171,12 @@ class Slice(TomlTable, frozen=True):
         for i, line in enumerate(self.settings):
             if wrong := setting_mistake(line):
                 yield ("settings", i), f"settings: {quoted(line)}: {wrong}"
+        if self.blocks * self.block_size * self.uses > MAX_INTERACTIONS:
+            number = self.blocks * self.block_size * self.uses
+            message = (
+                f"blocks · block_size · uses = {number}: at most {MAX_INTERACTIONS} interactions of a slice"
+            )
+            yield "blocks", message
 
 
 class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
@@ -204,6 +211,13 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
                 f"luminosity_cm2s = {self.luminosity_cm2s:g} for {self.crossing_rate_hz:g} crossings/s: "
                 f"more than {MAX_LUMINOSITY_PER_HZ:g} cm⁻² in a crossing, thousands of interactions",
             )
+        most = MAX_LUMINOSITY_PER_HZ * self.crossing_rate_hz / self.luminosity_cm2s
+        for number, part in enumerate(self.slices):
+            if 1 <= most < part.k_factor:
+                message = (
+                    f"k_factor = {part.k_factor:g}: more than {most:.3g} makes thousands of interactions"
+                )
+                yield ("slice", number, "k_factor"), f"{message} in a crossing at this luminosity"
         if self.crossings is not None and all(part.role == "signal" for part in self.slices):
             yield "slice", "crossings need at least one slice of role 'background'"
 

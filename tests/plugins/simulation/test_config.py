@@ -87,6 +87,11 @@ def test_path_and_defaults(tmp_path: Path) -> None:
         ("1e-3", "1e-3\nsoftness = 0", [":8: fakes.softness = 0", "> 0"]),
         # numbers that no run could use
         ("blocks = ", "blocks = 9223372036854775808 #", [":13: "]),
+        (
+            "blocks = ",
+            "uses = 1000\nblock_size = 1000000\nblocks = 100000 #",
+            [":15: ", "at most 1000000000"],
+        ),
         ("luminosity_cm2s = ", "luminosity_cm2s = 1e38 #", [":4: luminosity_cm2s = 1e+38"]),
         (
             "luminosity_cm2s = ",
