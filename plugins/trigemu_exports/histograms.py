@@ -29,8 +29,23 @@ class Histograms:
 
 
 def histogram(result: Shown, name: str | None = None, **options: bool) -> Any:
-    """Return a hist.Hist of a result: that of a `name`, or all, in a variant of `options`."""
-    return as_histogram(histograms_of(result, **options), name)
+    """Return a hist.Hist of a result without flow bins, in a variant of `options`: the histogram of a
+    `name`, the only one, or all with a category axis."""
+    import hist  # here, because the import takes a tenth of a second and is needed nowhere else
+
+    histograms = histograms_of(result, **options)
+    axis = hist.axis.Variable(histograms.edges, flow=False, name="observable", label=histograms.label)
+    single = "" if name is None and "" in histograms.named else name
+    if single is not None:
+        values, variances = part_of(single, "histogram", histograms.named)
+        made = hist.Hist(axis, storage="Weight")
+    else:
+        values, variances = (np.stack(part) for part in zip(*histograms.named.values(), strict=True))
+        names = hist.axis.StrCategory(list(histograms.named), flow=False, name="name")
+        made = hist.Hist(names, axis, storage="Weight")
+    view = made.view()
+    view.value, view.variance = values, variances
+    return made
 
 
 @singledispatch
@@ -66,22 +81,3 @@ def _efficiencies(profile: Profile, curves: Mapping[str, Curve]) -> Histograms:
     """Return efficiencies; their variances are the squares of half their intervals."""
     values = {key: (curve.value, ((curve.high - curve.low) / 2) ** 2) for key, curve in curves.items()}
     return Histograms(with_unit(profile.name, profile.unit), np.array(profile.edges), values)
-
-
-def as_histogram(histograms: Histograms, name: str | None) -> Any:
-    """Return a hist.Hist without flow bins: the histogram of a name, the only one, or all with a category
-    axis."""
-    import hist  # here, because the import takes a tenth of a second and is needed nowhere else
-
-    axis = hist.axis.Variable(histograms.edges, flow=False, name="observable", label=histograms.label)
-    single = "" if name is None and "" in histograms.named else name
-    if single is not None:
-        values, variances = part_of(single, "histogram", histograms.named)
-        made = hist.Hist(axis, storage="Weight")
-    else:
-        values, variances = (np.stack(part) for part in zip(*histograms.named.values(), strict=True))
-        names = hist.axis.StrCategory(list(histograms.named), flow=False, name="name")
-        made = hist.Hist(names, axis, storage="Weight")
-    view = made.view()
-    view.value, view.variance = values, variances
-    return made

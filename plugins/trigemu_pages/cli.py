@@ -114,9 +114,10 @@ def report(
     explorer_file: Path | None,
 ) -> None:
     """Write one HTML page on MENUs: rates, differences, overlaps, efficiencies and their provenance."""
+    from trigemu.results.figures.draw import write_pictures
     from trigemu.studies.efficiency_profiles import read_profiles
 
-    from .report.page import render, write_figures
+    from .report.page import render
     from .report.sections import sections
     from .report_contents import collect_contents, parse_scan, profiles_beside
 
@@ -136,7 +137,8 @@ def report(
 
     contents = session.run(read, collected)
     content = sections(contents)
-    written = write_figures(content, figures) if figures else []
+    pictures = [picture for s in content for part in (s, *s.parts) for picture in part.pictures]
+    written = write_pictures(pictures, figures, ("png", "pdf", "csv")) if figures else []
     title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
     address = ""
     if explorer_file:

@@ -60,12 +60,10 @@ def collect_contents(
         comparison=comparison,
         combinations=tuple(exclusive_rates(emulation, menu) for menu in emulation.menus),
         scans=tuple(
-            (
-                menu,
-                scan(_on_its_half(menu, catalogue), [step], catalogue, executor=executor),
-            )
+            (menu, scan(_on_its_half(menu, catalogue), [step], catalogue, executor=executor))
             for menu in emulation.menus
-            for step in (_of_menu(scans, menu) if scans else _around_solutions(menu))
+            for step in scans or _around_solutions(menu)
+            if step.trigger in {trigger.name for trigger in menu.enabled}
         ),
         profiles=tuple(profiles),
         turnons=tuple(_turnons(emulation, profiles, signals, executor)),
@@ -96,11 +94,6 @@ def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> tuple[Profil
         if about == menu_files and samples <= samples_of_catalogue:
             sets.append(read_profiles(file))
     return tuple(sets)
-
-
-def _of_menu(scans: Sequence[Steps], menu: Menu) -> list[Steps]:
-    names = {trigger.name for trigger in menu.enabled}
-    return [steps for steps in scans if steps.trigger in names]
 
 
 def _on_its_half(menu: Menu, catalogue: Catalogue) -> Menu:

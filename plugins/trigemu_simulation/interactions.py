@@ -174,21 +174,13 @@ def load(path: Path) -> Block:
     names = [f"{kind}_{c}" for kind, extra in OBJECTS.items() for c in ("n", *_COLUMNS, *extra)]
     arrays = read_arrays(path, ["header", *SCALARS, *names])
     _, summary = _header(path, arrays)
-    numbers = [array for name, array in arrays.items() if name != "header"]
-    if any(array.ndim != 1 or array.dtype.kind not in "fiu" for array in numbers):
-        raise _damaged(path, "its columns are not lists of numbers")
-    objects = {}
-    for kind, extra in OBJECTS.items():
-        counts = arrays[f"{kind}_n"].astype(np.int64)
-        columns = {c: arrays[f"{kind}_{c}"] for c in (*_COLUMNS, *extra)}
-        if any(len(column) != counts.sum() for column in columns.values()):
-            raise _damaged(path, f"the lengths of the columns of {kind} differ from its counts")
-        objects[kind] = Objects(counts, columns)
-    rows = Interactions({name: arrays[name] for name in SCALARS}, objects)
-    lengths = {len(rows), *map(len, rows.scalars.values()), *(len(o.counts) for o in objects.values())}
-    if lengths != {summary.accepted}:
-        raise _damaged(path, f"columns of {sorted(lengths)} interactions, expected {summary.accepted}")
-    return Block(summary, rows)
+    objects = {
+        kind: Objects(
+            arrays[f"{kind}_n"].astype(np.int64), {c: arrays[f"{kind}_{c}"] for c in (*_COLUMNS, *extra)}
+        )
+        for kind, extra in OBJECTS.items()
+    }
+    return Block(summary, Interactions({name: arrays[name] for name in SCALARS}, objects))
 
 
 def _header(path: Path, arrays: Mapping[str, Array]) -> tuple[str, Summary]:
@@ -196,8 +188,7 @@ def _header(path: Path, arrays: Mapping[str, Array]) -> tuple[str, Summary]:
         header = json.loads(str(arrays["header"]))
         return msgspec.convert(header.pop("key"), str), msgspec.convert(header, Summary)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-        raise _damaged(path, " ".join(str(error).split())[:200]) from None
-
-
-def _damaged(path: Path, reason: str) -> TrigemuError:
-    return TrigemuError(f"{path} is damaged: {reason}: remove it, and the same command makes it again")
+        reason = " ".join(str(error).split())[:200]
+        raise TrigemuError(
+            f"{path} is damaged: {reason}: remove it, and the same command makes it again"
+        ) from None

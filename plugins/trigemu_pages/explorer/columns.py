@@ -96,8 +96,7 @@ class Columns:
     """The scores and decisions of the triggers of menus."""
 
     scores: tuple[Column, ...]
-    # The fixed decisions, each with its column of the score table, "" for one that rejects all events
-    bits: tuple[tuple[str, str], ...]
+    bits: tuple[str, ...]  # Those of fixed decisions in the score table; "": it rejects all events
     # For each menu, by trigger, the number of its score or bit, and the range of thresholds of a score
     of: tuple[Mapping[str, tuple[int, ThresholdRange | None]], ...]
 
@@ -108,33 +107,29 @@ def columns_of(
     """Return the scores and decisions of menus that a score table was made for. The threshold of a menu is
     added to the range of its trigger."""
     used: dict[str, list[tuple[Menu, Trigger, ThresholdRange]]] = {}
-    bits: dict[tuple[str, str], int] = {}
-    ranges: list[dict[str, tuple[int | str, ThresholdRange | None]]] = []
+    stored_of: list[dict[str, tuple[str, ThresholdRange | None]]] = []
     for menu in menus:
-        ranges.append({})
+        stored_of.append({})
         for trigger in menu.triggers:
             if isinstance(trigger.description, BitKind):
                 continue
-            name, stored = trigger.name, _stored(scores, menu, trigger)
+            stored, limits = _stored(scores, menu, trigger), None
             if stored and isinstance(trigger.description, ScoreKind):
                 threshold = trigger.description.threshold
-                low, high = threshold_ranges.get(name, (threshold, threshold))
+                low, high = threshold_ranges.get(trigger.name, (threshold, threshold))
                 limits = ThresholdRange(min(low, threshold), max(high, threshold))
                 used.setdefault(stored.name, []).append((menu, trigger, limits))
-                ranges[-1][name] = stored.name, limits
-            else:
-                bit = (stored.name.removeprefix("fired_"), stored.name) if stored else (name, "")
-                ranges[-1][name] = bits.setdefault(bit, len(bits)), None
-    number = {name: n for n, name in enumerate(c.name for c in scores.columns if c.name in used)}
+            stored_of[-1][trigger.name] = stored.name if stored else "", limits
+    names = [column.name for column in scores.columns if column.name in used]
+    every = (stored for of_menu in stored_of for stored, limits in of_menu.values() if not limits)
+    bits = tuple(dict.fromkeys(every))
+    number = {name: n for part in (names, bits) for n, name in enumerate(part)}
     return Columns(
-        tuple(_column(scores, column, used[column]) for column in number),
-        tuple(bits),
+        tuple(_column(scores, name, used[name]) for name in names),
+        bits,
         tuple(
-            {
-                name: (number[column] if isinstance(column, str) else column, limits)
-                for name, (column, limits) in triggers.items()
-            }
-            for triggers in ranges
+            {name: (number[stored], limits) for name, (stored, limits) in of_menu.items()}
+            for of_menu in stored_of
         ),
     )
 

@@ -13,7 +13,6 @@ import numpy as np
 import tomlkit
 from tomlkit.items import InlineTable, Item, Key
 
-from trigemu.base.arrays import BoolArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
 from trigemu.menus.checks import unit_of_threshold
@@ -27,10 +26,6 @@ from .columns import Columns, Contents
 
 #: The most triggers that a plugin's kind may read: all combinations of their decisions are evaluated.
 _MAX_INPUTS = 8
-#: Whether events may be accepted, and whether they may be rejected, at some thresholds of the page: bool[n],
-#: or bool[1] if equal for all events.
-Reach = tuple[BoolArray, BoolArray]
-ALWAYS = np.ones(1, np.bool_)
 
 
 def as_json(expression: Expression) -> Any:
@@ -60,27 +55,6 @@ def decision_of(trigger: Trigger, kind: BitKind) -> dict[str, Any]:
         for row in rows[passed].tolist()
     ]
     return {"logic": {"or": cases}}
-
-
-def reach_of(expression: Any, reaches: Mapping[str, Reach]) -> Reach:
-    """Return the reach of an expression, from the reaches of the triggers in it."""
-    if isinstance(expression, str):
-        return reaches[expression]
-    ((operation, inner),) = expression.items()
-    if operation == "not":
-        may, may_not = reach_of(inner, reaches)
-        return may_not, may
-    parts = [reach_of(part, reaches) for part in inner]
-    accepts, rejects = [part[0] for part in parts], [part[1] for part in parts]
-    if operation == "and":
-        return _all(accepts), ~_all([~mask for mask in rejects])
-    return ~_all([~mask for mask in accepts]), _all(rejects)
-
-
-def _all(masks: Sequence[BoolArray]) -> BoolArray:
-    """Return whether all masks are true for each event; true if there are none."""
-    result: BoolArray = np.logical_and.reduce(np.broadcast_arrays(ALWAYS, *masks))
-    return result
 
 
 #: Characters that no TOML file has: before a key, before its value, after it, and where keys may be added.
@@ -174,7 +148,6 @@ def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, A
     ]
     return {
         "name": menu.name,
-        "file": menu.path.name,
         "scale": scaling.crossing_scale(menu, catalogue),
         "levels": list(menu.levels),
         "order": list(menu.order),
@@ -225,7 +198,7 @@ def _decision(columns: Columns, menu: int, trigger: Trigger) -> tuple[dict[str, 
         decides = "It depends on other triggers." if kind.inputs() else "It does not depend on events."
         return decision_of(trigger, kind), decides
     number, limits = columns.of[menu][trigger.name]
-    if limits is None and not columns.bits[number][1]:
+    if limits is None and not columns.bits[number]:
         return {"bit": number}, "It is disabled in the menu, and its decisions are unknown."
     if limits is None or not isinstance(kind, ScoreKind):
         return {"bit": number}, f"The kind {trigger.kind!r} has no score with a single threshold."

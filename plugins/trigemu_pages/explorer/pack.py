@@ -8,23 +8,23 @@ array.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.patterns import distinct_entries
-from trigemu.emulation.event_table import Columns as EventColumns, ThresholdRange, take_rows
-from trigemu.menus.menu import Menu, Trigger
+from trigemu.emulation.event_table import Columns as EventColumns, take_rows
+from trigemu.menus.menu import Menu
 from trigemu.samples import split
 from trigemu.triggers.base import BitKind
 
 from .columns import Columns, Contents
-from .menu_data import ALWAYS, Reach, as_json, decision_of, menu_entry, reach_of
+from .menu_data import menu_entry
 
 #: Fewer events than this need less space individually than merged.
 CELL_EVENTS = 8
@@ -48,19 +48,6 @@ class Rows:
         return Rows(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-@dataclass(frozen=True)
-class Cells:
-    """Sums over events with equal rows, none of which shares an interaction with events of other rows."""
-
-    scores: Bytes  # uint8[m, s]
-    bits: BoolArray  # bool[m, b]
-    factor: Bytes  # uint8[m]
-    events: IntArray  # int64[m]
-    weight: FloatArray  # float64[m], Σw in Hz
-    square: FloatArray  # float64[m], the sum of (Σw)² over interactions
-    largest: FloatArray  # float64[m], the largest |w| in Hz
-
-
 def rows_of(table: EventColumns, columns: Columns, with_parents: Container[int]) -> Rows:
     """Return the events of a score table. with_parents: the samples whose events may share interactions."""
     n = len(table["id"])
@@ -68,7 +55,7 @@ def rows_of(table: EventColumns, columns: Columns, with_parents: Container[int])
     for number, column in enumerate(columns.scores):
         scores[:, number] = np.searchsorted(column.steps, table[column.stored])
     bits = np.zeros((n, len(columns.bits)), np.bool_, order="F")
-    for number, (_, stored) in enumerate(columns.bits):
+    for number, stored in enumerate(columns.bits):
         if stored:
             bits[:, number] = table[stored]
     samples = np.unique(table["sample"])
@@ -80,51 +67,20 @@ def rows_of(table: EventColumns, columns: Columns, with_parents: Container[int])
     return Rows(scores, bits, groups, table["weight"], np.zeros(n, np.uint8))
 
 
-def without_idle(rows: Rows, menus: Sequence[Menu], columns: Columns) -> tuple[Rows, BoolArray]:
-    """Return the rows, with scores and decisions set to 0 where no trigger can depend on them, because its
-    seed rejects the event at all thresholds of the page; and whether each event may pass any trigger."""
-    reads = np.zeros_like(rows.scores, np.bool_), np.zeros_like(rows.bits)
-    fires = np.zeros(len(rows), np.bool_)
-    for menu, columns_of_menu in zip(menus, columns.of, strict=True):
-        reach: dict[str, Reach] = {}
-        for name in menu.order:
-            trigger, entry = menu.trigger(name), columns_of_menu.get(name)
-            accepted, rejected = _own_reach(rows, columns, trigger, entry, reach)
-            requested = ALWAYS
-            if trigger.seed:  # users can change prescales, so any trigger in it may reject an event
-                seeds = {seed: (reach[seed][0], ALWAYS) for seed in trigger.seed.names()}
-                requested = reach_of(as_json(trigger.seed), seeds)[0]
-            reach[name] = accepted & requested, rejected | bool(trigger.seed)
-            fires |= reach[name][0]
-            if entry:
-                number, limits = entry
-                reads[0 if limits else 1][:, number] |= requested
-    rows = replace(rows, scores=np.where(reads[0], rows.scores, np.uint8(0)), bits=rows.bits & reads[1])
-    return rows, fires
+def _accepts_idle(menu: Menu) -> bool:
+    """Return whether a menu may accept an event in which nothing fires that is decided event by event."""
+    raw: dict[str, BoolArray] = {}
+    for trigger in map(menu.trigger, menu.order):
+        kind = trigger.description
+        own = kind.decide(raw, 1) if isinstance(kind, BitKind) else np.zeros(1, np.bool_)
+        raw[trigger.name] = own & trigger.seed.evaluate(raw) if trigger.seed else own
+    return any(decision.any() for decision in raw.values())
 
 
-def _own_reach(
-    rows: Rows,
-    columns: Columns,
-    trigger: Trigger,
-    entry: tuple[int, ThresholdRange | None] | None,
-    reach: Mapping[str, Reach],
-) -> Reach:
-    """Return the reach of a trigger without its seed. entry: in `columns`."""
-    if entry is None:
-        assert isinstance(trigger.description, BitKind)
-        decision = decision_of(trigger, trigger.description)
-        return reach_of(decision["logic"], reach) if "logic" in decision else (ALWAYS, ~ALWAYS)
-    number, limits = entry
-    if limits is None:
-        return rows.bits[:, number], ~rows.bits[:, number]
-    first, last = columns.scores[number].within(limits)
-    return rows.scores[:, number] > first, rows.scores[:, number] <= last
-
-
-def ordered(rows: Rows, with_cells: bool) -> tuple[Rows, BoolArray, Cells, IntArray]:
-    """Return the events ordered by parent, whether each begins a new parent, the cells, and the previous
-    position of each event. Parents are ordered by their number of events and the row of their first event."""
+def ordered(rows: Rows, with_cells: bool) -> tuple[IntArray, BoolArray, IntArray, dict[str, Array]]:
+    """Return the positions of the events ordered by parent, whether each begins a new parent, an event of
+    each cell, and their sums (`_cells`). Parents are ordered by their number of events and the row of their
+    first event."""
     rank = _rank(rows)
     order = np.lexsort((rows.weight, rank, rows.group))
     rank, group = rank[order], rows.group[order]
@@ -136,14 +92,13 @@ def ordered(rows: Rows, with_cells: bool) -> tuple[Rows, BoolArray, Cells, IntAr
     equal = (rank[first] == rank[last])[parent]  # rows are in order within a parent
     often = np.bincount(rank[equal], minlength=len(order) + 1) >= CELL_EVENTS
     summed = equal & often[rank] & with_cells
-    cells = _cells(rows, order[summed], rank[summed], begins[summed])
-    weight = rows.weight[order]
-    by = np.lexsort((weight[first], rank[first], size))
+    first_of, sums = _cells(rows.weight[order[summed]], rank[summed], begins[summed])
+    by = np.lexsort((rows.weight[order][first], rank[first], size))
     position = np.empty(len(first), np.int64)
     position[by] = np.arange(len(first))
     remaining = np.flatnonzero(~summed)
     remaining = remaining[np.argsort(position[parent[remaining]], kind="stable")]
-    return rows.take(order[remaining]), begins[remaining], cells, order[remaining]
+    return order[remaining], begins[remaining], order[summed][first_of], sums
 
 
 def _rank(rows: Rows) -> IntArray:
@@ -160,27 +115,23 @@ def _rank(rows: Rows) -> IntArray:
     return rank[entry]
 
 
-def _cells(rows: Rows, order: IntArray, rank: IntArray, begins: BoolArray) -> Cells:
-    """Return the sums over events of equal rank; the events are in the order of their parents."""
+def _cells(weight: FloatArray, rank: IntArray, begins: BoolArray) -> tuple[IntArray, dict[str, Array]]:
+    """Return the first event of each rank, and by name the sums over events of equal rank, none of which
+    shares an interaction with events of other ranks: their number, Σw in Hz, the sum of (Σw)² over
+    interactions, and the largest |w|. The events are in the order of their parents."""
     _, first, cell = np.unique(rank, return_index=True, return_inverse=True)
-    starts = np.flatnonzero(begins)
-    weight, m = rows.weight[order], len(first)
+    starts, m = np.flatnonzero(begins), len(first)
     together = np.add.reduceat(weight, starts) if len(starts) else weight
     largest = np.zeros(m)
     np.maximum.at(largest, cell, np.abs(weight))
-    return Cells(
-        rows.scores[order[first]],
-        rows.bits[order[first]],
-        rows.factor[order[first]],
-        np.bincount(cell, minlength=m),
-        np.bincount(cell, weight, m).astype(np.float64),
-        np.bincount(cell[starts], together**2, m).astype(np.float64),
-        largest,
-    )
+    return first, {
+        "cell_events": np.bincount(cell, minlength=m),
+        "cell_weight": np.bincount(cell, weight, m),
+        "cell_square": np.bincount(cell[starts], together**2, m),
+        "cell_largest": largest,
+    }
 
 
-#: The version of the format of the block.
-FORMAT = 3
 #: Largest number of factors on the contribution of fitted triggers: bytes number them, with 0 for none.
 _MOST_FACTORS = 255
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
@@ -215,13 +166,10 @@ def block_of(contents: Contents, columns: Columns) -> bytes:
     """Return the block of a page with the thresholds of some columns."""
     catalogue, unseen, arrays = contents.scores.catalogue, contents.unseen, Arrays()
     header = {
-        "format": FORMAT,
         "trigemu": contents.version,
         "catalogue": catalogue.table.name,
         "half": None if unseen.half is None else split.HALF_NAMES[unseen.half],
-        "convention": catalogue.table.convention,
         "scores": [{"name": c.name, "unit": c.unit, "steps": c.steps.tolist()} for c in columns.scores],
-        "bits": [{"name": name} for name, _ in columns.bits],
         "menus": [menu_entry(contents, columns, number) for number in range(len(contents.menus))],
         "background": _background(contents, columns, arrays),
         "signals": [_signal(contents, columns, name, arrays) for name in contents.signals],
@@ -235,8 +183,10 @@ def background_rows(contents: Contents, columns: Columns) -> Rows:
     rows = rows_of(table, columns, contents.scores.catalogue.with_parents)
     factor = np.searchsorted(_factors(contents), contents.unseen.factor(table["sample"], table["half"]))
     rows = replace(rows, factor=factor.astype(np.uint8))
-    rows, fires = without_idle(rows, contents.menus, columns)
-    return rows.take(fires)
+    if any(map(_accepts_idle, contents.menus)):
+        return rows
+    fires = np.any(np.column_stack([rows.scores, rows.bits]), axis=1)
+    return rows.take(np.flatnonzero(fires))
 
 
 def _factors(contents: Contents) -> FloatArray:
@@ -254,31 +204,29 @@ def _factors(contents: Contents) -> FloatArray:
 def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[str, Any]:
     sums, unseen = contents.scores.by_half(), contents.unseen
     of_fitted = sums.largest * unseen.factor(sums.sample, sums.half)
-    events, begins, cells, _ = ordered(background_rows(contents, columns), with_cells=True)
-    return _table(arrays, events, begins, cells) | {
+    rows = background_rows(contents, columns)
+    table, events = _table(arrays, rows, with_cells=True)
+    return table | {
         "factors": _factors(contents).tolist(),
-        "factor": arrays.add("u8", events.factor),
-        "cell_factor": arrays.add("u8", cells.factor),
+        "factor": arrays.add("u8", rows.factor[events]),
         "largest": float(sums.largest.max(initial=0.0)),
         "largest_fitted": float(of_fitted.max(initial=0.0)),
     }
 
 
 def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> dict[str, Any]:
-    table, bins = contents.scores.signals[name], contents.signals[name]
-    if not np.array_equal(bins.id, table["id"]):
+    scores, bins = contents.scores.signals[name], contents.signals[name]
+    if not np.array_equal(bins.id, scores["id"]):
         raise TrigemuError(
             f"the score table and the turn-ons of {name!r} are of different events: make both again"
         )
-    rows = rows_of(take_rows(table, bins.selected), columns, contents.scores.catalogue.with_parents)
-    rows, _ = without_idle(rows, contents.menus, columns)
-    events, begins, cells, order = ordered(rows, with_cells=False)
-    chosen = np.flatnonzero(bins.selected)[order]
+    rows = rows_of(take_rows(scores, bins.selected), columns, contents.scores.catalogue.with_parents)
+    table, events = _table(arrays, rows, with_cells=False)
+    chosen = np.flatnonzero(bins.selected)[events]
     return {
         "name": name,
-        "title": name,
         "condition": bins.condition,
-        "table": _table(arrays, events, begins, cells),
+        "table": table,
         "turnons": [
             {
                 "observable": profile.observable,
@@ -291,22 +239,21 @@ def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> 
     }
 
 
-def _table(arrays: Arrays, events: Rows, begins: BoolArray, cells: Cells) -> dict[str, Any]:
-    weights, weight = np.unique(events.weight, return_inverse=True)
-
-    def each(dtype: str, values: npt.NDArray[Any]) -> list[dict[str, Any]]:
-        return [arrays.add(dtype, column) for column in values.T]
-
-    return {
+def _table(arrays: Arrays, rows: Rows, with_cells: bool) -> tuple[dict[str, Any], IntArray]:
+    """Return the entry of a table, with scores and decisions of its cells, then of its events; and the
+    positions of all of these."""
+    events, begins, cells, sums = ordered(rows, with_cells)
+    weights, weight = np.unique(rows.weight[events], return_inverse=True)
+    positions = np.append(cells, events)
+    every = rows.take(positions)
+    entry = {
         "events": len(events),
         "weight": arrays.add("u16" if len(weights) <= 2**16 else "u32", weight),
         "weights": arrays.add("f64", weights),
         "first": arrays.add("bits", begins),
-        "scores": each("u8", events.scores),
-        "bits": each("bits", events.bits),
-        "cells": len(cells.events),
-        "cell_scores": each("u8", cells.scores),
-        "cell_bits": each("bits", cells.bits),
-        "cell_events": arrays.add("u32", cells.events),
-        **{f"cell_{k}": arrays.add("f64", getattr(cells, k)) for k in ("weight", "square", "largest")},
+        "scores": [arrays.add("u8", column) for column in every.scores.T],
+        "bits": [arrays.add("bits", column) for column in every.bits.T],
+        "cells": len(cells),
+        **{name: arrays.add("u32" if name == "cell_events" else "f64", sums[name]) for name in sums},
     }
+    return entry, positions

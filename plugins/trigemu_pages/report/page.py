@@ -1,5 +1,4 @@
-"""Sections as one self-contained HTML page, with the provenance of its numbers, and as a folder of
-figures."""
+"""Sections as one self-contained HTML page, with the provenance of its numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from importlib.metadata import PackageNotFoundError, version
-from itertools import chain, count
 from pathlib import Path
 
 import jinja2
@@ -20,11 +18,9 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from trigemu.base.errors import file_stem, printable
-from trigemu.base.files import write_text
-from trigemu.results.figures import style
 from trigemu.results.notes import points
-from trigemu.results.section import Contents, Numbers, Picture, Section
-from trigemu.results.table import Column, Table, in_csv
+from trigemu.results.section import Contents, Picture, Section
+from trigemu.results.table import Column, Table
 
 from ..html import table_css, table_html
 
@@ -118,28 +114,6 @@ def render(title: str, sections: Sequence[Section], explorer: str = "") -> str:
 def _without_control(value: object) -> object:
     """Return a value of the page; control characters of a text become escapes."""
     return printable(value, keep="\n") if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
-    """Write each picture as PNG and PDF and its numbers as CSV; return the paths."""
-    files: list[Path] = []
-    taken: set[str] = set()  # in lower case: some file systems take names that differ in case for one
-    parts = [part for section in sections for part in (section, *section.parts)]
-    for picture in (picture for part in parts for picture in part.pictures):
-        names = chain([picture.name], (f"{picture.name}_{number}" for number in count(2)))
-        name = next(name for name in names if name.casefold() not in taken)
-        taken.add(name.casefold())
-        png, pdf, numbers = (folder / f"{name}.{ending}" for ending in ("png", "pdf", "csv"))
-        style.save(picture.figure, png)
-        style.save(picture.figure, pdf)
-        write_text(numbers, as_csv(picture.numbers))
-        files += [png, pdf, numbers]
-    return files
-
-
-def as_csv(numbers: Numbers) -> str:
-    """Return numbers as CSV, each entry a column; NaN is left empty."""
-    return in_csv([numbers, *zip(*map(list, numbers.values()), strict=True)])
 
 
 def _image(picture: Picture) -> Markup:

@@ -39,15 +39,6 @@ def test_a_page_and_the_same_from_a_score_table(place: Any, trigemu: Run) -> Non
     assert "scores.parquet has its own ranges of thresholds and signals" in " ".join(text.split())
 
 
-def test_a_menu_without_thresholds_has_a_page_too(place: Any, trigemu: Run) -> None:
-    menu = place.write(
-        "mu.toml", (place.folder / "menu.toml").read_text().partition("group")[2].partition("\n")[2]
-    )
-    assert "above" not in menu.read_text()
-    status, text = trigemu("explore", "mu.toml", *ON_TOYS, "-o", "mu.html")
-    assert status == 0, text
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -79,10 +79,6 @@ def test_where_drops_single_objects() -> None:
         ({"header": np.array("{")}, "is damaged"),
         ({"header": np.array("[]")}, "is damaged"),
         ({"header": np.array('{"key": 1}')}, "is damaged: Expected `str`"),
-        ({"pt_hat": np.zeros((4, 1))}, "its columns are not lists of numbers"),
-        ({"pt_hat": np.array(["a"] * 4)}, "its columns are not lists of numbers"),
-        ({"pt_hat": np.zeros(5)}, r"columns of \[4, 5\] interactions, expected 4"),
-        ({"jet_pt": np.zeros(500)}, "the lengths of the columns of jet differ from its counts"),
     ],
 )
 def test_a_damaged_block_is_named(

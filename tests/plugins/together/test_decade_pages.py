@@ -10,10 +10,10 @@ from project import ROOT
 from trigemu_decade.report import TITLE
 from trigemu_pages import collect_contents
 from trigemu_pages.explorer.menu_data import pieces_of
-from trigemu_pages.report.page import write_figures
 from trigemu_pages.report.sections import of_plugins
 
 from trigemu import Catalogue, read_menu
+from trigemu.results.figures.draw import write_pictures
 
 
 def test_a_report_has_sections_of_the_plugins_of_its_menus(
@@ -22,7 +22,7 @@ def test_a_report_has_sections_of_the_plugins_of_its_menus(
     (section,) = of_plugins(collect_contents([models.menu()], catalogue))
     assert section.menu == "toy"
     assert section.title == TITLE
-    assert len(write_figures([section], tmp_path / "figures")) == 3 * len(section.pictures)
+    assert len(write_pictures(section.pictures, tmp_path / "figures")) == len(section.pictures)
 
 
 @pytest.mark.parametrize("name", ["decade", "full-decade"])

@@ -11,7 +11,6 @@ import {
   isMovable,
   nearestStep,
   prescaleOf,
-  slotOf,
   thresholdAt,
   withHold,
   withTrigger,
@@ -19,34 +18,26 @@ import {
 
 const HELD = { u: "unique", s: "total" };
 
-/**
- * Return the part of an address after the #.
- * @param {object} page
- * @param {object} data
- * @param {object[]} written the engine's state of each menu as written
- */
-export function encode(page, data, written) {
-  const parts = [`A=${slotText(page.slots.A, data, written)}`];
-  if (page.two) parts.push(`B=${slotText(page.slots.B, data, written)}`, "two", `show=${page.shown}`);
+/** Return the part of an address after the #. */
+export function encode(page, data) {
+  const parts = [`A=${slotText(page.slots.A, data)}`];
+  if (page.two) parts.push(`B=${slotText(page.slots.B, data)}`, "two", `show=${page.shown}`);
   if (page.pick) parts.push(`pick=${escaped(page.pick)}`);
   if (page.budget) parts.push(`budget=${page.budget}`);
   return parts.join("&");
 }
 
-function slotText(slot, data, written) {
+function slotText(slot, data) {
   const menu = data.menus[slot.menu];
-  const changed = new Set([...changedTriggers(slot, written[slot.menu]), ...slot.holds.keys()]);
-  const triggers = menu.triggers.filter((trigger) => changed.has(trigger.name));
-  return [menu.name, ...triggers.map((trigger) => trigger.name)]
-    .map((name, i) =>
-      i ? `${escaped(name)}:${changes(slot, data, triggers[i - 1], written)}` : escaped(name),
-    )
-    .join(";");
+  const changed = new Set([...changedTriggers(data, slot), ...slot.holds.keys()]);
+  const triggers = menu.triggers.filter(({ name }) => changed.has(name));
+  const texts = triggers.map((trigger) => `${escaped(trigger.name)}:${changes(slot, data, trigger)}`);
+  return [escaped(menu.name), ...texts].join(";");
 }
 
-function changes(slot, data, trigger, written) {
+function changes(slot, data, trigger) {
   const now = slot.triggers.get(trigger.name);
-  const before = slotOf(written[slot.menu]).triggers.get(trigger.name);
+  const before = data.menus[slot.menu].written.triggers.get(trigger.name);
   const hold = slot.holds.get(trigger.name);
   const found = [];
   if (now.step !== before.step) found.push(`t${thresholdAt(data, trigger, now.step)}`);
@@ -56,33 +47,21 @@ function changes(slot, data, trigger, written) {
   return found.join(",");
 }
 
-/**
- * Escape a name. encodeURIComponent leaves some punctuation that mail programs take for the end of an
- * address.
- */
+/** Escape a name, and the punctuation that mail programs take for the end of an address. */
 function escaped(name) {
-  return encodeURIComponent(name).replace(
-    /[!'()*.~]/g,
-    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  const asHex = (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(name).replace(/[!'()*.~]/g, asHex);
 }
 
-/**
- * Return the page of an address.
- * @param {string} text the part after the #
- * @param {object} data
- * @param {object[]} written the engine's state of each menu as written
- * @param {number} budget in Hz, if the address has none
- */
-export function decode(text, data, written, budget) {
+/** Return the page of the part of an address after the #. budget: in Hz, if the address has none. */
+export function decode(text, data, budget) {
   const fields = new Map(text.split("&").map((part) => halves(part, "=")));
-  let page = firstPage(data, written, budget);
-  const a = slotFrom(fields.get("A"), data, written);
-  if (a) {
-    const b = slotFrom(fields.get("B"), data, written) ?? a;
+  let page = firstPage(data, budget);
+  const A = slotFrom(fields.get("A"), data);
+  if (A) {
     const two = fields.has("two");
     const shown = two && SLOTS.includes(fields.get("show")) ? fields.get("show") : "A";
-    page = { ...page, slots: { A: a, B: b }, two, shown };
+    page = { ...page, slots: { A, B: slotFrom(fields.get("B"), data) ?? A }, two, shown };
   }
   const slot = page.slots[page.shown];
   const pick = unescaped(fields.get("pick") ?? "");
@@ -94,15 +73,14 @@ export function decode(text, data, written, budget) {
   };
 }
 
-function slotFrom(text, data, written) {
-  if (text === undefined) return null;
-  const [name, ...changed] = text.split(";");
-  const menu = data.menus.findIndex((candidate) => candidate.name === unescaped(name));
-  if (menu < 0) return null;
-  let slot = slotOf(written[menu]);
+function slotFrom(text, data) {
+  const [name, ...changed] = (text ?? "").split(";");
+  const menu = data.menus.find((candidate) => candidate.name === unescaped(name));
+  if (!menu) return null;
+  let slot = menu.written;
   for (const part of changed) {
     const [escapedName, words] = halves(part, ":");
-    const trigger = data.menus[menu].triggers.find((candidate) => candidate.name === unescaped(escapedName));
+    const trigger = menu.triggers.find((candidate) => candidate.name === unescaped(escapedName));
     if (!trigger) continue;
     for (const word of words.split(",")) slot = withWord(slot, data, trigger, word);
   }

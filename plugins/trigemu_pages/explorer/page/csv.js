@@ -1,5 +1,7 @@
 // The rates of a state as CSV, with the columns of `trigemu run --csv` that the page has.
 
+import { thresholdAt } from "./state.js";
+
 const QUANTITIES = ["total", "unique", "share"];
 const NUMBERS = [
   ["hz", "hz"],
@@ -9,46 +11,32 @@ const NUMBERS = [
   ["upper_limit_hz", "limit"],
 ];
 
-/**
- * Return CSV with a line for each trigger that is on and each group, then for each level and the menu.
- * @param {object} menu
- * @param {(name: string) => {threshold: number|null, prescale: number|null}} settings of a trigger
- * @param {object} rates the result of the engine's `rates`
- */
-export function ratesCsv(menu, settings, rates) {
-  const head = ["name", "kind", "group", "level", "prescale", "threshold"];
-  for (const quantity of QUANTITIES) for (const [column] of NUMBERS) head.push(`${quantity}_${column}`);
+/** Return CSV with a line for each trigger that is on and each group, then for each level and the menu. */
+export function ratesCsv(data, slot, rates) {
+  const menu = data.menus[slot.menu];
   const known = new Map(menu.triggers.map((trigger) => [trigger.name, trigger]));
+  const head = ["name", "kind", "group", "level", "prescale", "threshold"];
+  const columns = QUANTITIES.flatMap((quantity) => NUMBERS.map(([column]) => `${quantity}_${column}`));
+  const line = (start, found) => [
+    ...Object.assign(Array(head.length).fill(null), start),
+    ...QUANTITIES.flatMap((quantity) => NUMBERS.map(([, key]) => found[quantity]?.[key])),
+  ];
   const lines = [
     ...rates.triggers.map((row) => {
-      const { kind, group, level } = known.get(row.name);
-      const { prescale, threshold } = settings(row.name);
-      return [row.name, kind, group, level, prescale, threshold, ...allNumbers(row)];
+      const trigger = known.get(row.name);
+      const { step, prescale } = slot.triggers.get(row.name);
+      const threshold = "score" in trigger.decision ? thresholdAt(data, trigger, step) : null;
+      const settings = [Number.isFinite(prescale) ? prescale * trigger.factor : null, threshold];
+      return line([row.name, trigger.kind, trigger.group, trigger.level, ...settings], row);
     }),
-    ...rates.groups.map((row) => [row.name, "group", null, null, null, null, ...allNumbers(row)]),
-    ...rates.levels.map((level) => whole(level.name, "level", level.rate, head.length)),
-    whole(menu.name, "menu", rates.rate, head.length),
+    ...rates.groups.map((row) => line([row.name, "group"], row)),
+    ...rates.levels.map(({ name, rate }) => line([name, "level"], { total: rate })),
+    line([menu.name, "menu"], { total: rates.rate }),
   ];
-  return [head, ...lines].map((line) => `${line.map(cell).join(",")}\n`).join("");
+  return [[...head, ...columns], ...lines].map((cells) => `${cells.map(cell).join(",")}\n`).join("");
 }
 
-function allNumbers(row) {
-  return QUANTITIES.flatMap((quantity) => numbers(row[quantity]));
-}
-
-function numbers(rate) {
-  return NUMBERS.map(([, key]) => rate[key]);
-}
-
-function whole(name, kind, rate, columns) {
-  const line = [name, kind, null, null, null, null, ...numbers(rate)];
-  return [...line, ...Array(columns - line.length).fill(null)];
-}
-
-/**
- * Quote a cell where it needs it; a text that a spreadsheet would take for a formula gets a leading
- * apostrophe.
- */
+/** Quote a cell where it needs it; a text that is a formula to spreadsheets gets a leading apostrophe. */
 function cell(value) {
   if (value == null) return "";
   const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);

@@ -21,6 +21,13 @@ export function el(tag, options = {}, ...children) {
   return node;
 }
 
+/** Return a section of the page by its class, and its elements by what their attribute data-part says. */
+export function partsOf(name) {
+  const root = document.querySelector(name);
+  const parts = [...root.querySelectorAll("[data-part]")].map((part) => [part.dataset.part, part]);
+  return { root, parts: Object.fromEntries(parts) };
+}
+
 /** Set a text where it differs: the browser lays out only what changed. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;

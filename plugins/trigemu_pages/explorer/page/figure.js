@@ -22,7 +22,7 @@ export const LINES = [COLOURS[0], COLOURS[1], COLOURS[6]];
 /** Line styles, so that lines differ not only in colour. */
 export const DASHES = ["none", "6 4", "8 3 2 3", "2 3"];
 /** Pixels of a plot, which leave room for the table of triggers on the first screen. */
-export const HEIGHT = 240;
+const HEIGHT = 240;
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 const FONT_SIZE = 12;
 const PAPER = "#ffffff";
@@ -68,15 +68,21 @@ export class Figure {
   }
 
   /**
-   * Draw a plot.
+   * Draw a plot with a legend and a frame.
+   * @param {object[]} entries of the legend
    * @param {object} options of Plot.plot, without what all plots share
    * @param {string} caption
    * @param {string} name of files, without ending
    */
-  draw(options, caption, name) {
+  draw(entries, options, caption, name) {
+    const { mark, height } = legend(entries, this.width);
     const svg = Plot.plot({
       width: this.width,
+      height: HEIGHT,
+      marginTop: height + 8,
+      marginBottom: 40,
       ...options,
+      marks: [mark, ...options.marks, Plot.frame({ strokeOpacity: 0.4 })],
       style: { fontFamily: FONT, fontSize: `${FONT_SIZE}px` },
     });
     svg.querySelector("style")?.remove(); // style.css has its rules: the page forbids styles that come in later
@@ -145,7 +151,7 @@ async function savePng(blob, { width, height }, name) {
  * @param {{label: string, colour: string, dash?: string, isPoint?: boolean}[]} entries
  * @param {number} width of the plot in pixels
  */
-export function legend(entries, width) {
+function legend(entries, width) {
   let x = 0;
   let line = 0;
   const placed = entries.map((entry) => {

@@ -5,15 +5,11 @@ const LONGEST = 200;
 export class History {
   #past = [];
   #future = [];
-  #present;
   #gesture = null;
 
+  /** present: the value, which can be replaced without a step to undo. */
   constructor(present) {
-    this.#present = present;
-  }
-
-  get present() {
-    return this.#present;
+    this.present = present;
   }
 
   get canUndo() {
@@ -26,18 +22,11 @@ export class History {
 
   /** Add a value. Values of one gesture, such as a drag of one slider, are undone together. */
   push(value, gesture = null) {
-    if (gesture === null || gesture !== this.#gesture) {
-      this.#past.push(this.#present);
-      if (this.#past.length > LONGEST) this.#past.shift();
-    }
+    if (gesture === null || gesture !== this.#gesture) this.#past.push(this.present);
+    if (this.#past.length > LONGEST) this.#past.shift();
     this.#gesture = gesture;
-    this.#present = value;
+    this.present = value;
     this.#future = [];
-  }
-
-  /** Replace the value without a step to undo, as for the selection. */
-  replace(value) {
-    this.#present = value;
   }
 
   /** End a gesture: the next value is a step of its own. */
@@ -46,16 +35,17 @@ export class History {
   }
 
   undo() {
-    if (!this.canUndo) return;
-    this.#future.push(this.#present);
-    this.#present = this.#past.pop();
-    this.#gesture = null;
+    this.#move(this.#past, this.#future);
   }
 
   redo() {
-    if (!this.canRedo) return;
-    this.#past.push(this.#present);
-    this.#present = this.#future.pop();
+    this.#move(this.#future, this.#past);
+  }
+
+  #move(from, to) {
+    if (!from.length) return;
+    to.push(this.present);
+    this.present = from.pop();
     this.#gesture = null;
   }
 }

@@ -1,25 +1,15 @@
 // The page: reads the data, keeps the state with its history and address, and lets the views show it.
 
 import { decode, encode } from "./address.js";
-import { Calculator } from "./calculator.js";
 import { ratesCsv } from "./csv.js";
 import { readData } from "./dataset.js";
-import { download, el, fileStem, isTyped } from "./dom.js";
-import { asWritten } from "./engine/menu.js";
+import { download, fileStem, isTyped } from "./dom.js";
+import { Engine } from "./engine/index.js";
 import { unpack } from "./engine/unpack.js";
 import { numbersOf } from "./everything.js";
 import { History } from "./history.js";
 import { Scheduler } from "./scheduler.js";
-import {
-  firstPage,
-  SLOTS,
-  slotOf,
-  thresholdAt,
-  withHold,
-  withHoldsSolved,
-  withSlot,
-  withTrigger,
-} from "./state.js";
+import { firstPage, SLOTS, withHold, withHoldsSolved, withSlot, withTrigger } from "./state.js";
 import { menuText } from "./toml.js";
 import { ChangesView } from "./views/changes.js";
 import { DifferencesView } from "./views/differences.js";
@@ -39,19 +29,18 @@ const ADDRESS_WAIT = 200;
 
 /** What views read and call. */
 class App {
-  #history;
   #scheduler;
   #address = 0;
   #seen = location.hash;
 
   constructor(data) {
     this.data = data;
-    this.written = data.menus.map((_, m) => asWritten(data, m));
-    this.calculator = new Calculator(data, this.written);
-    const { slots } = firstPage(data, this.written);
-    const rates = SLOTS.map((place) => this.calculator.rates(place, slots[place]).rate.hz);
+    // each keeps the patterns of its last state
+    this.engines = { A: new Engine(data), B: new Engine(data), written: new Engine(data) };
+    const { slots } = firstPage(data);
+    const rates = SLOTS.map((place) => this.engines[place].rates(slots[place]).rate.hz);
     this.budget = roundedUp(Math.max(...rates));
-    this.#history = new History(this.#fromAddress());
+    this.history = new History(this.#fromAddress());
   }
 
   start(views) {
@@ -60,39 +49,50 @@ class App {
   }
 
   get page() {
-    return this.#history.present;
+    return this.history.present;
   }
 
+  /** The state that the controls are of. */
   get slot() {
     return this.page.slots[this.page.shown];
+  }
+
+  get otherPlace() {
+    return this.page.shown === "A" ? "B" : "A";
+  }
+
+  get engine() {
+    return this.engines[this.page.shown];
   }
 
   menuOf(slot) {
     return this.data.menus[slot.menu];
   }
 
-  get canUndo() {
-    return this.#history.canUndo;
+  /** The differences of the slot from its menu as written. */
+  get fromWritten() {
+    return this.engine.differences(this.slot, this.menuOf(this.slot).written);
   }
 
-  get canRedo() {
-    return this.#history.canRedo;
+  /** The differences B − A. */
+  get betweenSlots() {
+    const { A, B } = this.page.slots;
+    return this.engines.written.differences(B, A);
   }
 
   /** Change the slot that the controls are of. Changes of one gesture are undone together. */
   change(slot, gesture = null) {
     const place = this.page.shown;
-    this.#history.push(withSlot(this.page, place, this.#solved(place, slot)), gesture);
+    this.history.push(withSlot(this.page, place, this.#solved(place, slot)), gesture);
     this.#show();
   }
 
   #solved(place, slot) {
-    const solve = (of, name, hold) => this.calculator.solve(place, of, name, hold);
-    return withHoldsSolved(this.menuOf(slot), slot, solve);
+    return withHoldsSolved(this.menuOf(slot), slot, (...asked) => this.engines[place].solve(...asked));
   }
 
   #fromAddress() {
-    const page = decode(location.hash.slice(1), this.data, this.written, this.budget);
+    const page = decode(location.hash.slice(1), this.data, this.budget);
     return SLOTS.reduce(
       (solved, place) => withSlot(solved, place, this.#solved(place, page.slots[place])),
       page,
@@ -107,30 +107,26 @@ class App {
     this.change(withHold(this.slot, name, hold));
   }
 
-  endGesture() {
-    this.#history.endGesture();
-  }
-
   /** Change what else a page has, such as the selected trigger, as a step to undo or not. */
   show(change, isStep = false) {
     const page = { ...this.page, ...change };
-    if (isStep) this.#history.push(page);
-    else this.#history.replace(page);
+    if (isStep) this.history.push(page);
+    else this.history.present = page;
     this.#show();
   }
 
   chooseMenu(m) {
-    const slot = slotOf(this.written[m]);
-    this.show({ ...withSlot(this.page, this.page.shown, slot), pick: this.data.menus[m].pick }, true);
+    const { written, pick } = this.data.menus[m];
+    this.show({ ...withSlot(this.page, this.page.shown, written), pick }, true);
   }
 
   undo() {
-    this.#history.undo();
+    this.history.undo();
     this.#show();
   }
 
   redo() {
-    this.#history.redo();
+    this.history.redo();
     this.#show();
   }
 
@@ -138,13 +134,7 @@ class App {
   follow() {
     this.#seen = location.hash;
     const page = this.#fromAddress();
-    if (encode(page, this.data, this.written) === this.#encoded) return;
-    this.#history.push(page);
-    this.#show();
-  }
-
-  get #encoded() {
-    return encode(this.page, this.data, this.written);
+    if (encode(page, this.data) !== encode(this.page, this.data)) this.show(page, true);
   }
 
   #show() {
@@ -154,18 +144,13 @@ class App {
   }
 
   #writeAddress() {
-    if (location.hash === this.#seen) {
-      history.replaceState(null, "", `#${this.#encoded}`);
-      this.#seen = location.hash;
-      this.#report();
-    } else this.follow(); // it was changed while the page was busy
-  }
-
-  /** Send the state to the page that this one is a frame of, such as a notebook. */
-  #report() {
-    if (parent === window) return;
-    const state = { address: this.#encoded, toml: this.toml(this.page.shown) };
-    parent.postMessage({ trigemuExplorer: state }, "*");
+    if (location.hash !== this.#seen) return this.follow(); // it was changed while the page was busy
+    const address = encode(this.page, this.data);
+    history.replaceState(null, "", `#${address}`);
+    this.#seen = location.hash;
+    // for a page that this one is a frame of, such as a notebook
+    const trigemuExplorer = { address, toml: menuText(this.data, this.slot) };
+    if (parent !== window) parent.postMessage({ trigemuExplorer }, "*");
   }
 
   repaint() {
@@ -176,28 +161,16 @@ class App {
     return this.#scheduler.idle();
   }
 
-  toml(place) {
-    const slot = this.page.slots[place];
-    return menuText(this.data, slot, this.written[slot.menu]);
-  }
-
   csv(place) {
     const slot = this.page.slots[place];
-    const menu = this.menuOf(slot);
-    const settings = (name) => {
-      const { step, prescale } = slot.triggers.get(name);
-      const trigger = menu.triggers.find((of) => of.name === name);
-      const threshold = "score" in trigger.decision ? thresholdAt(this.data, trigger, step) : null;
-      return { prescale: Number.isFinite(prescale) ? prescale * trigger.factor : null, threshold };
-    };
-    return ratesCsv(menu, settings, this.calculator.rates(place, slot));
+    return ratesCsv(this.data, slot, this.engines[place].rates(slot));
   }
 
   save(kind) {
-    const place = this.page.shown;
-    const name = fileStem(this.menuOf(this.slot).name) + (this.page.two ? `_${place}` : "");
-    if (kind === "TOML") download(`${name}.toml`, this.toml(place), "application/toml");
-    else download(`${name}.csv`, this.csv(place), "text/csv");
+    const { shown, two } = this.page;
+    const name = fileStem(this.menuOf(this.slot).name) + (two ? `_${shown}` : "");
+    if (kind === "TOML") download(`${name}.toml`, menuText(this.data, this.slot), "application/toml");
+    else download(`${name}.csv`, this.csv(shown), "text/csv");
   }
 }
 
@@ -218,24 +191,26 @@ function onKey(app, event) {
 }
 
 async function start() {
-  const place = document.getElementById("page");
+  const status = document.getElementById("status");
   try {
-    const data = unpack(await readData(document.getElementById("data")));
-    const app = new App(data);
+    const app = new App(unpack(await readData(document.getElementById("data"))));
+    const { data } = app;
     const header = new HeaderView(app);
     const triggers = new TriggersView(app);
+    const hasTurnons = data.signals.some(({ turnons }) => turnons.length);
+    document.querySelector(hasTurnons ? ".bars" : ".turnon").remove();
     const views = [
       header,
       new ScanView(app),
-      data.signals.some(({ turnons }) => turnons.length) ? new TurnonView(app) : new RatesView(app),
+      hasTurnons ? new TurnonView(app) : new RatesView(app),
       triggers,
       new ChangesView(app, triggers, header),
       new SignalsView(app),
       new DifferencesView(app),
       new OverlapView(app),
     ];
-    const roots = views.map((view) => view.root).filter(Boolean);
-    place.replaceChildren(...roots, header.notes);
+    document.querySelector("main").hidden = false;
+    status.remove();
     addEventListener("hashchange", () => app.follow());
     addEventListener("keydown", (event) => onKey(app, event));
     addEventListener("resize", () => app.repaint());
@@ -244,16 +219,16 @@ async function start() {
     // for tests: the numbers that are shown, and what would be downloaded
     window.trigemuExplorer = {
       settled: () => app.settled(),
-      numbers: () => numbersOf(data, app.calculator.engine("A"), app.page.slots),
-      toml: (slot) => app.toml(slot),
-      csv: (slot) => app.csv(slot),
+      numbers: () => numbersOf(data, app.engines.A, app.page.slots),
+      toml: (place) => menuText(data, app.page.slots[place]),
+      csv: (place) => app.csv(place),
     };
   } catch (error) {
-    const old = typeof DecompressionStream === "undefined";
-    const said = old
+    const isOld = typeof DecompressionStream === "undefined";
+    status.setAttribute("role", "alert");
+    status.textContent = isOld
       ? "This browser is too old: it cannot unpack the data."
       : `The page is damaged: ${error.message}`;
-    place.replaceChildren(el("p", { role: "alert", text: said }));
   }
 }
 

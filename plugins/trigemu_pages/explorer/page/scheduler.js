@@ -1,10 +1,7 @@
 // Repaints what changed, once in a frame. A drag gives more changes than frames: the last one before a frame
 // counts.
 
-/**
- * Frames in a row with new numbers after which the other views are painted too, although the user still
- * drags.
- */
+/** Frames in a row with new numbers after which the other views are painted too, although the user still drags. */
 const LONGEST_WAIT = 4;
 
 /**
@@ -17,7 +14,7 @@ export class Scheduler {
   #views;
   #page = null;
   #painted = new Map();
-  #seen = new Set();
+  #seen;
   #changedAt = null;
   #frame = null;
   #waited = 0;
@@ -25,10 +22,9 @@ export class Scheduler {
 
   constructor(views) {
     this.#views = views;
+    this.#seen = new Set(views.filter((view) => view.first || !view.root));
     const observer = new IntersectionObserver((entries) => this.#look(entries), { rootMargin: "200px" });
-    for (const view of views)
-      if (!view.root) this.#seen.add(view);
-      else if (!view.first) observer.observe(view.root);
+    for (const view of views) if (!this.#seen.has(view)) observer.observe(view.root);
   }
 
   /** Show another page in the next frame. */
@@ -53,9 +49,9 @@ export class Scheduler {
   }
 
   #look(entries) {
-    for (const entry of entries) {
-      const view = this.#views.find((candidate) => candidate.root === entry.target);
-      if (entry.isIntersecting) this.#seen.add(view);
+    for (const { target, isIntersecting } of entries) {
+      const view = this.#views.find(({ root }) => root === target);
+      if (isIntersecting) this.#seen.add(view);
       else this.#seen.delete(view);
     }
     if (this.#page) this.#request();
@@ -65,36 +61,35 @@ export class Scheduler {
     this.#frame ??= requestAnimationFrame(() => this.#paint());
   }
 
-  #stale(view) {
-    const before = this.#painted.get(view);
-    const now = view.key(this.#page);
-    return !before || now.length !== before.length || now.some((value, i) => value !== before[i]);
+  /** The views that do not show the page. */
+  get #stale() {
+    return this.#views.filter((view) => {
+      const before = this.#painted.get(view);
+      return !before || view.key(this.#page).some((value, i) => value !== before[i]);
+    });
   }
 
-  #paintView(view) {
-    this.#painted.set(view, view.key(this.#page));
-    view.paint(this.#page);
+  #paintViews(views) {
+    for (const view of views) {
+      this.#painted.set(view, view.key(this.#page));
+      view.paint(this.#page);
+    }
   }
 
   #paint() {
     this.#frame = null;
-    const numbers = this.#views.filter((view) => view.first && this.#stale(view));
-    numbers.forEach((view) => this.#paintView(view));
+    const numbers = this.#stale.filter(({ first }) => first);
+    this.#paintViews(numbers);
     if (this.#changedAt !== null) this.#measure();
     this.#waited = numbers.length ? this.#waited + 1 : LONGEST_WAIT;
-    if (this.#waited >= LONGEST_WAIT) this.#paintOthers();
-    const left = this.#views.filter((view) => this.#stale(view));
-    if (left.some((view) => view.first || this.#seen.has(view) || this.#idle.length)) this.#request();
+    if (this.#waited >= LONGEST_WAIT) {
+      this.#waited = 0;
+      const seen = this.#stale.filter((view) => this.#seen.has(view));
+      // what cannot be seen is painted only if somebody waits for all views
+      this.#paintViews(seen.length || !this.#idle.length ? seen : this.#stale.slice(0, 1));
+    }
+    if (this.#stale.some((view) => this.#seen.has(view) || this.#idle.length)) this.#request();
     else this.#idle.splice(0).forEach((resolve) => setTimeout(resolve));
-  }
-
-  #paintOthers() {
-    this.#waited = 0;
-    const stale = this.#views.filter((view) => !view.first && this.#stale(view));
-    const seen = stale.filter((view) => this.#seen.has(view));
-    // what cannot be seen is painted only if somebody waits for all views
-    const wanted = seen.length || !this.#idle.length ? seen : stale.slice(0, 1);
-    wanted.forEach((view) => this.#paintView(view));
   }
 
   /** Measure the time from the change until the browser has painted: a message comes after the frame. */

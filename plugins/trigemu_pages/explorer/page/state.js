@@ -8,18 +8,11 @@ export const SLOTS = ["A", "B"];
 /** Largest prescale that the page accepts; 40 MHz / 1 mHz is below it. */
 const LARGEST_PRESCALE = 1e12;
 
-/** Return the slot of a menu as it is written. written: the engine's state of the menu. */
-export function slotOf(written) {
-  const triggers = written.triggers;
-  const entries = triggers instanceof Map ? triggers.entries() : Object.entries(triggers);
-  return { menu: written.menu, triggers: new Map(entries), holds: new Map() };
-}
-
 /** Return a page with the menu as it is written; the first two side by side, if there are several. */
-export function firstPage(data, written, budget) {
-  const two = written.length > 1;
-  const slots = { A: slotOf(written[0]), B: slotOf(written[two ? 1 : 0]) };
-  return { slots, two, shown: two ? "B" : "A", pick: data.menus[two ? 1 : 0].pick, budget };
+export function firstPage({ menus }, budget) {
+  const two = menus.length > 1;
+  const [A, B] = [menus[0], menus[two ? 1 : 0]];
+  return { slots: { A: A.written, B: B.written }, two, shown: two ? "B" : "A", pick: B.pick, budget };
 }
 
 /** Whether the threshold of a trigger has more than one offered step. */
@@ -95,11 +88,10 @@ export function withHoldsSolved(menu, slot, solve) {
 }
 
 /** Return the names of triggers whose switch, threshold or prescale is not as written. */
-export function changedTriggers(slot, written) {
-  const original = slotOf(written).triggers;
-  return [...slot.triggers].filter(([name, now]) => !isSame(now, original.get(name))).map(([name]) => name);
-}
-
-function isSame(a, b) {
-  return a.on === b.on && a.step === b.step && a.prescale === b.prescale;
+export function changedTriggers(data, slot) {
+  const { written } = data.menus[slot.menu];
+  const isSame = (a, b) => a.on === b.on && a.step === b.step && a.prescale === b.prescale;
+  return [...slot.triggers.keys()].filter(
+    (name) => !isSame(slot.triggers.get(name), written.triggers.get(name)),
+  );
 }

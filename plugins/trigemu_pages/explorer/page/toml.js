@@ -1,24 +1,18 @@
 // A state as a menu in TOML: the file it is from, with comments and order kept, in which changed keys are
 // replaced.
 
-import { changedTriggers, slotOf, thresholdAt } from "./state.js";
+import { changedTriggers, thresholdAt } from "./state.js";
 
-/**
- * Return the text of a menu in some state.
- * @param {object} data
- * @param {object} slot
- * @param {object} written the engine's state of the menu as written
- */
-export function menuText(data, slot, written) {
+/** Return the text of a menu in some state. */
+export function menuText(data, slot) {
   const menu = data.menus[slot.menu];
   const triggers = new Map(menu.triggers.map((trigger) => [trigger.name, trigger]));
-  const original = slotOf(written).triggers;
-  const isChanged = changedTriggers(slot, written).length > 0;
+  const isChanged = changedTriggers(data, slot).length > 0;
   return menu.text
     .map((piece) => {
       if (typeof piece === "string") return piece;
       const now = slot.triggers.get(piece.trigger);
-      const before = original.get(piece.trigger);
+      const before = menu.written.triggers.get(piece.trigger);
       const value = newValue(data, triggers.get(piece.trigger), piece.key, now, before, isChanged);
       return pieceText(piece, value);
     })

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ from matplotlib.legend_handler import HandlerTuple
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from trigemu.base.arrays import BoolArray, FloatArray
+from trigemu.base.files import write_text
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.results.figures import style
 from trigemu.results.figures.style import COLOURS, literal, rate_axis
 from trigemu.results.numbers import in_hz, short
 from trigemu.results.section import Picture
+from trigemu.results.table import in_csv
 
 #: Line styles, so that lines differ not only in colour.
 DASHES = ("-", "--", "-.", ":")
@@ -301,14 +304,22 @@ def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]
     return Picture(name, caption, draw_rates([*style.shown(names).values()], **drawn), numbers)
 
 
-def write_pictures(pictures: Iterable[Picture], folder: Path) -> list[Path]:
-    """Write pictures as PNG into a folder, in which some file systems take names that differ in case for
-    one."""
-    files: dict[str, Path] = {}
+def write_pictures(
+    pictures: Iterable[Picture], folder: Path, endings: Sequence[str] = ("png",)
+) -> list[Path]:
+    """Write pictures into a folder, each as files of some endings; csv has its numbers, NaN left empty. The
+    names differ by more than case, which some file systems ignore."""
+    files: list[Path] = []
+    taken: set[str] = set()
     for picture in pictures:
-        name = picture.name
-        while name.casefold() in files:
-            name += "_"
-        files[name.casefold()] = folder / f"{name}.png"
-        style.save(picture.figure, files[name.casefold()])
-    return [*files.values()]
+        names = chain([picture.name], (f"{picture.name}_{number}" for number in count(2)))
+        name = next(name for name in names if name.casefold() not in taken)
+        taken.add(name.casefold())
+        for file in (folder / f"{name}.{ending}" for ending in endings):
+            if file.suffix == ".csv":
+                columns = picture.numbers.values()
+                write_text(file, in_csv([picture.numbers, *zip(*map(list, columns), strict=True)]))
+            else:
+                style.save(picture.figure, file)
+            files.append(file)
+    return files

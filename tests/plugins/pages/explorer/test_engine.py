@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from explorer_truth import random_slot, same, truth, unpacked
 from hypothesis import Phase, example, given, settings, strategies as st
@@ -51,7 +52,7 @@ def shown(block: bytes, addresses: list[str]) -> list[dict[str, Any]]:
 
 
 def check(made: Made, addresses: list[str]) -> list[Any]:
-    """Compare all numbers of a page in some states with those of trigemu; return what the page shows."""
+    """Compare the numbers of a page in some states with those of trigemu, and its scans with its rates."""
     data, scores, profiles = made
     pages = shown(data.block, addresses)
     for address, page in zip(addresses, pages, strict=True):
@@ -64,6 +65,10 @@ def check(made: Made, addresses: list[str]) -> list[Any]:
         for name, expected in truth(scores, slots, profiles):
             assert same(name, numbers.pop(name), expected), (address, name)
         assert not numbers, address
+        largest = max((max(scan["rates"]) for scan in page["scans"]), default=0.0)
+        for scan in page["scans"]:  # from step to step a scan adds and subtracts
+            for found, expected in ((scan["scanned"], scan["rates"]), scan["solved"]):
+                np.testing.assert_allclose(found, expected, 1e-9, 1e-7 * largest, err_msg=address)
     return pages
 
 

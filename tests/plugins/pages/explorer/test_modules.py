@@ -22,9 +22,8 @@ def node(*arguments: object, given: str = "") -> subprocess.CompletedProcess[str
     return subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=HERE)
 
 
-@pytest.mark.parametrize("name", ["engine.test.js", "state.test.js"])
-def test_tests_of_modules_pass(name: str) -> None:
-    result = node("--test", HERE / name)
+def test_tests_of_modules_pass() -> None:
+    result = node("--test", HERE / "state.test.js")
     assert result.returncode == 0, result.stdout
     assert "# pass 0" not in result.stdout
 

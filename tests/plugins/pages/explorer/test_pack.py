@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from explorer_truth import unpacked
 from hypothesis import given, strategies as st
@@ -116,28 +115,17 @@ def test_the_last_bin_of_a_turn_on_has_the_highest_value(tmp_path: Path) -> None
 
 
 def test_signals(tmp_path: Path, catalogue: Catalogue) -> None:
-    """All selected events, and turn-ons in the bins of `trigemu efficiency`."""
+    """All selected events, and turn-ons against the observables of the menu."""
     menu = two(tmp_path)
     scores = score_table(menu, catalogue, signals="s")
     profiles = turnon_profiles(scores, [menu])
     assert [(p.observable, p.unit) for p in profiles] == [("jet[0].pt", "GeV"), ("photon[0].pt", "GeV")]
+    assert all(len(profile.edges) <= 41 for profile in profiles)
     bins = {"s": signal_bins(menu, catalogue, "s", profiles)}
-    data = unpacked(page_data(menu, scores, bins, "0").block)
-    (signal,) = data["signals"]
+    (signal,) = unpacked(page_data(menu, scores, bins, "0").block)["signals"]
     assert (signal["name"], signal["condition"]) == ("s", "n_jet >= 1")
-    table = signal["table"]
-    weight = table["weights"][table["weight"]]
     result = efficiencies(menu, catalogue, "s", profiles, triggers=["J"])
-    assert (table["events"], table["cells"]) == (result.turnons[0].selected, 0)
-    fired = table["scores"][0] > data["menus"][0]["triggers"][0]["decision"]["at"]
-    for turnon, shown in zip(result.turnons, signal["turnons"], strict=True):
-        assert tuple(shown["edges"]) == turnon.profile.edges
-        assert len(shown["edges"]) <= 41
-        last = len(shown["edges"])
-        full = np.bincount(shown["bin"], weight, last)[:-1]
-        with np.errstate(invalid="ignore"):
-            value = np.bincount(shown["bin"], weight * fired, last)[:-1] / full
-        np.testing.assert_allclose(value, turnon.curves[1].value, rtol=1e-12)
+    assert (signal["table"]["events"], signal["table"]["cells"]) == (result.turnons[0].selected, 0)
     with pytest.raises(TrigemuError, match="different events"):
         page_data(menu, scores, {"s": replace(bins["s"], id=bins["s"].id[::-1])}, "0")
 

@@ -9,12 +9,14 @@ from urllib.parse import quote
 
 import chromium
 import pytest
-from explorer_page import cell, click, labelled, opened, typed
-from toys import memory_catalogue, toy_events
+from explorer_page import MENU, cell, click, labelled, opened, typed
+from toys import memory_catalogue, menu_from, toy_events
+from trigemu_pages import make_explorer
 
 import trigemu
 from trigemu import Menu
 from trigemu.api import numbers
+from trigemu.results import notes
 
 pytestmark = [
     pytest.mark.slow,
@@ -37,15 +39,12 @@ def test_it_is_shown_without_complaints_and_fits(
     assert tab.complaints == []
 
 
-def test_texts_of_a_menu_are_texts(tab: chromium.Page, file: Path) -> None:
+def test_texts_of_a_menu_are_texts_and_other_scripts_do_not_run(tab: chromium.Page, file: Path) -> None:
     opened(tab, file)
     assert tab.value("document.querySelector('h1').textContent") == "toy <script>alert(1)</script>"
     assert tab.value("document.querySelectorAll('h1 *, .name *').length") == 0
     assert tab.value("document.title").startswith("toy <script>")
-
-
-def test_nothing_but_its_own_scripts_run(tab: chromium.Page, file: Path) -> None:
-    opened(tab, file)
+    assert cell(tab, 2, "threshold") == "Fixed. The kind 'combination' has no score with a single threshold."
     tab.value(
         "{ const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
         "document.body.append(s); }"
@@ -65,6 +64,12 @@ def test_a_threshold_moves_and_comes_back(tab: chromium.Page, file: Path, menu: 
     assert cell(tab, 0, "change of total").startswith("-")
     assert 'name = "J"    # jets' in tab.value("trigemuExplorer.toml('A')")
     assert "above = 50.0" in tab.value("trigemuExplorer.toml('A')")
+    changed = menu.path.with_name("changed.toml")  # the digits are those of `trigemu run`
+    changed.write_text(tab.value("trigemuExplorer.toml('A')"))
+    rates: Any = trigemu.run(changed, memory_catalogue({"a": toy_events(1, 600)}))
+    for row, name in enumerate(("J", "<b>&G")):
+        assert cell(tab, row, "total") == numbers.format_rate(rates[name].total)
+        assert cell(tab, row, "unique") == numbers.format_rate(rates[name].unique)
     tab.value("new Promise((r) => setTimeout(r, 400))")
     assert "J:t50" in tab.value("location.hash")
     tab.value("dispatchEvent(new KeyboardEvent('keydown', { key: 'z', ctrlKey: true }))")
@@ -152,13 +157,85 @@ def test_damaged_data_are_reported(tab: chromium.Page, file: Path, tmp_path: Pat
     tab.complaints.clear()
 
 
-def test_what_is_painted_is_what_is_computed(tab: chromium.Page, file: Path, menu: Menu) -> None:
-    """The digits of the table are those of `trigemu run` of the downloaded menu."""
+@pytest.mark.parametrize("by", ["events", "keys", "keys of the field"])
+def test_changes_are_shown_without_a_pointer(tab: chromium.Page, file: Path, by: str) -> None:
+    """Whoever moves a slider by a script or by keys sees all numbers change, while nobody waits for them."""
     opened(tab, file)
-    typed(tab, "threshold of J in GeV", "40")
-    changed = menu.path.with_name("changed.toml")
-    changed.write_text(tab.value("trigemuExplorer.toml('A')"))
-    rates: Any = trigemu.run(changed, memory_catalogue({"a": toy_events(1, 600)}))
-    for row, name in enumerate(("J", "<b>&G")):
-        assert cell(tab, row, "total") == numbers.format_rate(rates[name].total)
-        assert cell(tab, row, "unique") == numbers.format_rate(rates[name].unique)
+    field = labelled("threshold of J in GeV" if by == "keys of the field" else "threshold of J")
+    if by.startswith("keys"):
+        tab.value(f"{field}.focus()")
+        for _ in range(3):
+            tab.key("ArrowUp")
+    else:
+        fired = "field.dispatchEvent(new Event('change', { bubbles: true }));"
+        tab.value(f"(() => {{ const field = {field}; field.value = Number(field.value) + 3; {fired} }})()")
+
+    def shown() -> tuple[str, str, str]:
+        rate: str = tab.value("document.querySelector('.menu-rate p').textContent")
+        return cell(tab, 0, "change of total")[:1], cell(tab, 1, "change of total"), rate[-24:]
+
+    expected = "-", "0", "from the menu as written"
+    for _ in range(250):  # each view is painted in a frame of its own
+        if shown() == expected:
+            break
+        time.sleep(0.02)
+    assert shown() == expected
+    if not by.startswith("keys"):
+        click(tab, "[aria-label='Undo (Ctrl+Z)']")
+        assert cell(tab, 0, "change of total") == ""
+
+
+FIXED = '[[trigger]]\nname = "MU"\nkind = "combination"\nlegs = [{ object = "muon" }]\n'
+
+
+@pytest.mark.parametrize(("fixed", "signals", "plots"), [(False, 0, 2), (True, 1, 1)])
+def test_the_first_screen_has_a_plot(
+    tab: chromium.Page, menu: Menu, tmp_path: Path, fixed: bool, signals: int, plots: int
+) -> None:
+    """The rates of the triggers where there is no turn-on."""
+    shown = menu_from(tmp_path, f'[menu]\nname = "m"\n{FIXED}') if fixed else menu
+    catalogue = memory_catalogue({"a": toy_events(1, 600)}, signals={"s": toy_events(3, 80)})
+    file = tmp_path / "toy.html"
+    file.write_text(make_explorer([shown], catalogue, "1.0", signals=["s"][:signals]).html, "utf-8")
+    opened(tab, file, height=800)
+    ends = tab.value(
+        "[...document.querySelectorAll('figure svg')].map((s) => s.getBoundingClientRect().bottom)"
+    )
+    assert len(ends) == plots
+    assert max(ends) < 800
+
+
+def test_units_stay_beside_numbers_on_a_phone(tab: chromium.Page, file: Path) -> None:
+    """No cell of the tables of rates has more than one line."""
+    opened(tab, file, width=400)
+    typed(tab, "threshold of J in GeV", "50")
+    lines = tab.value(
+        "[...document.querySelectorAll('.triggers td > span, .signals td')]"
+        ".filter((e) => /[0-9]/.test(e.textContent))"
+        ".map((e) => { const r = document.createRange(); r.selectNodeContents(e);"
+        " return new Set([...r.getClientRects()].map((b) => Math.round(b.bottom))).size; })"
+    )
+    assert len(lines) > 10
+    assert {*lines} == {1}
+
+
+def test_rates_that_are_0_by_construction(tab: chromium.Page, tmp_path: Path) -> None:
+    """The mark and its line, as `trigemu run` prints them; they go when the reason goes."""
+    higher = '[[trigger]]\nname = "J60"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 60.0\n'
+    nested = menu_from(tmp_path, MENU.format(name="nested") + higher)
+    page = tmp_path / "nested.html"
+    catalogue = memory_catalogue({"a": toy_events(1, 600)})
+    page.write_text(make_explorer([nested], catalogue, "1.0").html, "utf-8")
+    opened(tab, page)
+    marks = (
+        "document.querySelector('.marks').checkVisibility() && document.querySelector('.marks').textContent"
+    )
+    assert cell(tab, 3, "unique") == "0"
+    assert " ± " in cell(tab, 0, "unique / total")
+    assert tab.value(marks) == (
+        "0: by construction; those in brackets accept every event that the trigger accepts: J60 (J)."
+    )
+    assert tab.value(marks) in " ".join(notes.legend(trigemu.run(nested, catalogue).triggers, []))
+    typed(tab, "prescale of J", "2")
+    assert cell(tab, 3, "unique") != "0"
+    assert tab.value(marks) is False

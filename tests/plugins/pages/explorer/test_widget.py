@@ -127,26 +127,3 @@ def test_the_state_of_the_page_and_of_the_widget_are_one(cell: chromium.Page) ->
         "the page sees the notebook"
     )
     assert cell.value("end()") == 0
-
-
-@pytest.mark.slow
-def test_a_user_moves_a_threshold(cell: chromium.Page) -> None:
-    """By the keys of a slider, which is reached by the tab key."""
-    waited(cell, "window.saved")
-    cell.value("window.saved = 0; document.querySelector('iframe').focus()")
-    for _ in range(60):
-        for kind in ("rawKeyDown", "keyUp"):
-            cell.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
-        for kind in ("rawKeyDown", "keyUp"):
-            cell.call(
-                "Input.dispatchKeyEvent",
-                type=kind,
-                key="ArrowRight",
-                code="ArrowRight",
-                windowsVirtualKeyCode=39,
-            )
-        time.sleep(0.05)
-        if cell.value("window.saved"):
-            break
-    waited(cell, "window.saved")
-    assert thresholds(cell) != {"J": 30.0, "G": 12}

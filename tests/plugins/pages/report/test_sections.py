@@ -18,7 +18,7 @@ from trigemu_pages.report.tables import beside_references
 from trigemu_pages.report_contents import parse_scan, profiles_beside
 
 from trigemu import Steps, TrigemuError, read_menu
-from trigemu.api import Contents, Table, numbers, style
+from trigemu.api import Contents, Table, numbers
 from trigemu.base.shown import view_of
 from trigemu.results.rates import overlap_page
 from trigemu.results.terminal import text_of
@@ -239,14 +239,6 @@ def test_turn_ons_without_profiles_are_of_leading_objects(tmp_path: Path) -> Non
     assert [observable.observable for observable in result.observables] == ["jet[0].pt", "muon[0].pt"]
     without = memory_catalogue({"a": toy_events(1, 100)})
     assert collect_contents([read_menu(file)], without).turnons == ()
-
-
-def test_long_names_are_shortened_and_stay_different() -> None:
-    long = "A_TRIGGER_WITH_A_NAME_THAT_GOES_ON"
-    result = style.shown(["J100", long, long[:20] + "_" + long[21:], "Z" * 26])
-    assert result["J100"] == "J100"
-    assert max(map(len, result.values())) <= 31
-    assert len(set(result.values())) == 4
 
 
 # ---- the sentences of the summary hold the numbers of the results

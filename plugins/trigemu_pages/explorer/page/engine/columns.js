@@ -14,10 +14,10 @@ const QUANTITIES = 4;
 export class Layout {
   constructor(menu) {
     this.triggers = menu.all.length;
-    this.groups = menu.groups.length;
     this.menu = 0;
     this.levels = menu.hasLevels ? menu.levels.length : 0;
-    this.length = this.trigger(this.triggers + this.groups);
+    this.length = this.group(menu.groups.length);
+    this.pairs = this.triggers ** 2;
   }
 
   level(l) {
@@ -39,37 +39,12 @@ export class Layout {
 
   /** The place of a pair of triggers among those of pairs, of which there are `pairs`. */
   pair(i, j) {
-    return i < j ? i * this.triggers + j : j * this.triggers + i;
+    return Math.min(i, j) * this.triggers + Math.max(i, j);
   }
-
-  get pairs() {
-    return this.triggers ** 2;
-  }
-}
-
-/**
- * Return the entries with which an event enters rates, from those of f and f₀, the same in the menu without its
- * fitted triggers: f₀ + factor · (f − f₀). accepted: 1 for each where f is not 0.
- */
-export function judged(entries, without, factor) {
-  const known = new Map(without.columns.map((column, k) => [column, without.values[k]]));
-  const found = new Map(known);
-  entries.columns.forEach((column, k) => {
-    const before = known.get(column) ?? 0;
-    found.set(column, before + factor * (entries.values[k] - before));
-  });
-  for (const [column, before] of known)
-    if (!entries.columns.includes(column)) found.set(column, before - factor * before);
-  const columns = [...found.keys()].filter((column) => found.get(column) !== 0).sort((a, b) => a - b);
-  return {
-    columns,
-    values: columns.map((column) => found.get(column)),
-    accepted: columns.map((column) => Number(entries.columns.includes(column))),
-  };
 }
 
 /** The entries of a row: columns in ascending order, and their fractions, which are not 0. */
-class Entries {
+export class Entries {
   columns = [];
   values = [];
 
@@ -78,12 +53,18 @@ class Entries {
     this.columns.push(column);
     this.values.push(value);
   }
+
+  addRates(column, { total, unique, share }) {
+    this.add(column + TOTAL, total);
+    this.add(column + UNIQUE, unique);
+    this.add(column + SHARE, share);
+    this.add(column + COVERED, total - unique);
+  }
 }
 
 /** Makes the rows of a menu in one state. */
 export class Rows {
   #acceptance;
-  #accepted;
   #levels;
   #groups;
 
@@ -93,13 +74,10 @@ export class Rows {
     this.#levels = menu.levels.map((level) => menu.inside((trigger) => (trigger.level ?? "") === level));
     this.#groups = menu.groups.map((group) => {
       const inside = menu.inside((trigger) => trigger.group === group);
-      const level = Math.max(
-        this.#levels.findIndex((of) => of.some((on, i) => on && inside[i])),
-        0,
-      );
+      const found = this.#levels.findIndex((level) => level.some((on, i) => on && inside[i]));
+      const level = Math.max(found, 0);
       return { inside, level, others: this.#levels[level].map((on, i) => on && !inside[i]) };
     });
-    this.#accepted = new Accepted(menu.all.length, this.#levels);
   }
 
   /**
@@ -111,46 +89,39 @@ export class Rows {
     const parts = this.#acceptance.parts(fires);
     if (!parts.length) return entries;
     const { layout } = this;
-    const accepted = this.#accepted;
-    accepted.of(parts);
-    const { total, unique, either, places } = accepted;
+    const either = this.#levels.map((inside) => eitherOf(parts, inside));
+    const rates = this.#levels.flatMap((inside, l) => ratesOf(parts, inside, either[l]));
+    rates.sort((a, b) => a.place - b.place);
     entries.add(layout.menu, either.at(-1));
     if (layout.levels) {
       either.forEach((value, l) => entries.add(layout.level(l), value));
       for (let l = 1; l < either.length; l++) entries.add(layout.rejected(l), either[l - 1] - either[l]);
     }
-    for (const place of places) {
-      addRates(entries, layout.trigger(place), total[place], unique[place], accepted.share(place));
-    }
+    for (const rate of rates) entries.addRates(layout.trigger(rate.place), rate);
     this.#groups.forEach(({ inside, level, others }, g) => {
-      const own = places.filter((place) => inside[place]);
-      if (!own.length) return;
-      const share = own.reduce((sum, place) => sum + accepted.share(place), 0);
-      addRates(
-        entries,
-        layout.group(g),
-        eitherOf(parts, inside),
-        either[level] - eitherOf(parts, others),
-        share,
-      );
+      const members = rates.filter(({ place }) => inside[place]);
+      if (!members.length) return;
+      entries.addRates(layout.group(g), {
+        total: eitherOf(parts, inside),
+        unique: either[level] - eitherOf(parts, others),
+        share: members.reduce((sum, { share }) => sum + share, 0),
+      });
     });
     return entries;
   }
 
   /** Return the entries of the pairs of triggers, as `row` does. isShown: of which triggers, by place. */
   pairs(fires, isShown) {
-    const parts = this.#acceptance.parts(fires).map((part) => withOnly(part, isShown));
     const found = [];
-    parts.forEach((part, n) => {
-      part.places.forEach((place, k) => {
-        for (let l = 0; l <= k; l++)
-          found.push([this.layout.pair(place, part.places[l]), bothInPart(part, k, l)]);
-        for (const before of parts.slice(0, n)) {
-          before.places.forEach((other, l) => {
-            found.push([this.layout.pair(place, other), part.totals[k] * before.totals[l]]);
-          });
-        }
-      });
+    const shown = this.#acceptance
+      .parts(fires)
+      .flatMap((part) => part.places.flatMap((place, k) => (isShown[place] ? [{ part, place, k }] : [])));
+    shown.forEach((a, n) => {
+      for (const b of shown.slice(0, n + 1)) {
+        const both =
+          a.part === b.part ? bothInPart(a.part, a.k, b.k) : a.part.totals[a.k] * b.part.totals[b.k];
+        found.push([this.layout.pair(a.place, b.place), both]);
+      }
     });
     const entries = new Entries();
     for (const [column, value] of found.sort((a, b) => a[0] - b[0])) entries.add(column, value);
@@ -158,70 +129,23 @@ export class Rows {
   }
 }
 
-/** Return a part with only some of its triggers. */
-function withOnly(part, isShown) {
-  if (part.places.every((place) => isShown[place])) return part;
-  const only = (values) => values.filter((_, k) => isShown[part.places[k]]);
-  const outcomes = part.outcomes.map(({ p, accept }) => ({ p, accept: only(accept) }));
-  return { places: only(part.places), counters: only(part.counters), totals: only(part.totals), outcomes };
-}
-
-function addRates(entries, column, total, unique, share) {
-  entries.add(column + TOTAL, total);
-  entries.add(column + UNIQUE, unique);
-  entries.add(column + SHARE, share);
-  entries.add(column + COVERED, total - unique);
-}
-
-/** What the triggers that fire in an event accept of it: `total` and `unique` by place, `either` by level. */
-class Accepted {
-  #levels;
-  #level;
-  #summed = [];
-
-  constructor(triggers, levels) {
-    this.#levels = levels;
-    this.#level = Array.from({ length: triggers }, (_, i) => levels.findIndex((inside) => inside[i]));
-    this.total = new Float64Array(triggers);
-    this.unique = new Float64Array(triggers);
-    this.places = [];
-    this.either = [];
-  }
-
-  /** Find what the parts of an event accept. */
-  of(parts) {
-    this.places = [];
-    this.#summed = this.#levels.map(() => 0);
-    for (const part of parts) {
-      for (let k = 0; k < part.places.length; k++) {
-        const place = part.places[k];
-        this.places.push(place);
-        this.total[place] = part.totals[k];
-        this.unique[place] = 0;
-        this.#summed[this.#level[place]] += part.totals[k];
-      }
-    }
-    this.places.sort((a, b) => a - b);
-    this.either = this.#levels.map((inside) => eitherOf(parts, inside));
-    this.#levels.forEach((inside) => this.#findUnique(parts, inside));
-  }
-
-  #findUnique(parts, inside) {
-    const missed = parts.map((part) => missedOf(part, inside));
-    for (let n = 0; n < parts.length; n++) {
-      let others = 1; // the probability that all other parts miss
-      for (let m = 0; m < parts.length; m++) if (m !== n) others *= missed[m];
-      if (others === 0) continue;
-      const { places } = parts[n];
-      for (let k = 0; k < places.length; k++) {
-        if (inside[places[k]]) this.unique[places[k]] = others * aloneInPart(parts[n], inside, k);
-      }
+/** Return total, unique and share = or(M) · a / Σ a of the triggers of a level that may accept an event. */
+function ratesOf(parts, inside, either) {
+  const missed = parts.map((part) => missedOf(part, inside));
+  const found = [];
+  let sum = 0;
+  for (let n = 0; n < parts.length; n++) {
+    const part = parts[n];
+    let others = 1; // the probability that all other parts miss
+    for (let m = 0; m < parts.length; m++) if (m !== n) others *= missed[m];
+    for (let k = 0; k < part.places.length; k++) {
+      const [place, total] = [part.places[k], part.totals[k]];
+      if (!inside[place]) continue;
+      const unique = others === 0 ? 0 : others * aloneInPart(part, inside, k);
+      found.push({ place, total, unique, share: 0 });
+      sum += total;
     }
   }
-
-  /** or(M) · a / Σ a of the level of a trigger. */
-  share(place) {
-    const l = this.#level[place];
-    return this.#summed[l] > 0 ? this.total[place] * (this.either[l] / this.#summed[l]) : 0;
-  }
+  if (sum > 0) for (const rate of found) rate.share = rate.total * (either / sum);
+  return found;
 }

@@ -4,15 +4,16 @@
 const EMPTY = -1;
 
 export class Dictionary {
+  #words;
+  #keys; // of each number, room for half as many as the table has slots
+  #table = new Int32Array(4096).fill(EMPTY);
+
   constructor(words) {
-    this.words = words;
+    this.#words = words;
+    this.#keys = new Uint32Array(2048 * words);
     this.size = 0;
-    this.keys = new Uint32Array(1024 * words);
-    this.#table = new Int32Array(4096).fill(EMPTY);
     this.number(new Uint32Array(words));
   }
-
-  #table;
 
   /** Return the number of a pattern, Uint32Array(words); a new one if it was not seen. */
   number(key) {
@@ -22,22 +23,26 @@ export class Dictionary {
       if (this.#equals(key, found)) return found;
       slot = (slot + 1) & mask;
     }
-    return this.#add(key, slot);
+    this.#table[slot] = this.size;
+    this.#keys.set(key, this.size * this.#words);
+    this.size++;
+    if (2 * this.size === this.#table.length) this.#grow();
+    return this.size - 1;
   }
 
   /** Return whether a bit is set in the pattern of a number. */
   has(number, bit) {
-    return ((this.keys[number * this.words + (bit >>> 5)] >>> (bit & 31)) & 1) === 1;
+    return ((this.word(number, bit >>> 5) >>> (bit & 31)) & 1) === 1;
   }
 
   /** Return a word of the pattern of a number. */
   word(number, w) {
-    return this.keys[number * this.words + w];
+    return this.#keys[number * this.#words + w];
   }
 
   /** Return a copy of the pattern of a number with a bit set or not. */
   with(number, bit, on) {
-    const key = this.keys.slice(number * this.words, (number + 1) * this.words);
+    const key = this.#keys.slice(number * this.#words, (number + 1) * this.#words);
     const mask = 1 << (bit & 31);
     key[bit >>> 5] = on ? key[bit >>> 5] | mask : key[bit >>> 5] & ~mask;
     return key;
@@ -45,7 +50,7 @@ export class Dictionary {
 
   #hash(keys, at) {
     let hash = 0;
-    for (let w = 0; w < this.words; w++) {
+    for (let w = 0; w < this.#words; w++) {
       hash = Math.imul(hash ^ keys[at + w], 0x9e3779b1);
       hash ^= hash >>> 15;
     }
@@ -53,31 +58,19 @@ export class Dictionary {
   }
 
   #equals(key, number) {
-    const at = number * this.words;
-    for (let w = 0; w < this.words; w++) if (key[w] !== this.keys[at + w]) return false;
+    const at = number * this.#words;
+    for (let w = 0; w < this.#words; w++) if (key[w] !== this.#keys[at + w]) return false;
     return true;
   }
 
-  #add(key, slot) {
-    if (2 * (this.size + 1) > this.#table.length) {
-      this.#grow();
-      return this.number(key);
-    }
-    if ((this.size + 1) * this.words > this.keys.length) {
-      const more = new Uint32Array(2 * this.keys.length);
-      more.set(this.keys);
-      this.keys = more;
-    }
-    this.keys.set(key, this.size * this.words);
-    this.#table[slot] = this.size;
-    return this.size++;
-  }
-
   #grow() {
-    this.#table = new Int32Array(2 * this.#table.length).fill(EMPTY);
-    const mask = this.#table.length - 1;
+    const keys = this.#keys;
+    this.#keys = new Uint32Array(2 * keys.length);
+    this.#keys.set(keys);
+    const mask = 2 * this.#table.length - 1;
+    this.#table = new Int32Array(mask + 1).fill(EMPTY);
     for (let number = 0; number < this.size; number++) {
-      let slot = this.#hash(this.keys, number * this.words) & mask;
+      let slot = this.#hash(keys, number * this.#words) & mask;
       while (this.#table[slot] !== EMPTY) slot = (slot + 1) & mask;
       this.#table[slot] = number;
     }

@@ -1,59 +1,101 @@
-// Efficiencies of a signal's events, which have patterns as the background has.
+// Efficiencies of weighted events and their intervals, as `trigemu efficiency` gives them: Wilson's interval
+// for n = ε (1 − ε) / Var events of weight 1 (Wilson, JASA 22, 209).
 
-import { Rows, TOTAL } from "./columns.js";
-import { Efficiency, Gain } from "./intervals.js";
-import { parentsOf, PatternRows } from "./sums.js";
+/** Sums over the events of a bin. Events of one parent are added one after the other. */
+class Efficiency {
+  #weight = 0;
+  #passed = 0;
+  #difference = 0;
+  #square = 0;
+  #squarePassed = 0;
+  #signs = [false, false];
+  // Σ over parents of (Σ w a)², (Σ w a)(Σ w), (Σ w)², each less the same of single events
+  #shared = [0, 0, 0];
+  // Σ over parents of (Σ w d)², (Σ w d)(Σ w), (Σ w)²
+  #gains = [0, 0, 0];
+  #parent = new Float64Array(6);
+  events = 0;
 
-/** Return a function of a trigger's name, null for the menu, that gives one of an event: the accepted fraction. */
-export function acceptedBy(menu, patterns) {
-  const rows = new Rows(menu);
-  const decisions = patterns.decisionsOf(menu);
-  const known = new PatternRows((number) => rows.row(decisions(number)));
-  const columns = new Map(menu.all.map(({ name, place }) => [name, rows.layout.trigger(place, TOTAL)]));
-  return (name) => {
-    const column = name === null ? rows.layout.menu : columns.get(name);
-    return (event) => {
-      const number = patterns.events.number[event];
-      known.know(number);
-      return known.fraction(number, column);
-    };
-  };
+  /** Add an event of weight w, of which a fraction a is accepted, by d more than by the other menu. */
+  add(w, a, d) {
+    const sums = this.#parent;
+    this.events++;
+    this.#square += w * w;
+    this.#squarePassed += w * w * a;
+    this.#signs[w < 0 ? 0 : 1] ||= w !== 0;
+    sums[0] += w * a;
+    sums[1] += w;
+    sums[2] += w * d;
+    sums[3] += (w * a) ** 2;
+    sums[4] += w * a * w;
+    sums[5] += w * w;
+  }
+
+  endParent() {
+    const [passed, weight, difference, passed2, mixed, weight2] = this.#parent;
+    this.#passed += passed;
+    this.#weight += weight;
+    this.#difference += difference;
+    this.#shared[0] += passed ** 2 - passed2;
+    this.#shared[1] += passed * weight - mixed;
+    this.#shared[2] += weight ** 2 - weight2;
+    this.#gains[0] += difference ** 2;
+    this.#gains[1] += difference * weight;
+    this.#gains[2] += weight ** 2;
+    this.#parent.fill(0);
+  }
+
+  /** Return {value, low, high, gain: {value, error}, events}; NaN without events. */
+  result() {
+    const total = this.#weight || NaN;
+    const { events } = this;
+    const gained = this.#difference / total;
+    const ofGain = withMean(this.#gains, gained);
+    const gain = { value: gained, error: Math.sqrt(Math.max(ofGain, 0)) / total };
+    const value = this.#passed / total;
+    const lost = (this.#weight - this.#passed) / total;
+    const alone = lost ** 2 * this.#squarePassed + value ** 2 * (this.#square - this.#squarePassed);
+    const variance = Math.max(alone + withMean(this.#shared, value), 0) / total ** 2;
+    if (this.#signs[0] && this.#signs[1] && variance > 0) {
+      const error = Math.sqrt(variance);
+      return { value, low: value - error, high: value + error, gain, events };
+    }
+    const known = value * lost > 0 && variance > 0;
+    const effective = known ? (value * lost) / variance : total ** 2 / (this.#square + this.#shared[2]);
+    return { value, ...wilson(value, effective), gain, events };
+  }
 }
 
-/** Add events to sums in bins. bin: the bin of an event, undefined for none. of: what is added of an event. */
-function addTo(sums, table, bin, of) {
-  const parents = parentsOf(table);
-  for (let parent = 0; parent + 1 < parents.length; parent++) {
-    for (let i = parents[parent]; i < parents[parent + 1]; i++) {
-      sums[bin(i)]?.add(table.weights[table.weight[i]], of(i));
+/** Return Σ (x − mean · y)² from Σ x², Σ x y and Σ y². */
+function withMean([x2, xy, y2], mean) {
+  return x2 - 2 * mean * xy + mean ** 2 * y2;
+}
+
+/** The ends of Wilson's interval at one standard deviation. */
+function wilson(given, effective) {
+  const value = Math.min(Math.max(given, 0), 1);
+  const shrink = 1 + 1 / effective;
+  const centre = (value + 1 / (2 * effective)) / shrink;
+  const half = Math.sqrt((value * (1 - value)) / effective + 1 / (4 * effective ** 2)) / shrink;
+  const between = (x, low, high) => Math.min(Math.max(x, low), high);
+  return { low: between(centre - half, 0, value), high: between(centre + half, value, 1) };
+}
+
+/**
+ * Return the efficiencies in the bins of a table's events, with gains.
+ * @param {number} bins
+ * @param {(event: number) => number} bin the bin of an event, beyond these for none
+ * @param {(event: number) => number} now the accepted fraction of an event
+ * @param {(event: number) => number} before that of the menu over which gains are
+ */
+export function efficienciesIn({ starts, weight }, bins, bin, now, before) {
+  const sums = Array.from({ length: bins }, () => new Efficiency());
+  for (let parent = 0; parent + 1 < starts.length; parent++) {
+    for (let i = starts[parent]; i < starts[parent + 1]; i++) {
+      const accepted = now(i);
+      sums[bin(i)]?.add(weight[i], accepted, accepted - before(i));
     }
     sums.forEach((sum) => sum.endParent());
   }
   return sums.map((sum) => sum.result());
-}
-
-/**
- * Return the efficiencies of a menu and of its enabled triggers on a signal, and their gains over another menu.
- * now, other: {menu, accepted}, accepted being that of `acceptedBy`.
- */
-export function efficiencies(table, now, other) {
-  function result(name) {
-    const fraction = now.accepted(name);
-    const reference = name === null || other.menu.triggers.has(name) ? other.accepted(name) : () => 0;
-    const difference = (event) => fraction(event) - reference(event);
-    const [efficiency] = addTo([new Efficiency()], table, () => 0, fraction);
-    const [gain] = addTo([new Gain()], table, () => 0, difference);
-    return { ...efficiency, gain };
-  }
-  return {
-    menu: result(null),
-    triggers: Object.fromEntries(now.menu.enabled.map(({ name }) => [name, result(name)])),
-  };
-}
-
-/** Return the efficiencies in the bins of a turn-on, of the menu (trigger null) or of an enabled trigger. */
-export function turnonBins(table, { edges, bin }, now, trigger) {
-  const sums = Array.from({ length: edges.length - 1 }, () => new Efficiency());
-  const found = addTo(sums, table, (i) => bin[i], now.accepted(trigger));
-  return found.map((of, b) => ({ ...of, events: sums[b].events }));
 }

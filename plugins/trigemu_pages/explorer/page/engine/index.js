@@ -1,98 +1,85 @@
 // The arithmetic of the page: rates, differences, scans and efficiencies of menus in any state.
 
-import { judged, Rows } from "./columns.js";
+import { Layout, Rows, TOTAL } from "./columns.js";
 import { DifferenceRows } from "./differences.js";
-import { acceptedBy, efficiencies, turnonBins } from "./efficiency.js";
+import { efficienciesIn } from "./efficiency.js";
 import { Menu } from "./menu.js";
 import { Patterns } from "./patterns.js";
 import { overlapFrom, ratesFrom } from "./rates.js";
 import { scanOf } from "./scan.js";
-import { parentsOf, PatternRows, sumColumns, sumPatterns } from "./sums.js";
+import { judged, PatternRows, sumColumns, sumPatterns } from "./sums.js";
 
-/**
- * Overlaps are of so many triggers, those with the largest rates: a matrix of hundreds is neither read nor
- * fast.
- */
+/** Overlaps are of so many triggers, those with the largest rates: a matrix of hundreds is neither read nor fast. */
 const MOST_PAIRS = 60;
 
-/** A menu, without its fitted triggers, and with only those that accept all events alike. */
-function variantsOf(menu) {
-  return [menu, menu.without(({ fitted }) => fitted), menu.without(({ constant }) => !constant)];
-}
-
-/** Keeps what is known of patterns between calls. */
+/** Keeps what is known of patterns between calls, and the last answers, which several views ask for. */
 export class Engine {
   #data;
-  #parents;
-  #patterns = new Map();
-  #rows = new Map();
+  #kept = new Map();
+  #answers = new Map();
   #shown = new Map();
-  #accepted = new Map();
 
   constructor(data) {
     this.#data = data;
-    this.#parents = parentsOf(data.background);
   }
 
-  /** The patterns of a table for menus in their states. forget: what else is known of old patterns. */
-  #patternsOf(place, table, menus, numbers) {
-    const key = `${place} ${numbers}`;
-    if (!this.#patterns.has(key)) this.#patterns.set(key, new Patterns(this.#data, table, numbers));
-    const patterns = this.#patterns.get(key);
-    if (patterns.update(menus)) this.#rows.delete(key);
-    return { patterns, key };
-  }
-
-  /**
-   * Rows of patterns, kept while they hold: if a switch or a prescale changes, those of patterns in which
-   * that trigger fires are made anew. make: by name, what `PatternRows` takes.
-   */
-  #rowsOf(key, menus, patterns, make) {
-    const kept = this.#rows.get(key);
-    const rows = kept?.rows ?? {};
-    const bits = kept
-      ? menus.flatMap((menu, slot) =>
-          menu.changedFrom(kept.menus[slot]).map(({ name }) => patterns.bit(name, slot)),
-        )
-      : [];
-    if (kept && !bits.length) return rows;
-    const { dictionary } = patterns;
-    const isStale = (number) => bits.some((bit) => bit === undefined || dictionary.has(number, bit));
-    for (const [name, of] of Object.entries(make)) {
-      if (name in rows) rows[name].renew(isStale, ...of);
-      else rows[name] = new PatternRows(...of);
-    }
-    this.#rows.set(key, { menus, rows });
-    return rows;
+  /** The last answer to a question, found anew if its inputs are others. */
+  #answer(question, inputs, find) {
+    const known = this.#answers.get(question);
+    if (known?.inputs.every((input, i) => input === inputs[i])) return known.answer;
+    const answer = find();
+    this.#answers.set(question, { inputs, answer });
+    return answer;
   }
 
   /**
-   * Return a function of a pattern's number that gives the entries with which its events enter rates. row,
-   * without: the same of the menus, and of them without their fitted triggers.
+   * Return menus in some states, their patterns on a table, and by name the entries of each pattern, kept while
+   * they hold: if a switch or a prescale changes, those of patterns in which that trigger fires are made anew.
+   * make: by name, a function of menus that gives a function of their decisions, which gives entries.
    */
-  #judged(patterns, row, without) {
-    const { factors } = this.#data.background;
-    return (number) => {
-      const factor = patterns.factorOf(number);
-      return factor < 0 ? row(number) : judged(row(number), without(number), factors[factor]);
-    };
-  }
-
-  #prepared(state) {
-    const menu = new Menu(this.#data, state);
-    const { patterns, key } = this.#patternsOf("background", this.#data.background, [menu], [state.menu]);
-    const decisions = patterns.decisionsOf(menu);
-    const [made, without, constant] = variantsOf(menu).map((of) => new Rows(of));
-    const [row, rowWithout] = [made, without].map((of) => (number) => of.row(decisions(number)));
-    const isShown = () => this.#shown.get(state.menu);
-    const [pair, pairWithout] = [made, without].map(
-      (of) => (number) => of.pairs(decisions(number), isShown()),
-    );
-    const { rows, pairs } = this.#rowsOf(key, [menu], patterns, {
-      rows: [this.#judged(patterns, row, rowWithout), () => constant.row(() => false)],
-      pairs: [this.#judged(patterns, pair, pairWithout), () => constant.pairs(() => false, isShown())],
+  #prepared(place, table, states, make) {
+    const key = `${place} ${states.map(({ menu }) => menu)}`;
+    return this.#answer(key, states, () => {
+      const menus = states.map((state) => new Menu(this.#data, state));
+      const numbers = states.map(({ menu }) => menu);
+      if (!this.#kept.has(key))
+        this.#kept.set(key, { patterns: new Patterns(this.#data, table, numbers), rows: {} });
+      const kept = this.#kept.get(key);
+      const { patterns, rows } = kept;
+      const isForgotten = patterns.update(menus);
+      const changed = menus.flatMap((menu, slot) =>
+        menu.changedFrom(kept.menus?.[slot]).map(({ name }) => patterns.bit(name, slot)),
+      );
+      const isStale = (number) =>
+        isForgotten || changed.some((bit) => bit === undefined || patterns.dictionary.has(number, bit));
+      if (isForgotten || changed.length) {
+        for (const [name, makeOf] of Object.entries(make)) {
+          rows[name] ??= new PatternRows();
+          rows[name].renew(isStale, entriesOf(makeOf, menus, patterns, table.factors ?? [1]));
+        }
+      }
+      kept.menus = menus;
+      return { menus, patterns, ...rows };
     });
-    return { menu, patterns, layout: made.layout, rows, pairs };
+  }
+
+  #ofMenu(place, table, state) {
+    const prepared = this.#prepared(place, table, [state], {
+      rows: ([menu]) => {
+        const rows = new Rows(menu);
+        return ([fires]) => rows.row(fires);
+      },
+      pairs: ([menu]) => {
+        const rows = new Rows(menu);
+        return ([fires]) => rows.pairs(fires, this.#shown.get(state.menu));
+      },
+    });
+    const [menu] = prepared.menus;
+    return { ...prepared, menu, layout: new Layout(menu) };
+  }
+
+  #background(state) {
+    return this.#ofMenu("background", this.#data.background, state);
   }
 
   /**
@@ -102,18 +89,23 @@ export class Engine {
    * @returns {{rate, levels, triggers, groups, overlap}}
    */
   rates(state) {
-    const { menu, patterns, layout, rows, pairs } = this.#prepared(state);
-    const sums = this.#sums(patterns, rows);
-    const found = ratesFrom(menu, layout, sumColumns(sums, rows, layout.length), this.#data.background);
-    const isShown = this.#shownPairs(state.menu, menu, found.triggers);
-    let overlap = null;
-    return {
-      ...found,
-      get overlap() {
-        overlap ??= overlapFrom(menu, layout, sumColumns(sums, pairs, layout.pairs), isShown);
-        return overlap;
-      },
-    };
+    return this.#answer("rates", [state], () => {
+      const { background } = this.#data;
+      const { menu, patterns, layout, rows, pairs } = this.#background(state);
+      const sums = sumPatterns(background, patterns, rows.idle);
+      const columns = sumColumns(sums, rows, layout.length);
+      const found = ratesFrom(menu, layout, columns, background);
+      const isShown = this.#shownPairs(state.menu, menu, found.triggers);
+      let overlap = null;
+      return {
+        ...found,
+        get overlap() {
+          const summed = () => sumColumns(sums, pairs, layout.pairs);
+          overlap ??= overlapFrom(menu, layout, summed(), isShown);
+          return overlap;
+        },
+      };
+    });
   }
 
   /** Whether pairs have a trigger, by place: it stays the same for a menu, whatever its rate becomes. */
@@ -130,31 +122,24 @@ export class Engine {
     return this.#shown.get(number);
   }
 
-  #sums(patterns, rows) {
-    return sumPatterns(this.#data.background, this.#parents, patterns, rows.isEmpty(0));
-  }
-
   /**
    * Differences a − b of the rates of two states in Hz, with paired errors, and what b accepts beyond a, and
    * a beyond b.
    * @returns {{differences: {what, quantity, hz, error}[], gained: {hz, error}[]}}
    */
   differences(a, b) {
-    const menus = [a, b].map((state) => new Menu(this.#data, state));
-    const { patterns, key } = this.#patternsOf("background", this.#data.background, menus, [a.menu, b.menu]);
-    const decisions = menus.map((menu, slot) => patterns.decisionsOf(menu, slot));
-    const variants = menus.map(variantsOf);
-    const [made, without, constant] = [0, 1, 2].map(
-      (which) => new DifferenceRows(...variants.map((of) => of[which])),
-    );
-    const [row, rowWithout] = [made, without].map(
-      (of) => (number) => of.row(decisions.map((fires) => fires(number))),
-    );
-    const { rows } = this.#rowsOf(key, menus, patterns, {
-      rows: [this.#judged(patterns, row, rowWithout), () => constant.row(menus.map(() => () => false))],
+    return this.#answer(`differences ${a.menu} ${b.menu}`, [a, b], () => {
+      const { background } = this.#data;
+      const { menus, patterns, rows } = this.#prepared("background", background, [a, b], {
+        rows: (pair) => {
+          const made = new DifferenceRows(pair);
+          return (fires) => made.row(fires);
+        },
+      });
+      const made = new DifferenceRows(menus);
+      const sums = sumPatterns(background, patterns, rows.idle);
+      return made.result(sumColumns(sums, rows, made.length));
     });
-    const sums = this.#sums(patterns, rows);
-    return made.result(sumColumns(sums, rows, made.length));
   }
 
   /**
@@ -165,13 +150,11 @@ export class Engine {
   scan(state, trigger) {
     const triggers = new Map(state.triggers);
     triggers.set(trigger, { ...triggers.get(trigger), on: true });
-    const { menu, patterns, layout, rows } = this.#prepared({ ...state, triggers });
+    const { menu, patterns, layout, rows } = this.#background({ ...state, triggers });
     const { score, first, last } = menu.triggers.get(trigger).decision;
     const steps = Array.from({ length: last - first + 1 }, (_, i) => first + i);
     const thresholds = steps.map((step) => this.#data.scores[score].steps[step]);
-    const { background } = this.#data;
-    const found = scanOf(background, this.#parents, patterns, rows, layout, menu, trigger);
-    return { steps, thresholds, ...found };
+    return { steps, thresholds, ...scanOf(this.#data.background, patterns, rows, layout, menu, trigger) };
   }
 
   /**
@@ -179,7 +162,7 @@ export class Engine {
    * @returns {{step: number|null, hz: number}} step: null if the rate is nowhere as large; then hz is the
    * largest
    */
-  solve(state, trigger, quantity, hz) {
+  solve(state, trigger, { quantity, hz }) {
     const found = this.scan(state, trigger);
     const rates = found[quantity].hz;
     const largest = Math.max(...rates);
@@ -191,6 +174,21 @@ export class Engine {
     return { step: found.steps[best], hz: rates[best] };
   }
 
+  /** Return a function of a trigger's name, null for the menu, that gives one of a signal's event: what is accepted. */
+  #accepted(place, signal, state) {
+    const { table } = this.#data.signals[signal];
+    const { menu, patterns, layout, rows } = this.#ofMenu(`${place} ${signal}`, table, state);
+    return (name) => {
+      const trigger = menu.triggers.get(name);
+      if (name !== null && !trigger) return () => 0;
+      const column = trigger ? layout.trigger(trigger.place, TOTAL) : layout.menu;
+      return (event) => {
+        const { columns, values } = rows.of(patterns.number[event]);
+        return values[columns.indexOf(column)] ?? 0;
+      };
+    };
+  }
+
   /**
    * Efficiencies {value, low, high, gain: {value, error}} of the menu and its triggers on a signal; the gain
    * is over another state.
@@ -198,7 +196,10 @@ export class Engine {
    */
   efficiency(signal, state, other) {
     const { table } = this.#data.signals[signal];
-    return efficiencies(table, this.#signal(signal, state, "now"), this.#signal(signal, other, "other"));
+    const [now, before] = [this.#accepted("now", signal, state), this.#accepted("other", signal, other)];
+    const of = (name) => efficienciesIn(table, 1, () => 0, now(name), before(name))[0];
+    const on = [...state.triggers].filter(([, trigger]) => trigger.on);
+    return { menu: of(null), triggers: Object.fromEntries(on.map(([name]) => [name, of(name)])) };
   }
 
   /**
@@ -206,19 +207,39 @@ export class Engine {
    * trigger.
    */
   turnon(signal, turnon, state, trigger) {
-    const { table, turnons } = this.#data.signals[signal];
-    return turnonBins(table, turnons[turnon], this.#signal(signal, state, "now"), trigger);
+    return this.#answer(`turn-on ${signal} ${turnon} ${trigger}`, [state], () => {
+      const { table, turnons } = this.#data.signals[signal];
+      const { edges, bin } = turnons[turnon];
+      const accepted = this.#accepted("now", signal, state)(trigger);
+      return efficienciesIn(
+        table,
+        edges.length - 1,
+        (i) => bin[i],
+        accepted,
+        () => 0,
+      );
+    });
   }
+}
 
-  /** A menu and what it accepts of a signal's events, in one of two places, which keep the last state each. */
-  #signal(signal, state, place) {
-    const at = `signal ${signal} ${place}`;
-    if (this.#accepted.get(at)?.state !== state) {
-      const menu = new Menu(this.#data, state);
-      const { table } = this.#data.signals[signal];
-      const { patterns } = this.#patternsOf(at, table, [menu], [state.menu]);
-      this.#accepted.set(at, { state, menu, accepted: acceptedBy(menu, patterns) });
-    }
-    return this.#accepted.get(at);
-  }
+/**
+ * Return a function of a pattern's number that gives the entries with which its events enter rates. make: a
+ * function of menus that gives a function of their decisions, which gives entries.
+ */
+function entriesOf(make, menus, patterns, factors) {
+  const of = (isOut) => make(menus.map((menu) => menu.without(isOut)));
+  const [row, withoutFitted, constant] = [
+    make(menus),
+    of(({ fitted }) => fitted),
+    of((trigger) => !trigger.constant),
+  ];
+  const decisions = patterns.decisionsOf(menus);
+  let fixed = null; // when it is needed: only then is known which pairs are shown
+  return (number) => {
+    fixed ??= constant(menus.map(() => () => false));
+    const fires = decisions(number);
+    const factor = factors[patterns.factorOf(number)] ?? 1;
+    const before = factor === 1 ? fixed : withoutFitted(fires);
+    return judged(row(fires), before, factor, fixed);
+  };
 }

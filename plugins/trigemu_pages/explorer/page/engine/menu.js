@@ -1,19 +1,5 @@
 // A menu in some state: which triggers are on and used, at which steps, and what decides them.
 
-/**
- * Return the state of a menu as it is written.
- * @param {object} data
- * @param {number} m the number of the menu
- * @returns {{menu: number, triggers: Map<string, {on: boolean, step: number|null, prescale: number}>}}
- */
-export function asWritten(data, m) {
-  const triggers = data.menus[m].triggers.map((trigger) => [
-    trigger.name,
-    { on: trigger.on, step: trigger.decision.at ?? null, prescale: trigger.prescale ?? Infinity },
-  ]);
-  return { menu: m, triggers: new Map(triggers) };
-}
-
 /** Return the names in an expression. */
 export function namesIn(expression) {
   if (typeof expression === "string") return [expression];
@@ -39,13 +25,12 @@ export function compiled(expression, of) {
 export class Menu {
   constructor(data, state) {
     const entry = data.menus[state.menu];
-    const now = state.triggers instanceof Map ? state.triggers : new Map(Object.entries(state.triggers));
     this.scale = entry.scale;
     this.hasLevels = entry.levels.length > 0;
     this.levels = this.hasLevels ? entry.levels : [""];
     this.all = entry.triggers.map((trigger, place) => {
-      const { on, step, prescale } = now.get(trigger.name);
-      return { ...trigger, on, step, prescale: (prescale ?? Infinity) * trigger.factor, place };
+      const { on, step, prescale } = state.triggers.get(trigger.name);
+      return { ...trigger, on, step, prescale: prescale * trigger.factor, place };
     });
     this.triggers = new Map(this.all.map((trigger) => [trigger.name, trigger]));
     this.enabled = this.all.filter((trigger) => trigger.on);
@@ -86,11 +71,11 @@ export class Menu {
     return this.all.map((trigger) => trigger.on && condition(trigger));
   }
 
-  /** The triggers whose switch or prescale is not as in another state of the menu. */
+  /** The triggers whose switch or prescale is not as in another state of the menu; all without one. */
   changedFrom(other) {
     return this.all.filter(({ on, prescale, place }) => {
-      const before = other.all[place];
-      return on !== before.on || prescale !== before.prescale;
+      const before = other?.all[place];
+      return on !== before?.on || prescale !== before.prescale;
     });
   }
 }

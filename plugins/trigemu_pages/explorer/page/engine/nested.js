@@ -21,14 +21,20 @@ export function withNesting(menu, triggers, groups) {
   };
   return {
     triggers: triggers.map((row) => nested(row, [menu.triggers.get(row.name)])),
-    groups: groups.map((row) => nested(row, menu.enabled.filter(({ group }) => group === row.name))),
+    groups: groups.map((row) =>
+      nested(
+        row,
+        menu.enabled.filter(({ group }) => group === row.name),
+      ),
+    ),
   };
 }
 
 /** Whether a trigger accepts all events that another one of its level on the same score accepts. */
 function accepts(wide, narrow) {
   const [a, b] = [wide.decision, narrow.decision];
-  const fires = "score" in a ? a.score === b.score && wide.step <= narrow.step : "bit" in a && a.bit === b.bit;
+  const fires =
+    "score" in a ? a.score === b.score && wide.step <= narrow.step : "bit" in a && a.bit === b.bit;
   const shared = wide.coherent !== null && wide.coherent === narrow.coherent;
   const counts = wide.prescale === 1 || (shared && wide.prescale <= narrow.prescale);
   const seeded = wide.seed === null || JSON.stringify(wide.seed) === JSON.stringify(narrow.seed);

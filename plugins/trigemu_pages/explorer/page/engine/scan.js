@@ -1,10 +1,9 @@
 // Rates against the threshold of one trigger, all of its steps in one pass.
 //
-// An event has the trigger's bit at the first `c` of the steps. Its fraction of a rate is one number there
-// and another at the others, so that the sum of a parent changes only at the c of its events.
+// An event has the trigger's bit at the first `reach` of the steps. Its fraction of a rate is one number there
+// and another at the others, so that the sum of a parent changes only at the reach of its events.
 
 import { TOTAL, UNIQUE } from "./columns.js";
-import { less } from "./sums.js";
 
 /** A rate at each step: sums of what is added from one step to another. */
 class Steps {
@@ -13,17 +12,16 @@ class Steps {
     this.variance = new Float64Array(n + 1);
   }
 
-  /** Add Σ w f of events, and the square of its varying part, at the steps from `from` to before `to`. */
-  add(from, to, sum, square) {
+  /** Add Σ w f of events, and their varying part, at the steps from `from` to before `to`. */
+  add(from, to, sum, varying) {
     this.hz[from] += sum;
     this.hz[to] -= sum;
-    this.variance[from] += square;
-    this.variance[to] -= square;
+    this.variance[from] += varying * varying;
+    this.variance[to] -= varying * varying;
   }
 
   result(scale) {
-    let hz = 0;
-    let variance = 0;
+    let [hz, variance] = [0, 0];
     const n = this.hz.length - 1;
     const found = { hz: new Float64Array(n), error: new Float64Array(n) };
     for (let i = 0; i < n; i++) {
@@ -38,104 +36,92 @@ class Steps {
 
 /**
  * @param {object} table
- * @param {Uint32Array} parents
  * @param {Patterns} patterns
  * @param {PatternRows} rows
  * @param {Layout} layout
  * @param {Menu} menu in which the trigger is on
  * @param {string} name the trigger
+ * @returns {{total, unique, rate}} {hz, error} by step
  */
-export function scanOf(table, parents, patterns, rows, layout, menu, name) {
-  const trigger = menu.triggers.get(name);
-  const { place } = trigger;
-  const { score, first, last } = trigger.decision;
-  const n = last - first + 1;
+export function scanOf(table, patterns, rows, layout, menu, name) {
+  const { place, decision } = menu.triggers.get(name);
+  const n = decision.last - decision.first + 1;
   const columns = [layout.trigger(place, TOTAL), layout.trigger(place, UNIQUE), layout.menu];
-  const constants = columns.map((column) => rows.constant(column));
   const found = columns.map(() => new Steps(n));
-  const values = fractionsOf(patterns, rows, patterns.bit(name), columns);
-  const reach = (value) => Math.min(Math.max(value - first, 0), n);
-
-  const { number: ofCell, scores: cellScores, factor: cellFactor } = patterns.cells;
-  for (let i = 0; i < ofCell.length; i++) {
-    const c = reach(cellScores[score][i]);
-    const f = values(ofCell[i], cellFactor[i]);
-    found.forEach((steps, k) => {
-      const [weight, square] = [table.cell_weight[i], table.cell_square[i]];
-      const [off, on] = [f[2 * k], f[2 * k + 1]];
-      steps.add(0, c, weight * on, square * less(on, constants[k]) ** 2);
-      steps.add(c, n, weight * off, square * less(off, constants[k]) ** 2);
-    });
+  const values = table.scores[decision.score];
+  const fractions = fractionsOf(patterns, rows, patterns.bit(name), columns);
+  /** Add an event to those of its parent, if it enters a rate. */
+  function push(events, row, w, varying) {
+    const f = fractions(row);
+    if (f) events.push({ w, varying, reach: Math.min(Math.max(values[row] - decision.first, 0), n), f });
   }
-  addEvents(found, constants, {
-    table,
-    parents,
-    number: patterns.events.number,
-    values: (i) => values(patterns.events.number[i], patterns.events.factor[i]),
-    n,
-    reach: (i) => reach(patterns.events.scores[score][i]),
-    idle: rows.isEmpty(0),
-  });
+  const add = (events) => {
+    if (events.length > 1) events.sort((a, b) => b.reach - a.reach);
+    if (events.length) found.forEach((steps, k) => addParent(steps, events, 4 * k, n));
+  };
+  const { cells, starts, weight } = table;
+  for (let i = 0; i < cells; i++) {
+    const events = [];
+    push(events, i, table.cell_weight[i], Math.sqrt(table.cell_square[i]));
+    add(events);
+  }
+  const { idle } = rows;
+  for (let parent = 0; parent + 1 < starts.length; parent++) {
+    const events = [];
+    for (let i = starts[parent]; i < starts[parent + 1]; i++) {
+      const row = cells + i;
+      const isOut = idle && patterns.number[row] === 0 && values[row] <= decision.first;
+      if (!isOut) push(events, row, weight[i], weight[i]);
+    }
+    add(events);
+  }
   const [total, unique, rate] = found.map((steps) => steps.result(menu.scale));
   return { total, unique, rate };
 }
 
 /**
- * A function of a pattern's number and of the number of a row's factor: the fractions of the columns without
- * and with a bit, two for each column.
+ * Return a function of a row that gives, for each column, its fraction and its varying part without a bit and
+ * with it, one after the other; null if all are 0.
  */
 function fractionsOf(patterns, rows, bit, columns) {
   const known = new Map();
-  return (number, factor) => {
+  return (row) => {
+    const number = patterns.number[row];
+    const factor = patterns.factor(row);
     const key = 256 * number + factor;
-    if (!known.has(key)) {
-      const fractions = columns.flatMap((column) =>
-        [false, true].map((on) => {
-          const other = patterns.withBit(number, bit, on, factor);
-          rows.know(other);
-          return rows.fraction(other, column);
+    let found = known.get(key);
+    if (found === undefined) {
+      const sides = [false, true].map((on) => rows.of(patterns.withBit(number, bit, on, factor)));
+      found = columns.flatMap((column) =>
+        sides.flatMap((entries) => {
+          const k = entries.columns.indexOf(column);
+          return k < 0 ? [0, 0] : [entries.values[k], entries.varying[k]];
         }),
       );
-      known.set(key, fractions);
+      if (found.every((value) => value === 0)) found = null;
+      known.set(key, found);
     }
-    return known.get(key);
+    return found;
   };
 }
 
-/** Add the events of each parent. idle: whether nothing accepts an event in which nothing fires. */
-function addEvents(found, constants, { table, parents, number, values, n, reach, idle }) {
-  const { weight: index, weights } = table;
-  for (let parent = 0; parent + 1 < parents.length; parent++) {
-    const events = [];
-    for (let i = parents[parent]; i < parents[parent + 1]; i++) {
-      const w = weights[index[i]];
-      const c = reach(i);
-      if (c > 0 || number[i] !== 0 || !idle) events.push({ w, c, f: values(i) });
-    }
-    if (events.length) found.forEach((steps, k) => addParent(steps, events, 2 * k, constants[k], n));
-  }
-}
-
 /**
- * Add the events of one parent: their sum is constant between the steps at which one of them ceases to fire.
+ * Add the events of one parent, in falling order of their reach: their sum is constant between the steps at
+ * which one of them ceases to fire. k: where the fractions of the rate begin.
  */
-function addParent(steps, events, k, constant, n) {
+function addParent(steps, events, k, n) {
   let sum = 0;
   let varying = 0;
-  let some = false;
-  for (const { w, f } of events) {
-    sum += w * f[k];
-    varying += w * less(f[k], constant);
-    some ||= f[k] !== 0 || f[k + 1] !== 0;
+  for (const event of events) {
+    sum += event.w * event.f[k];
+    varying += event.varying * event.f[k + 1];
   }
-  if (!some) return;
-  if (events.length > 1) events.sort((a, b) => b.c - a.c);
   let to = n; // at these last steps, none fires
-  for (const { w, c, f } of events) {
-    if (c < to) steps.add(c, to, sum, varying ** 2);
-    to = Math.min(to, c);
-    sum += w * (f[k + 1] - f[k]);
-    varying += w * (less(f[k + 1], constant) - less(f[k], constant));
+  for (const { w, varying: v, reach, f } of events) {
+    if (reach < to) steps.add(reach, to, sum, varying);
+    to = Math.min(to, reach);
+    sum += w * (f[k + 2] - f[k]);
+    varying += v * (f[k + 3] - f[k + 1]);
   }
-  if (to > 0) steps.add(0, to, sum, varying ** 2);
+  if (to > 0) steps.add(0, to, sum, varying);
 }

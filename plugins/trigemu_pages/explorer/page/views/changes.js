@@ -21,12 +21,12 @@ export class ChangesView {
   }
 
   paint(page) {
-    const { slot, calculator, written } = this.#app;
-    const isWritten = !changedTriggers(slot, written[slot.menu]).length;
-    const { differences } = calculator.fromWritten(page.shown, slot);
+    const { slot, data } = this.#app;
+    const isWritten = !changedTriggers(data, slot).length;
+    const { differences } = this.#app.fromWritten;
     this.#header.paintChange(differences[0], isWritten);
     if (page.two) {
-      this.#header.paintDifference(calculator.between(page.slots.B, page.slots.A).differences[0]);
+      this.#header.paintDifference(this.#app.betweenSlots.differences[0]);
       this.#paintOther(page);
     } else this.#paintChanges(isWritten ? null : differences);
   }
@@ -43,9 +43,9 @@ export class ChangesView {
   }
 
   #paintOther(page) {
-    const other = page.shown === "A" ? "B" : "A";
+    const other = this.#app.otherPlace;
     const label = `${other}: total, unique`;
-    const rates = this.#app.calculator.rates(other, page.slots[other]).triggers;
+    const rates = this.#app.engines[other].rates(page.slots[other]).triggers;
     const byName = new Map(rates.map((row) => [row.name, row]));
     this.#triggers.nameLast(label);
     for (const [name, row] of this.#triggers.rows) {

@@ -1,6 +1,6 @@
 // The differences of two states, or of one from the menu as written, with paired errors.
 
-import { el, makeRow, makeTable, setText } from "../dom.js";
+import { makeRow, makeTable, partsOf, setText } from "../dom.js";
 import { inUnit, signedRate } from "../numbers.js";
 
 const COLUMNS = [
@@ -12,19 +12,17 @@ const COLUMNS = [
 export class DifferencesView {
   first = false;
   #app;
-  #title = el("h2");
-  #gained = el("p");
+  #title;
+  #gained;
   #table = makeTable(COLUMNS, "differences");
 
   constructor(app) {
     this.#app = app;
-    this.root = el(
-      "section",
-      { class: "differences", "aria-label": "differences" },
-      this.#title,
-      this.#gained,
-      this.#table.root,
-    );
+    const { root, parts } = partsOf(".differences");
+    this.root = root;
+    this.#title = root.querySelector("h2");
+    this.#gained = parts.gained;
+    root.append(this.#table.root);
   }
 
   key(page) {
@@ -32,10 +30,7 @@ export class DifferencesView {
   }
 
   paint(page) {
-    const { calculator, slot } = this.#app;
-    const found = page.two
-      ? calculator.between(page.slots.B, page.slots.A)
-      : calculator.fromWritten(page.shown, slot);
+    const found = page.two ? this.#app.betweenSlots : this.#app.fromWritten;
     setText(this.#title, page.two ? "B − A" : "Differences from the menu as written");
     const [lost, gained] = found.gained;
     const [more, less] = page.two ? ["B", "A"] : ["this state", "the menu as written"];

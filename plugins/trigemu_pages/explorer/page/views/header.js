@@ -1,9 +1,9 @@
 // The head of the page: which menu, the rate of the menu against a budget, levels, and the controls of the
 // state.
 
-import { el, setText, setValue } from "../dom.js";
+import { el, partsOf, setText, setValue } from "../dom.js";
 import { formatRate, inUnit, rejectionText, short, signedRate } from "../numbers.js";
-import { changedTriggers, slotOf, withSlot } from "../state.js";
+import { changedTriggers, SLOTS, withSlot } from "../state.js";
 
 /** Milliseconds for which the rate is the same before it is read out. */
 const QUIET = 700;
@@ -11,125 +11,43 @@ const QUIET = 700;
 export class HeaderView {
   first = true;
   #app;
-  #parts = {};
+  #parts;
+  #notes = document.querySelector("footer");
   #timer = 0;
   #said = "";
 
   constructor(app) {
     this.#app = app;
     const { menus, catalogue, trigemu } = app.data;
-    this.root = el(
-      "header",
-      {},
-      el(
-        "div",
-        { class: "bar" },
-        el("h1", { text: menus.map((menu) => menu.name).join(", ") }),
-        el("p", { class: "soft", text: `sample ${catalogue} · trigemu ${trigemu}` }),
-      ),
-      el("div", { class: "bar" }, ...this.#stateControls(), ...this.#saveControls()),
-      this.#rateBox(),
-    );
-    this.notes = el("footer", { class: "soft" });
+    const { root, parts } = partsOf("header");
+    this.root = root;
+    this.#parts = parts;
+    root.querySelector("h1").textContent = menus.map((menu) => menu.name).join(", ");
+    parts.sample.textContent = `sample ${catalogue} · trigemu ${trigemu}`;
+    parts.menus.hidden = menus.length < 2;
+    parts.menu.append(...menus.map((menu, m) => new Option(menu.name, m)));
+    parts.menu.onchange = () => app.chooseMenu(Number(parts.menu.value));
+    parts.undo.onclick = () => app.undo();
+    parts.redo.onclick = () => app.redo();
+    parts.reset.onclick = () => app.change(app.menuOf(app.slot).written);
+    parts.two.onclick = () => this.#toggleTwo();
+    for (const shown of SLOTS) parts[shown].onclick = () => app.show({ shown });
+    parts.copy.onclick = () => app.show(withSlot(app.page, app.otherPlace, app.slot), true);
+    parts.toml.onclick = () => app.save("TOML");
+    parts.csv.onclick = () => app.save("CSV");
+    parts.budget.onchange = () => this.#setBudget(Number(parts.budget.value));
   }
 
   key(page) {
-    return [
-      page.slots.A,
-      page.slots.B,
-      page.two,
-      page.shown,
-      page.budget,
-      this.#app.canUndo,
-      this.#app.canRedo,
-    ];
-  }
-
-  #button(name, label, click) {
-    const button = el("button", { type: "button", text: name, "aria-label": label, on: { click } });
-    this.#parts[name] = button;
-    return button;
-  }
-
-  #stateControls() {
-    const app = this.#app;
-    const menus = app.data.menus.map((menu, m) => el("option", { value: String(m), text: menu.name }));
-    const choose = el(
-      "select",
-      { "aria-label": "menu", on: { change: () => app.chooseMenu(Number(choose.value)) } },
-      ...menus,
-    );
-    this.#parts.choose = choose;
-    return [
-      ...(menus.length > 1 ? [el("label", {}, "menu ", choose)] : []),
-      this.#button("Undo", "Undo (Ctrl+Z)", () => app.undo()),
-      this.#button("Redo", "Redo (Ctrl+Shift+Z)", () => app.redo()),
-      this.#button("Reset", "The menu as it is written", () =>
-        app.change(slotOf(app.written[app.slot.menu])),
-      ),
-      this.#button("Two states", "Keep two states, A and B, side by side", () => this.#toggleTwo()),
-      this.#button("A", "Controls change state A", () => app.show({ shown: "A" })),
-      this.#button("B", "Controls change state B", () => app.show({ shown: "B" })),
-      this.#button("Copy", "Copy this state to the other one", () => this.#copy()),
-    ];
-  }
-
-  #saveControls() {
-    const app = this.#app;
-    return [
-      this.#button("Download TOML", "Download the menu as TOML", () => app.save("TOML")),
-      this.#button("Download CSV", "Download the rates as CSV", () => app.save("CSV")),
-    ];
+    const { canUndo, canRedo } = this.#app.history;
+    return [page.slots.A, page.slots.B, page.two, page.shown, page.budget, canUndo, canRedo];
   }
 
   #toggleTwo() {
-    const { page } = this.#app;
-    const slots = page.two ? page.slots : { A: page.slots.A, B: page.slots.A };
-    this.#app.show(
-      {
-        two: !page.two,
-        shown: page.two ? "A" : "B",
-        slots: page.two ? { A: this.#app.slot, B: this.#app.slot } : slots,
-      },
-      true,
-    );
-  }
-
-  #copy() {
-    const { page, slot } = this.#app;
-    this.#app.show(withSlot(page, page.shown === "A" ? "B" : "A", slot), true);
-  }
-
-  #rateBox() {
-    const field = el("input", {
-      type: "number",
-      min: "0",
-      step: "any",
-      class: "rate",
-      "aria-label": "budget of the menu rate in kHz",
-      on: { change: () => this.#setBudget(Number(field.value)) },
-    });
-    const parts = this.#parts;
-    parts.budget = field;
-    parts.rate = el("output", { class: "big" });
-    parts.spoken = el("span", { class: "unseen", "aria-live": "polite" });
-    parts.fill = el("div", { class: "fill" });
-    parts.over = el("span");
-    parts.change = el("span", { class: "soft" });
-    parts.other = el("span");
-    parts.difference = el("span");
-    parts.half = el("p", { class: "soft" });
-    parts.levels = el("p");
-    return el(
-      "section",
-      { class: "menu-rate", "aria-label": "rate of the menu" },
-      el("p", {}, parts.rate, " ", parts.change, parts.spoken),
-      el("div", { class: "gauge", "aria-hidden": "true" }, parts.fill),
-      el("p", {}, el("label", {}, "budget ", field, " kHz"), ": ", parts.over),
-      parts.levels,
-      el("p", { class: "soft" }, parts.other, parts.difference),
-      parts.half,
-    );
+    const { two } = this.#app.page;
+    const { A } = this.#app.page.slots;
+    const only = two ? this.#app.slot : A;
+    this.#app.show({ two: !two, shown: two ? "A" : "B", slots: { A: only, B: only } }, true);
   }
 
   #setBudget(kHz) {
@@ -141,7 +59,7 @@ export class HeaderView {
     const app = this.#app;
     const { slot } = app;
     const parts = this.#parts;
-    const { rate, levels } = app.calculator.rates(page.shown, slot);
+    const { rate, levels } = app.engine.rates(slot);
     setText(parts.rate, `${page.two ? `${page.shown}: ` : ""}${formatRate(rate)}`);
     setValue(parts.budget, String(Number((page.budget / 1000).toPrecision(6))));
     const part = rate.hz / page.budget;
@@ -158,18 +76,17 @@ export class HeaderView {
         })
         .join(" · "),
     );
-    const other = page.shown === "A" ? "B" : "A";
+    const other = app.otherPlace;
     setText(
       parts.other,
-      page.two ? `${other}: ${formatRate(app.calculator.rates(other, page.slots[other]).rate)}` : "",
+      page.two ? `${other}: ${formatRate(app.engines[other].rates(page.slots[other]).rate)}` : "",
     );
     if (!page.two) setText(parts.difference, "");
     this.#paintControls(page);
     this.#paintNotes();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => setText(parts.spoken, `menu rate ${formatRate(rate)}`), QUIET);
-    const changed = changedTriggers(slot, app.written[slot.menu]).length;
-    setText(parts.change, changed ? "" : "as written");
+    setText(parts.change, changedTriggers(app.data, slot).length ? "" : "as written");
   }
 
   /** Show the change from the menu as written; it is computed after the rates. */
@@ -187,16 +104,16 @@ export class HeaderView {
 
   #paintControls(page) {
     const parts = this.#parts;
-    parts.Undo.disabled = !this.#app.canUndo;
-    parts.Redo.disabled = !this.#app.canRedo;
-    parts["Two states"].setAttribute("aria-pressed", String(page.two));
-    for (const place of ["A", "B"]) {
+    parts.undo.disabled = !this.#app.history.canUndo;
+    parts.redo.disabled = !this.#app.history.canRedo;
+    parts.two.setAttribute("aria-pressed", String(page.two));
+    for (const place of SLOTS) {
       parts[place].hidden = !page.two;
       parts[place].setAttribute("aria-pressed", String(page.shown === place));
     }
-    parts.Copy.hidden = !page.two;
-    setText(parts.Copy, page.shown === "A" ? "Copy to B" : "Copy to A");
-    if (parts.choose) parts.choose.value = String(this.#app.slot.menu);
+    parts.copy.hidden = !page.two;
+    setText(parts.copy, `Copy to ${this.#app.otherPlace}`);
+    parts.menu.value = String(this.#app.slot.menu);
   }
 
   #paintNotes() {
@@ -212,7 +129,7 @@ export class HeaderView {
     const text = notes.join("\n");
     if (this.#said === text) return;
     this.#said = text;
-    this.notes.replaceChildren(...notes.map((note) => el("p", { text: note })));
+    this.#notes.replaceChildren(...notes.map((note) => el("p", { text: note })));
   }
 }
 

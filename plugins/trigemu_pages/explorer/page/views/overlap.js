@@ -1,38 +1,24 @@
 // Which triggers accept the same events: of the events of the trigger of a row, the part that another accepts
 // too.
 
-import { el, setText } from "../dom.js";
+import { el, partsOf, setText } from "../dom.js";
 import { inUnit, shortPercent } from "../numbers.js";
 
 export class OverlapView {
   first = false;
   #app;
-  #table = el("table", { class: "matrix" });
+  #table;
   #names = "";
   #cells = [];
-  #note = el("span");
+  #note;
 
   constructor(app) {
     this.#app = app;
-    this.#table.addEventListener("pointerover", (event) => this.#name(event.target));
-    this.root = el(
-      "section",
-      { class: "overlap", "aria-label": "overlap" },
-      el("h2", { text: "Overlap" }),
-      el(
-        "p",
-        {
-          class: "soft",
-          text: "Of the rate of the trigger of a row, the percentage that the trigger of a column accepts too; the title of a cell has the rate. ",
-        },
-        this.#note,
-      ),
-      el(
-        "div",
-        { class: "scroll", role: "region", tabindex: "0", "aria-label": "overlap of triggers" },
-        this.#table,
-      ),
-    );
+    const { root, parts } = partsOf(".overlap");
+    this.root = root;
+    this.#note = parts.note;
+    this.#table = root.querySelector("table");
+    this.#table.onpointerover = (event) => this.#name(event.target);
   }
 
   key(page) {
@@ -40,7 +26,7 @@ export class OverlapView {
   }
 
   paint(page) {
-    const { names, hz, error } = this.#app.calculator.rates(page.shown, this.#app.slot).overlap;
+    const { names, hz, error } = this.#app.engine.rates(this.#app.slot).overlap;
     const all = this.#app.menuOf(this.#app.slot).triggers.length;
     setText(
       this.#note,
@@ -64,7 +50,7 @@ export class OverlapView {
   #name(cell) {
     const at = this.#cells.indexOf(cell);
     if (at < 0) return;
-    const { names, hz, error } = this.#app.calculator.rates(this.#app.page.shown, this.#app.slot).overlap;
+    const { names, hz, error } = this.#app.engine.rates(this.#app.slot).overlap;
     const [i, j] = [Math.floor(at / names.length), at % names.length];
     cell.title = `${names[i]} and ${names[j]}: ${inUnit(hz[at], error[at])}`;
   }

@@ -1,8 +1,7 @@
 // The rates of the triggers as a plot, where the page has no turn-ons of signals.
 /* global Plot */
 
-import { el } from "../dom.js";
-import { Figure, HEIGHT, legend, LINES, rateAxis } from "../figure.js";
+import { Figure, LINES, rateAxis } from "../figure.js";
 
 /** Only so many triggers are drawn, those with the largest rates. */
 const MOST = 12;
@@ -19,21 +18,16 @@ export class RatesView {
 
   constructor(app) {
     this.#app = app;
-    this.root = el(
-      "section",
-      { class: "bars", "aria-label": "rates of the triggers" },
-      el("div", { class: "bar" }, el("h2", { text: "Rates of the triggers" })),
-      this.#figure.root,
-    );
+    this.root = document.querySelector(".bars");
+    this.root.append(this.#figure.root);
   }
 
   key(page) {
     return [page.slots[page.shown], page.shown, this.#figure.width];
   }
 
-  paint(page) {
-    const { calculator, slot } = this.#app;
-    const rates = calculator.rates(page.shown, slot).triggers;
+  paint() {
+    const rates = this.#app.engine.rates(this.#app.slot).triggers;
     const rows = [...rates].sort((a, b) => b.total.hz - a.total.hz).slice(0, MOST);
     const largest = Math.max(0, ...rows.map(({ total }) => total.hz));
     if (!largest) return this.#figure.say("No trigger accepts an event.");
@@ -43,19 +37,15 @@ export class RatesView {
     const all = drawn.map(({ hz }) => hz).filter((hz) => hz > LOWEST * largest);
     const [low, high] = [Math.min(...all) / 1.6, 1.6 * largest];
     const entries = QUANTITIES.map((label, k) => ({ label, colour: LINES[k], isPoint: true }));
-    const { mark, height } = legend(entries, this.#figure.width);
     const clip = (hz) => Math.min(Math.max(hz, low), high);
     const of = rates.length > MOST ? `the ${MOST} triggers with the largest rates` : "the triggers";
     return this.#figure.draw(
+      entries,
       {
-        height: HEIGHT,
-        marginTop: height + 8,
         marginLeft: 12 + 7 * Math.min(16, Math.max(...rows.map(({ name }) => name.length))),
-        marginBottom: 40,
         x: rateAxis(low, high),
         y: { label: null, domain: rows.map(({ name }) => name), tickFormat: shortened },
         marks: [
-          mark,
           Plot.gridX({ strokeOpacity: 0.12 }),
           ...QUANTITIES.flatMap((quantity, k) => {
             const points = drawn.filter((of) => of.quantity === quantity && of.hz >= low);
@@ -71,7 +61,6 @@ export class RatesView {
               Plot.dot(points, { ...shared, x: "hz", r: 4, fill: LINES[k] }),
             ];
           }),
-          Plot.frame({ strokeOpacity: 0.4 }),
         ],
       },
       `Total and unique rates of ${of}, with their errors`,

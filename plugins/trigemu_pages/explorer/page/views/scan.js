@@ -1,8 +1,8 @@
 // The trigger at hand: its rate against its threshold, the threshold for a rate, and a rate that is kept.
 /* global Plot */
 
-import { el, setText } from "../dom.js";
-import { DASHES, Figure, HEIGHT, LINES, legend, rateAxis } from "../figure.js";
+import { partsOf, setText } from "../dom.js";
+import { DASHES, Figure, LINES, rateAxis } from "../figure.js";
 import { inUnit, thresholdText } from "../numbers.js";
 import { isMovable, nearestStep, thresholdAt } from "../state.js";
 
@@ -17,41 +17,21 @@ const LOWEST = 1e-4;
 export class ScanView {
   first = false;
   #app;
-  #title = el("h2");
+  #title;
   #figure = new Figure("rate against threshold");
-  #quantity;
-  #rate;
-  #keep;
-  #said = el("p", { role: "status" });
-  #controls;
+  #parts;
   #filled = "";
 
   constructor(app) {
     this.#app = app;
-    const option = (value) => el("option", { value, text: value });
-    this.#quantity = el(
-      "select",
-      { "aria-label": "which rate", on: { change: () => this.#fill() } },
-      option("unique"),
-      option("total"),
-    );
-    this.#rate = el("input", {
-      type: "number",
-      min: "0",
-      step: "any",
-      class: "rate",
-      "aria-label": "rate in Hz",
-    });
-    this.#keep = el("button", { type: "button", text: "Keep", on: { click: () => this.#hold() } });
-    const find = el("button", { type: "button", text: "Find threshold", on: { click: () => this.#solve() } });
-    this.#controls = el("span", { class: "bar" }, this.#quantity, this.#rate, "Hz", find, this.#keep);
-    this.root = el(
-      "section",
-      { class: "scan", "aria-label": "trigger at hand" },
-      el("div", { class: "bar" }, this.#title, this.#controls),
-      this.#said,
-      this.#figure.root,
-    );
+    const { root, parts } = partsOf(".scan");
+    this.root = root;
+    this.#parts = parts;
+    this.#title = root.querySelector("h2");
+    root.append(this.#figure.root);
+    parts.quantity.onchange = () => this.#fill();
+    parts.find.onclick = () => this.#solve();
+    parts.keep.onclick = () => this.#hold();
     this.#figure.place.addEventListener("click", (event) => this.#moveTo(this.#figure.valueAt(event, "x")));
   }
 
@@ -70,22 +50,22 @@ export class ScanView {
   }
 
   get #wanted() {
-    const hz = Number(this.#rate.value);
-    return hz > 0 && Number.isFinite(hz) ? { quantity: this.#quantity.value, hz } : null;
+    const hz = Number(this.#parts.rate.value);
+    return hz > 0 && Number.isFinite(hz) ? { quantity: this.#parts.quantity.value, hz } : null;
   }
 
   #solve() {
-    const { calculator, page, slot } = this.#app;
+    const { engine, slot } = this.#app;
     const wanted = this.#wanted;
-    if (!wanted) return setText(this.#said, "Give a rate above 0 Hz.");
+    if (!wanted) return setText(this.#parts.said, "Give a rate above 0 Hz.");
     const { name } = this.#trigger;
-    const { step, hz } = calculator.solve(page.shown, slot, name, wanted);
+    const { step, hz } = engine.solve(slot, name, wanted);
     if (step === null)
       return setText(
-        this.#said,
+        this.#parts.said,
         `The ${wanted.quantity} rate is at most ${inUnit(hz, 0)} at the available thresholds.`,
       );
-    setText(this.#said, `Nearest: ${inUnit(hz, 0)}.`);
+    setText(this.#parts.said, `Nearest: ${inUnit(hz, 0)}.`);
     return this.#app.changeTrigger(name, { step });
   }
 
@@ -93,7 +73,7 @@ export class ScanView {
     const { name } = this.#trigger;
     if (this.#app.slot.holds.has(name)) return this.#app.hold(name, null);
     const wanted = this.#wanted;
-    if (!wanted) return setText(this.#said, "Give a rate above 0 Hz.");
+    if (!wanted) return setText(this.#parts.said, "Give a rate above 0 Hz.");
     return this.#app.hold(name, wanted);
   }
 
@@ -105,31 +85,32 @@ export class ScanView {
     if (!trigger) return;
     setText(this.#title, trigger.name);
     const movable = isMovable(trigger);
-    this.#controls.hidden = !movable;
+    this.#parts.controls.hidden = !movable;
     if (!movable) {
       this.#figure.say(`Fixed. ${trigger.fixed ?? "The page has no other threshold for it."}`);
       return;
     }
     const hold = slot.holds.get(trigger.name);
-    setText(this.#keep, hold ? "Release" : "Keep");
-    if (hold) setText(this.#said, `Its ${hold.quantity} rate is kept at ${inUnit(hold.hz, 0)}.`);
-    else if (this.#said.textContent.startsWith("Its")) setText(this.#said, "");
+    setText(this.#parts.keep, hold ? "Release" : "Keep");
+    if (hold) setText(this.#parts.said, `Its ${hold.quantity} rate is kept at ${inUnit(hold.hz, 0)}.`);
+    else if (this.#parts.said.textContent.startsWith("Its")) setText(this.#parts.said, "");
     this.#fill(hold);
-    this.#draw(trigger, app.calculator.scan(page.shown, slot, trigger.name), slot);
+    this.#draw(trigger, app.engine.scan(slot, trigger.name), slot);
   }
 
   /** Offer the present rate of a trigger that was chosen; what a user typed stays. */
   #fill(hold) {
-    const { calculator, page, slot } = this.#app;
-    const of = `${slot.menu} ${page.pick} ${this.#quantity.value}`;
+    const { engine, page, slot } = this.#app;
+    const of = `${slot.menu} ${page.pick} ${this.#parts.quantity.value}`;
     if (this.#filled === of) return;
     const wanted = hold ?? this.#trigger.budget;
     if (wanted && !this.#filled.startsWith(`${slot.menu} ${page.pick} `))
-      this.#quantity.value = wanted.quantity;
-    this.#filled = `${slot.menu} ${page.pick} ${this.#quantity.value}`;
-    const rates = calculator.rates(page.shown, slot).triggers.find(({ name }) => name === page.pick);
-    const hz = wanted?.quantity === this.#quantity.value ? wanted.hz : rates?.[this.#quantity.value].hz;
-    this.#rate.value = hz ? String(Number(hz.toPrecision(4))) : "";
+      this.#parts.quantity.value = wanted.quantity;
+    this.#filled = `${slot.menu} ${page.pick} ${this.#parts.quantity.value}`;
+    const rates = engine.rates(slot).triggers.find(({ name }) => name === page.pick);
+    const hz =
+      wanted?.quantity === this.#parts.quantity.value ? wanted.hz : rates?.[this.#parts.quantity.value].hz;
+    this.#parts.rate.value = hz ? String(Number(hz.toPrecision(4))) : "";
   }
 
   #draw(trigger, scan, slot) {
@@ -144,24 +125,20 @@ export class ScanView {
     if (!all.length) return this.#figure.say("No event passes at these thresholds.");
     const high = 1.6 * Math.max(...all);
     const low = Math.max(Math.min(...all) / 1.6, LOWEST * high);
-    const { mark, height } = legend(lines, this.#figure.width);
     const now = thresholdAt(data, trigger, slot.triggers.get(trigger.name).step);
     const written = thresholdAt(data, trigger, trigger.decision.at);
     const clip = (y) => Math.min(Math.max(y, low), high);
     const caption = `${trigger.name}: rates against its threshold; now ${thresholdText(now)}, as written ${thresholdText(written)} ${trigger.unit}`;
     return this.#figure.draw(
+      lines,
       {
-        height: HEIGHT,
-        marginTop: height + 8,
         marginLeft: 56,
-        marginBottom: 40,
         x: {
           label: `threshold${trigger.unit && ` [${trigger.unit}]`}`,
           domain: [scan.thresholds[0], scan.thresholds.at(-1)],
         },
         y: rateAxis(low, high),
         marks: [
-          mark,
           Plot.gridY({ strokeOpacity: 0.12 }),
           ...lines.flatMap(({ points, colour, dash }) => {
             const drawn = points.filter(({ y }) => y >= low);
@@ -184,7 +161,6 @@ export class ScanView {
           }),
           Plot.ruleX([written], { strokeOpacity: 0.4, strokeDasharray: "3 3" }),
           Plot.ruleX([now], { strokeWidth: 1.5 }),
-          Plot.frame({ strokeOpacity: 0.4 }),
         ],
       },
       caption,

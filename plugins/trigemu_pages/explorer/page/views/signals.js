@@ -1,7 +1,7 @@
 // Efficiencies of the signals: of the menu and of its triggers, and their gains over the menu as written, or over
 // the other of two states.
 
-import { el, makeRow, makeTable, setText } from "../dom.js";
+import { el, makeRow, makeTable, partsOf, setText } from "../dom.js";
 import { percent, withError } from "../numbers.js";
 
 const COLUMNS = ["", "efficiency", "interval at 68 %", "gain"].map((label, i) => ({
@@ -13,21 +13,22 @@ export class SignalsView {
   first = false;
   #app;
   #tables;
-  #over = el("p", { class: "soft" });
+  #over;
 
   constructor(app) {
     this.#app = app;
-    this.#tables = app.data.signals.map(({ title }) => makeTable(COLUMNS, `efficiencies for ${title}`));
-    const parts = this.#tables.flatMap(({ root }, s) => {
-      const { title, condition, table } = app.data.signals[s];
-      return [
-        el("h3", { text: `${title}${condition ? `: ${condition}` : ""}, ${table.events} events` }),
-        root,
-      ];
-    });
-    const heading = el("h2", { text: "Efficiencies" });
-    this.root = el("section", { class: "signals", "aria-label": "signals" }, heading, this.#over, ...parts);
+    const { root, parts } = partsOf(".signals");
+    this.root = root;
     this.root.hidden = !app.data.signals.length;
+    this.#over = parts.over;
+    this.#tables = app.data.signals.map(({ name, condition, table: { events } }) => {
+      const table = makeTable(COLUMNS, `efficiencies for ${name}`);
+      root.append(
+        el("h3", { text: `${name}${condition ? `: ${condition}` : ""}, ${events} events` }),
+        table.root,
+      );
+      return table;
+    });
   }
 
   key(page) {
@@ -35,15 +36,14 @@ export class SignalsView {
   }
 
   paint(page) {
-    const { calculator, slot, written } = this.#app;
-    const place = page.shown === "A" ? "B" : "A";
-    const other = page.two ? page.slots[place] : written[slot.menu];
+    const { engine, otherPlace, slot } = this.#app;
+    const other = page.two ? page.slots[otherPlace] : this.#app.menuOf(slot).written;
     setText(
       this.#over,
-      `Gains are over ${page.two ? `state ${place}` : "the menu as written"}, on the same events.`,
+      `Gains are over ${page.two ? `state ${otherPlace}` : "the menu as written"}, on the same events.`,
     );
     this.#tables.forEach((table, s) => {
-      const { menu, triggers } = calculator.efficiency(page.shown, s, slot, other);
+      const { menu, triggers } = engine.efficiency(s, slot, other);
       const rows = [["menu", menu], ...Object.entries(triggers)];
       table.body.replaceChildren(...rows.map(([name, of]) => makeRow(COLUMNS, [name, ...texts(of)])));
     });

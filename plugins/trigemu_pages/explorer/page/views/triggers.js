@@ -1,7 +1,7 @@
 // The table of triggers: a switch, a threshold and a prescale of each, with its rates; below, those of
 // groups.
 
-import { el, makeRow, makeTable, setText, setValue } from "../dom.js";
+import { el, makeRow, makeTable, partsOf, setText, setValue } from "../dom.js";
 import { eventsText, formatRate, percentWithError, prescaleText, thresholdText } from "../numbers.js";
 import { isMovable, nearestStep, prescaleOf, thresholdAt } from "../state.js";
 
@@ -34,28 +34,16 @@ export class TriggersView {
   #table = makeTable(COLUMNS, "triggers");
   #groups = makeTable(GROUP_COLUMNS, "groups");
   #groupRows = new Map();
-  #filter;
-  #marks = el("p", { class: "soft marks" });
+  #parts;
 
   constructor(app) {
     this.#app = app;
-    this.#filter = el("input", {
-      type: "search",
-      "aria-label": "show triggers of this name or group",
-      placeholder: "name or group",
-      on: { input: () => this.#applyFilter() },
-    });
-    this.#filter.hidden = true;
-    this.#marks.hidden = true;
-    this.groupsRoot = el("div", {}, el("h2", { text: "Groups" }), this.#groups.root);
-    this.root = el(
-      "section",
-      { class: "triggers", "aria-label": "triggers" },
-      el("div", { class: "bar" }, el("h2", { text: "Triggers" }), this.#filter),
-      this.#table.root,
-      this.groupsRoot,
-      this.#marks,
-    );
+    const { root, parts } = partsOf(".triggers");
+    this.root = root;
+    this.#parts = parts;
+    parts.table.append(this.#table.root);
+    parts.groups.append(this.#groups.root);
+    parts.filter.oninput = () => this.#applyFilter();
   }
 
   key(page) {
@@ -66,15 +54,15 @@ export class TriggersView {
     const app = this.#app;
     const { slot } = app;
     if (this.#menu !== slot.menu) this.#build(app.menuOf(slot), slot.menu);
-    const rates = app.calculator.rates(page.shown, slot);
+    const rates = app.engine.rates(slot);
     const byName = new Map(rates.triggers.map((row) => [row.name, row]));
     for (const [name, row] of this.rows)
       row.paint(slot.triggers.get(name), byName.get(name), slot.holds.get(name), page.pick === name);
     const groups = new Map(rates.groups.map((row) => [row.name, row]));
     for (const [name, cells] of this.#groupRows) paintRates(cells, groups.get(name));
-    this.groupsRoot.hidden = !this.#groupRows.size;
-    setText(this.#marks, marksText(rates));
-    this.#marks.hidden = !this.#marks.textContent;
+    this.#parts.groups.hidden = !this.#groupRows.size;
+    setText(this.#parts.marks, marksText(rates));
+    this.#parts.marks.hidden = !this.#parts.marks.textContent;
     this.root.classList.toggle("two", page.two);
   }
 
@@ -87,7 +75,7 @@ export class TriggersView {
     this.#groups.body.replaceChildren(
       ...[...this.#groupRows].map(([name, cells]) => makeRow(GROUP_COLUMNS, [name, ...cells])),
     );
-    this.#filter.hidden = menu.triggers.length < MANY;
+    this.#parts.filter.hidden = menu.triggers.length < MANY;
     this.#applyFilter();
   }
 
@@ -97,7 +85,7 @@ export class TriggersView {
   }
 
   #applyFilter() {
-    const wanted = this.#filter.hidden ? "" : this.#filter.value.toLowerCase();
+    const wanted = this.#parts.filter.hidden ? "" : this.#parts.filter.value.toLowerCase();
     for (const row of this.rows.values()) row.root.hidden = !row.text.includes(wanted);
   }
 }
@@ -199,7 +187,7 @@ class TriggerRow {
     };
     const end = () => {
       move();
-      this.#app.endGesture();
+      this.#app.history.endGesture();
     };
     this.#slider = el("input", {
       type: "range",

@@ -2,8 +2,8 @@
 // trigger at hand, on a signal.
 /* global Plot */
 
-import { el } from "../dom.js";
-import { Figure, HEIGHT, legend, LINES } from "../figure.js";
+import { partsOf } from "../dom.js";
+import { Figure, LINES } from "../figure.js";
 
 export class TurnonView {
   first = false;
@@ -15,30 +15,25 @@ export class TurnonView {
 
   constructor(app) {
     this.#app = app;
-    const { signals } = app.data;
-    const repaint = () => app.repaint();
-    this.#signal = el(
-      "select",
-      { "aria-label": "signal", on: { change: () => this.#choose(repaint) } },
-      ...signals.map((signal, s) => el("option", { value: String(s), text: signal.title })),
-    );
-    this.#observable = el("select", { "aria-label": "observable", on: { change: repaint } });
-    this.root = el(
-      "section",
-      { class: "turnon", "aria-label": "turn-on" },
-      el("div", { class: "bar" }, el("h2", { text: "Turn-on" }), this.#signal, this.#observable),
-      this.#figure.root,
-    );
-    this.#choose(() => {});
+    const { root, parts } = partsOf(".turnon");
+    this.root = root;
+    this.#signal = parts.signal;
+    this.#observable = parts.observable;
+    root.append(this.#figure.root);
+    this.#signal.append(...app.data.signals.map(({ name }, s) => new Option(name, s)));
+    this.#signal.onchange = () => {
+      this.#offer();
+      app.repaint();
+    };
+    this.#observable.onchange = () => app.repaint();
+    this.#offer();
   }
 
-  #choose(then) {
+  /** Offer the observables of a signal. */
+  #offer() {
     const { turnons = [] } = this.#app.data.signals[Number(this.#signal.value)] ?? {};
-    this.#observable.replaceChildren(
-      ...turnons.map(({ observable }, t) => el("option", { value: String(t), text: observable })),
-    );
+    this.#observable.replaceChildren(...turnons.map(({ observable }, t) => new Option(observable, t)));
     this.root.hidden = !turnons.length;
-    then();
   }
 
   /** Show the observable that a trigger cuts on, once it is chosen. */
@@ -69,35 +64,33 @@ export class TurnonView {
 
   paint(page) {
     if (this.root.hidden) return;
-    const { calculator, data, slot } = this.#app;
+    const { engine, engines, data, slot } = this.#app;
     this.#follow(page.pick);
     const [s, t] = [Number(this.#signal.value), Number(this.#observable.value)];
     const signal = data.signals[s];
     const { observable, unit, edges } = signal.turnons[t];
-    const other = page.shown === "A" ? "B" : "A";
+    const other = this.#app.otherPlace;
     const isOn = slot.triggers.get(page.pick)?.on;
     const curves = [
-      { label: page.two ? page.shown : "menu", bins: calculator.turnon(page.shown, s, t, slot, null) },
+      { label: page.two ? page.shown : "menu", bins: engine.turnon(s, t, slot, null) },
       page.two
-        ? { label: other, bins: calculator.turnon(other, s, t, page.slots[other], null) }
-        : { label: "menu as written", bins: calculator.writtenTurnon(page.shown, s, t, slot.menu) },
-      ...(isOn ? [{ label: page.pick, bins: calculator.turnon(page.shown, s, t, slot, page.pick) }] : []),
+        ? { label: other, bins: engines[other].turnon(s, t, page.slots[other], null) }
+        : {
+            label: "menu as written",
+            bins: engines.written.turnon(s, t, this.#app.menuOf(slot).written, null),
+          },
+      ...(isOn ? [{ label: page.pick, bins: engine.turnon(s, t, slot, page.pick) }] : []),
     ].map((curve, k) => ({ ...curve, colour: LINES[k] }));
-    const { mark, height } = legend(curves, this.#figure.width);
-    const title = `${signal.title}${signal.condition ? `, ${signal.condition}` : ""}`;
+    const title = `${signal.name}${signal.condition ? `, ${signal.condition}` : ""}`;
     this.#figure.draw(
+      curves,
       {
-        height: HEIGHT,
-        marginTop: height + 8,
         marginLeft: 50,
-        marginBottom: 40,
         x: { label: `${observable}${unit && ` [${unit}]`}`, domain: [edges[0], edges.at(-1)] },
         y: { label: "efficiency", domain: [0, 1.03], ticks: 6 },
         marks: [
-          mark,
           Plot.gridY({ strokeOpacity: 0.12 }),
           ...curves.flatMap(({ bins, colour }, k) => this.#marks(bins, edges, colour, 3 * (k - 1))),
-          Plot.frame({ strokeOpacity: 0.4 }),
         ],
       },
       `Efficiency for ${title} against ${observable}, with intervals at 68 %`,

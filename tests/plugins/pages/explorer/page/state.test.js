@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decode, encode } from "../../../../../plugins/trigemu_pages/explorer/page/address.js";
 import { ratesCsv } from "../../../../../plugins/trigemu_pages/explorer/page/csv.js";
-import { asWritten } from "../../../../../plugins/trigemu_pages/explorer/page/engine/menu.js";
+import { prepared } from "../../../../../plugins/trigemu_pages/explorer/page/engine/unpack.js";
 import { History } from "../../../../../plugins/trigemu_pages/explorer/page/history.js";
+import { withTrigger } from "../../../../../plugins/trigemu_pages/explorer/page/state.js";
 import { menuText } from "../../../../../plugins/trigemu_pages/explorer/page/toml.js";
 
 const triggers = [
@@ -27,33 +28,39 @@ const text = [
   "\n",
   { trigger: "G", key: "prescale", before: "prescale = ", after: "\n" },
 ];
-const data = { menus: [{ name: "a;b", triggers, text, pick: "J & <b>" }], scores: [{ steps: [20, 30.5, 1e-7] }] };
-const written = [asWritten(data, 0)];
+/** Data of some menus without events. */
+const dataOf = (...menus) =>
+  prepared({
+    menus,
+    scores: [{ steps: [20, 30.5, 1e-7] }],
+    background: { events: 0, weight: [] },
+    signals: [],
+  });
+const menu = { name: "a;b", triggers, text, pick: "J & <b>" };
+const data = dataOf(menu);
+const { written } = data.menus[0];
 
 test("an address gives its state back", () => {
   const page = decode(
     "A=a%3Bb;J%20%26%20%3Cb%3E:t20,p3.5,s1350;G:on;off:off&B=a%3Bb&two&show=B&pick=G&budget=2000",
     data,
-    written,
     1,
   );
   assert.deepEqual(page.slots.A.triggers.get("J & <b>"), { on: true, step: 0, prescale: 3.5 });
   assert.deepEqual(page.slots.A.holds.get("J & <b>"), { quantity: "total", hz: 1350 });
   assert.equal(page.slots.A.triggers.get("off").on, false);
   assert.deepEqual([page.two, page.shown, page.pick, page.budget], [true, "B", "G", 2000]);
-  assert.deepEqual(decode(encode(page, data, written), data, written, 1), page);
+  assert.deepEqual(decode(encode(page, data), data, 1), page);
 });
 
 test("two menus are shown side by side, with what the second one adds", () => {
-  const menus = [data.menus[0], { ...data.menus[0], name: "c", pick: "G" }];
-  const both = { ...data, menus };
-  const page = decode("", both, [asWritten(both, 0), asWritten(both, 1)], 1);
+  const page = decode("", dataOf(menu, { ...menu, name: "c", pick: "G" }), 1);
   assert.deepEqual([page.slots.A.menu, page.slots.B.menu, page.two, page.shown], [0, 1, true, "B"]);
   assert.equal(page.pick, "G");
 });
 
 test("what an address cannot say is ignored", () => {
-  const as = decode("", data, written, 7);
+  const as = decode("", data, 7);
   for (const broken of [
     "A=none",
     "A=a%3Bb;K:t1;J%20%26%20%3Cb%3E:tNaN,p0,p-1,x;:",
@@ -61,7 +68,7 @@ test("what an address cannot say is ignored", () => {
     "&&=&",
     "A=a%3Bb;G:t20,u5",
   ]) {
-    assert.deepEqual(decode(broken, data, written, 7), as, broken);
+    assert.deepEqual(decode(broken, data, 7), as, broken);
   }
 });
 
@@ -86,11 +93,9 @@ test("changes of one gesture are undone together", () => {
 });
 
 test("a menu as written is its file; a changed one has thresholds in place of rates", () => {
-  const slot = { ...written[0], holds: new Map() };
-  assert.equal(menuText(data, slot, written[0]), "# head\ntotal_rate_hz = 5 # a comment\nenabled = false\n");
-  const changed = { ...slot, triggers: new Map(slot.triggers).set("G", { on: true, step: 2, prescale: 4 }) };
+  assert.equal(menuText(data, written), "# head\ntotal_rate_hz = 5 # a comment\nenabled = false\n");
   assert.equal(
-    menuText(data, changed, written[0]),
+    menuText(data, withTrigger(written, "G", { on: true, step: 2, prescale: 4 })),
     '# head\nabove = 30.5\nfitted_on = "toy" # a comment\nenabled = true\nprescale = 4.0\n',
   );
 });
@@ -103,11 +108,11 @@ test("a spreadsheet takes no name for a formula", () => {
     groups: [],
     triggers: [{ name: "=1+1", total: rate, unique: { ...rate, limit: 2 }, share: rate }],
   };
-  const menu = {
-    name: 'a "menu", so',
-    triggers: [{ name: "=1+1", kind: "threshold", group: null, level: null }],
-  };
-  const lines = ratesCsv(menu, () => ({ prescale: 2, threshold: 30 }), rates).split("\n");
-  assert.ok(lines[1].startsWith("'=1+1,threshold,,,2,30,1.5,0.5,3,2.5,,"));
+  const menus = [
+    { name: 'a "menu", so', triggers: [{ ...triggers[0], name: "=1+1", kind: "threshold", factor: 2 }] },
+  ];
+  const slot = dataOf(...menus).menus[0].written;
+  const lines = ratesCsv(dataOf(...menus), slot, rates).split("\n");
+  assert.ok(lines[1].startsWith("'=1+1,threshold,,,2,30.5,1.5,0.5,3,2.5,,"));
   assert.ok(lines[2].startsWith('"a ""menu"", so",menu,,,,,1.5'));
 });
