@@ -15,7 +15,7 @@ import awkward as ak
 import numpy as np
 import pytest
 from project import ROOT
-from toys import CATALOGUE, memory_catalogue, toy_events, write_root
+from toys import CATALOGUE, memory_catalogue, threshold, toy_events, write_root
 
 import trigemu
 from trigemu import Profile, Steps
@@ -23,25 +23,11 @@ from trigemu import Profile, Steps
 MENUS = ROOT / "menus"
 PRIMARY = MENUS / "primary.toml"
 EVENTS = toy_events(11, 150)
-BUDGET = """
-[menu]
-prescale_columns = ["low", "high"]
-column = "low"
-
-[[trigger]]
-name = "J"
-kind = "threshold"
-observable = "jet[0].pt"
-total_rate_hz = 300.0
-prescales = [1, 2]
-
-[[trigger]]
-name = "M"
-kind = "threshold"
-observable = "met"
-above = 20.0
-prescales = [1, 10]
-"""
+BUDGET = (
+    '[menu]\nprescale_columns = ["low", "high"]\ncolumn = "low"\n'
+    + threshold("J", "jet[0].pt", None, "total_rate_hz = 300.0\nprescales = [1, 2]")
+    + threshold("M", "met", 20.0, "prescales = [1, 10]")
+)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import tempfile
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +20,6 @@ from toys import Memory, memory_catalogue, menu_from
 from trigemu import Menu
 from trigemu.api import ReadEvents, Schema
 from trigemu.samples.catalogue import Catalogue
-from trigemu.triggers import logic
 
 PRESCALES = [1, 1, 1, 2, 2, 3, 10, 1.5, 7.25, 33.3, 1e3, 1e6]
 RANDOM_HZ = [1e3, 2.5e6, 40e6]
@@ -84,25 +82,6 @@ def as_toml(menu: ToyMenu) -> str:
         strings = {"level": t.level, "coherent": t.coherent, "group": t.group}
         text += "".join(f'{key} = "{value}"\n' for key, value in strings.items() if value is not None)
     return text
-
-
-def toys_of(path: Path) -> ToyMenu:
-    """A menu from a file, whose triggers all have decisions of their own."""
-    document = tomllib.loads(path.read_text())
-    keys = ("name", "prescale", "level", "coherent", "enabled", "group")
-    triggers = [
-        Toy(
-            **{key: table[key] for key in keys if key in table},
-            seed=_parsed(logic.parse_expression(table["seed"])) if "seed" in table else None,
-        )
-        for table in document["trigger"]
-    ]
-    return ToyMenu(tuple(triggers), tuple(document["menu"]["levels"]))
-
-
-def _parsed(expression: logic.Expression) -> Expression:
-    operands = tuple(_parsed(operand) for operand in expression.operands)
-    return (expression.operation, *operands) if expression.operation else expression.name
 
 
 def scalar_names(menu: ToyMenu) -> dict[str, str]:

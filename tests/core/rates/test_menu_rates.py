@@ -18,7 +18,9 @@ from toys import (
     is_evaluation,
     memory_catalogue,
     menu_from,
+    threshold,
     toy_events,
+    trigger,
 )
 
 from trigemu import TrigemuError, emulate, rates_of, read_menu
@@ -145,11 +147,14 @@ def check_overlap(
             assert close(result.overlap_error[i, j], error, total)
 
 
+FITTED = threshold("A", "met", 20, 'fitted_on = "toy"')
+
+
 def test_a_half_stands_for_all_of_each_sample(tmp_path: Path) -> None:
     """Here every event passes: the rate is that of all, from the events of the half."""
     samples = {"a": even_events(1, 70), "b": toy_events(2, 50), "c": even_events(3, 11)}
-    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
-    result = rates_of(emulate([menu_from(tmp_path, text + 'fitted_on = "toy"')], memory_catalogue(samples)))
+    menu = menu_from(tmp_path, threshold("A", "n_jet", -1, 'fitted_on = "toy"'))
+    result = rates_of(emulate([menu], memory_catalogue(samples)))
     assert result.half is not None
     assert result.half.number == 1
     halves = {name: evaluation_half(events) for name, events in samples.items()}
@@ -165,9 +170,8 @@ def original(event: dict[str, Any], events: list[dict[str, Any]]) -> float:
 
 def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:
     """They are in one half, whatever their numbers."""
-    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "toy"\n'
     events = [e | {"parent": i // 10} for i, e in enumerate(even_events(1, 200))]
-    result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+    result = rates_of(emulate([menu_from(tmp_path, FITTED)], memory_catalogue({"a": events})))
     half = evaluation_half(events)
     assert len(half) % 10 == 0
     expected = sum(e["weight"] for e in half if e["met"] > 20)
@@ -178,18 +182,17 @@ def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:
 def test_a_half_whose_weights_add_up_to_nothing_stands_for_nothing(
     tmp_path: Path, weights: list[float]
 ) -> None:
-    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "toy"\n'
     parents = sorted(range(1, 5), key=is_evaluation)
     assert [is_evaluation(parent) for parent in parents] == [False, False, True, True]
     events = even_events(1, 4)
     for event, parent, weight in zip(events, parents, [5.0, 5.0, *weights], strict=True):
         event |= {"parent": parent, "weight": weight}
     with pytest.raises(TrigemuError, match="'a': there is no weight in its evaluation half"):
-        rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+        rates_of(emulate([menu_from(tmp_path, FITTED)], memory_catalogue({"a": events})))
 
 
 def test_random_takes_its_rate_and_needs_crossings(tmp_path: Path) -> None:
-    menu = menu_from(tmp_path, '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 500\n')
+    menu = menu_from(tmp_path, trigger("R", "random", "rate_hz = 500"))
     events = toy_events(3, 20)
     for event in events:
         event["weight"] = 2e6
@@ -202,42 +205,34 @@ def test_random_takes_its_rate_and_needs_crossings(tmp_path: Path) -> None:
 
 
 def test_a_luminosity_sample_warns_above_one_percent_of_the_crossings(tmp_path: Path) -> None:
-    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
+    menu = menu_from(tmp_path, threshold("A", "n_jet", -1))
     events = toy_events(5, 10)
     for weight, warns in ((30_000.0, False), (50_000.0, True)):
         for event in events:
             event["weight"] = weight
-        result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}, "luminosity")))
+        result = rates_of(emulate([menu], memory_catalogue({"a": events}, "luminosity")))
         assert bool(result.warnings) is warns
 
 
 @pytest.mark.parametrize("n", [64, 300])
 def test_menus_of_many_triggers(tmp_path: Path, n: int) -> None:
     """Thresholds that rise one by one: each unique rate but the first is zero, totals fall."""
-    text = "".join(
-        f'[[trigger]]\nname = "T{i}"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {i / 4}\n'
-        for i in range(n)
-    )
+    text = "".join(threshold(f"T{i}", "jet[0].pt", i / 4) for i in range(n))
     events = toy_events(7, 200)
     result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
-    for i, trigger in enumerate(result.triggers):
+    for i, found in enumerate(result.triggers):
         passing = [e["weight"] for e in events if pt(e, "jet", 0) > i / 4]
-        assert alike(trigger.total.hz, math.fsum(passing))
-        assert alike(trigger.total.events, len(passing))
-        assert i == 0 or trigger.unique.events == 0
+        assert alike(found.total.hz, math.fsum(passing))
+        assert alike(found.total.events, len(passing))
+        assert i == 0 or found.unique.events == 0
     assert result.rate.hz == result.triggers[0].total.hz
 
 
 def test_a_disabled_seed_counts_by_its_raw_decision(tmp_path: Path) -> None:
     """Also one with a prescale or a seed of its own; one that a column switches off accepts nothing."""
-    one = 'kind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
-    some = 'kind = "threshold"\nobservable = "met"\nabove = 20\n'
-    text = (
-        '[menu]\nprescale_columns = ["on", "off"]\n'
-        f'[[trigger]]\nname = "X"\nprescale = 3\n{some}'
-        f'[[trigger]]\nname = "A"\nenabled = false\nprescale = 7\nseed = "X"\nprescales = [5, 0]\n{one}'
-        f'[[trigger]]\nname = "B"\nseed = "A"\n{one}'
-    )
+    text = '[menu]\nprescale_columns = ["on", "off"]\n' + threshold("X", "met", 20, "prescale = 3")
+    text += threshold("A", "n_jet", -1, 'enabled = false\nprescale = 7\nseed = "X"\nprescales = [5, 0]')
+    text += threshold("B", "n_jet", -1, 'seed = "A"')
     events = toy_events(1, 30)
     expected = math.fsum(e["weight"] for e in events if e["met"] > 20)
     columns = column_rates(menu_from(tmp_path, text), ["on", "off"], memory_catalogue({"a": events}))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from toys import memory_catalogue, toy_events
+from toys import memory_catalogue, threshold, toy_events
 
 from trigemu import Catalogue, Menu, binned_rates, compare, exclusive_rates, read_menu, run
 from trigemu.triggers.logic import Random
@@ -30,21 +30,7 @@ def crossings(seed: int = 3) -> list[dict[str, Any]]:
     return [event | {"weight": event["weight"] * 30e6 / total} for event in events]
 
 
-OTHERS = """
-[[trigger]]
-name = "J"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-group = "g"
-
-[[trigger]]
-name = "M"
-kind = "threshold"
-observable = "met"
-above = 25.0
-prescale = 3
-"""
+OTHERS = threshold("J", "jet[0].pt", 30.0, 'group = "g"') + threshold("M", "met", 25.0, "prescale = 3")
 RANDOM = """
 [[trigger]]
 name = "R"

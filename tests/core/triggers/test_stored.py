@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import uproot
 from real_data import real_file
-from toys import menu_from
+from toys import menu_from, threshold
 
 from trigemu import compare, decisions, make_plan, run
 from trigemu.base.errors import SampleError, TrigemuError
@@ -23,14 +23,7 @@ from trigemu.samples.opening import catalogue_of
 #: Missing ET, and the stored decision "L1_M", of a trigger above 20 GeV, which is wrong in
 #: crossing 2.
 CROSSINGS = [(15.0, False), (20.5, True), (22.0, False), (45.0, True), (0.0, False), (38.5, True)]
-EMULATED = """
-[[trigger]]
-name = "M20"
-stored = "L1_M"
-kind = "threshold"
-observable = "met"
-above = 20.0
-"""
+EMULATED = threshold("M20", "met", 20.0, 'stored = "L1_M"')
 
 
 def stored(*names: str) -> str:

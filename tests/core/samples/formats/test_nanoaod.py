@@ -44,24 +44,25 @@ def test_columns_equal_uproots(path: str, start: int, stop: int) -> None:
     assert read.id.tolist() == read.parent.tolist() == list(range(start, stop))
 
 
-def test_objects_are_sorted_by_falling_pt(tmp_path: Path) -> None:
-    jets = ak.Array([[10.0, 30.0, 20.0], [], [5.0, 6.0]])
-    labels = ak.Array([[1, 3, 2], [], [5, 6]])
+def test_objects_are_sorted_by_falling_pt_if_they_have_one(tmp_path: Path) -> None:
+    jets, labels = ak.Array([[10.0, 30.0, 20.0], [], [5.0, 6.0]]), ak.Array([[1, 3, 2], [], [5, 6]])
+    vertices = ak.zip({"z": ak.Array([[3.0, 9.0, 1.0], [2.0], []])})
+    arrays = {"Jet": ak.zip({"pt": ak.values_astype(jets, np.float32), "label": labels}), "PV": vertices}
     with uproot.recreate(tmp_path / "a.root") as file:
-        arrays = {"Jet": ak.zip({"pt": ak.values_astype(jets, np.float32), "label": labels})}
-        kinds = {"Jet": arrays["Jet"].type.content}
+        kinds = {name: array.type.content for name, array in arrays.items()}
         file.mktree("Events", kinds, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
         file["Events"].extend(arrays)
-    read = NanoAOD(str(tmp_path / "a.root")).read(0, 3, [("jet", "label")])
+    read = NanoAOD(str(tmp_path / "a.root")).read(0, 3, [("jet", "label"), ("pv", "z")])
     assert read.collections["jet"].columns["label"].tolist() == [3, 2, 1, 6, 5]
     assert read.collections["jet"].columns["pt"].tolist() == [30.0, 20.0, 10.0, 6.0, 5.0]
+    assert read.collections["pv"].columns["z"].tolist() == [3, 9, 1, 2]
 
 
 def test_a_parent_is_read_where_there_is_one(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as file:
-        file.mktree("Events", {"event": "u8", "parent": "u8"})
-        file["Events"].extend({"event": np.arange(3, dtype="u8"), "parent": np.array([7, 7, 2**63], "u8")})
-    read = NanoAOD(str(tmp_path / "a.root")).read(1, 3, [])
+    parent = np.array([7, 7, 2**63], "u8")
+    read = NanoAOD(write_flat(tmp_path / "a.root", event=np.arange(3, dtype="u8"), parent=parent)).read(
+        1, 3, []
+    )
     assert read.id.tolist() == [1, 2]
     assert read.parent.tolist() == [7, 2**63]
 
@@ -110,16 +111,6 @@ def test_sums_of_all_runs_are_added(tmp_path: Path, name: str) -> None:
         file.mktree("Runs", {name: "f8"})
         file["Runs"].extend({name: np.array([100.0, 25.5])})
     assert NanoAOD(str(tmp_path / "a.root")).sum_of_weights == 125.5
-
-
-def test_objects_without_pt_keep_their_order(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as file:
-        arrays = {"PV": ak.zip({"z": ak.Array([[3.0, 9.0, 1.0], [2.0]])})}
-        kinds = {"PV": arrays["PV"].type.content}
-        file.mktree("Events", kinds, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
-        file["Events"].extend(arrays)
-    read = NanoAOD(str(tmp_path / "a.root")).read(0, 2, [("pv", "z")])
-    assert read.collections["pv"].columns["z"].tolist() == [3, 9, 1, 2]
 
 
 def test_a_file_of_cms_is_read_as_uproot_reads_it() -> None:
