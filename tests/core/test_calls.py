@@ -157,7 +157,7 @@ def test_pileup_and_luminosity_take_paths(have: Given) -> None:
 
 def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
     """Each function with something that it does not take, and what its message names. What is no menu and no
-    sample is in menus/test_menus_like.py and samples/test_samples_like.py."""
+    sample is in menus/test_variation.py and samples/test_opening.py."""
     path, samples, menu, array = have.path, have.samples, have.menu, have.array
     result, t = trigemu.run(path, samples), trigemu
     two_menus = replace(have.emulation, menus=2 * have.emulation.menus)

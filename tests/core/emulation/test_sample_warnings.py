@@ -59,7 +59,7 @@ MUON, SOFT = '{ object = "muon" }', '{ object = "muon", pt = { min = 6.0 } }'
 PHOTON = '{ object = "photon", pt = { min = 20000.0 } }'
 HARD = '[objects.hard]\nfrom = "jet"\npt = { min = 25000.0 }\n'
 HARDER = HARD + '[objects.harder]\nfrom = "hard"\neta = { max = 1 }\n'
-ODD = '[objects.odd]\nfrom = "muon"\ncharge = { any_of = [3, 5] }\n'
+FEW = '[objects.odd]\nfrom = "muon"\ncharge = { any_of = [3, 5] }\n'
 MEV = " GeV. MeV? trigemu reads GeV: "
 NO_PHOTON = f"no photon with pt = {{ min = 20000.0 }} (leg 1); {span('photon', 'pt')}{MEV}20"
 NO_HARD = f"no jet with pt = {{ min = 25000.0 }}; {span('jet', 'pt')}{MEV}25"
@@ -107,7 +107,7 @@ def none_passes(requires: str) -> str:
             "no muon with charge = { min = 2.0 } (leg 0); charge is -1 to 1",
         ),
         (threshold("T", "muon[0].charge", 1.0), "its threshold is 1, the largest muon[0].charge is 1"),
-        (ODD + threshold("T", "odd[0].pt", 1), "no muon with charge = { any_of = [3, 5] }; charge is -1 to 1"),
+        (FEW + threshold("T", "odd[0].pt", 1), "muon with charge = { any_of = [3, 5] }; charge is -1 to 1"),
         # A limit of an ordinary size is not meant in MeV, although HT goes down to 0.
         (threshold("T", "ht", 999.0), f"the largest ht is {HT:.4g} GeV"),
         (threshold("T", "n_jet", 3000.0), f"the largest n_jet is {max(len(e['jet']) for e in EVENTS)}"),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from counters_menus import as_toml, catalogue_of, toy_menus, toy_samples
 from counters_twin import Contributions, ToyMenu, contributions, names_in
@@ -48,7 +49,7 @@ def rates_in(result: MenuRates) -> dict[Label, Rate]:
     found = {("level", level.name): level.rate for level in result.levels} | {("menu", ""): result.rate}
     for kind, rows in (("", result.triggers), ("group_", result.groups)):
         found |= {(kind + quantity, t.name): t.rates[quantity] for t in rows for quantity in t.rates}
-    return found | {("lost", t.name): t.lost for t in result.triggers if t.lost}
+    return found
 
 
 @settings(max_examples=60)
@@ -57,31 +58,31 @@ def test_any_menu(menu: ToyMenu, seed: int) -> None:
     samples = toy_samples(menu, seed, 200, 20)
     with tempfile.TemporaryDirectory() as folder:
         result = run(menu_from(Path(folder), as_toml(menu)), catalogue_of(menu, samples))
-    known: dict[tuple[bool, ...], Contributions] = {}
-    events = []
+    patterns: dict[tuple[bool, ...], list[float]] = {}
     for event in (event for part in samples.values() for event in part):
-        pattern = tuple(event.decisions.values())
-        if pattern not in known:
-            known[pattern] = contributions(menu, event.decisions)
-        events.append((event.weight * menu.crossing_rate_hz / 40e6, known[pattern]))
-    alone, found = constant(menu), rates_in(result)
-    whole = math.fsum(w for w, _ in events), math.sqrt(math.fsum(w * w for w, _ in events))
+        weight = event.weight * menu.crossing_rate_hz / 40e6
+        patterns.setdefault(tuple(event.decisions.values()), []).append(weight)
+    names = [t.name for t in menu.given]
+    each = [contributions(menu, dict(zip(names, pattern, strict=True))) for pattern in patterns]
+    sums = np.array([(len(w), math.fsum(w), math.fsum(x * x for x in w)) for w in patterns.values()]).T
+    alone, found, whole = constant(menu), rates_in(result), sums.sum(axis=1)
 
-    def check(hz: float, error_hz: float, added: list[tuple[float, Fraction]], same: Fraction) -> None:
-        assert hz == pytest.approx(math.fsum(w * f for w, f in added), rel=1e-11, abs=ROUNDING * whole[0])
-        some = any(f for _, f in added)  # or there is a limit
-        error = math.sqrt(math.fsum((w * (f - same)) ** 2 for w, f in added)) if some else 0.0
-        assert error_hz == pytest.approx(error, rel=1e-9, abs=ROUNDING * whole[1])
+    def check(hz: float, error_hz: float, of: list[Fraction], same: Fraction) -> np.ndarray:
+        f = np.array(of, float)
+        assert hz == pytest.approx(float(f @ sums[1]), rel=1e-11, abs=ROUNDING * whole[1])
+        varying = (f - float(same)) if any(of) else np.zeros(len(f))  # or there is a limit
+        error = math.sqrt(varying**2 @ sums[2])
+        assert error_hz == pytest.approx(error, rel=1e-9, abs=ROUNDING * math.sqrt(whole[2]))
+        return f
 
-    by_event = [(w, labelled(f)) for w, f in events]
-    assert found.keys() == labelled(alone).keys()
-    for label, rate in found.items():
-        added = [(w, f[label]) for w, f in by_event]
-        check(rate.hz, rate.error_hz, added, labelled(alone)[label])
-        counted = sum(f != 0 for _, f in added)
-        assert sum(abs(f) > ROUNDING for _, f in added) <= rate.events <= counted or label[0] == "lost"
-    names = [t.name for t in menu.enabled]
-    for i, s in enumerate(names):
-        for j, t in enumerate(names):
-            added = [(w, f.overlap[s, t]) for w, f in events]
-            check(result.overlap[i, j], result.overlap_error[i, j], added, alone.overlap[s, t])
+    labels = [labelled(f) for f in each]
+    for label, same in labelled(alone).items():
+        rate = found[label]
+        f = check(rate.hz, rate.error_hz, [one[label] for one in labels], same)
+        some, most = (float((np.abs(f) > least) @ sums[0]) for least in (ROUNDING, 0.0))
+        assert some <= rate.events <= most or label[0] == "lost"
+    on = [t.name for t in menu.enabled]
+    for i, s in enumerate(on):
+        for j, t in enumerate(on):
+            hz, error_hz = result.overlap[i, j], result.overlap_error[i, j]
+            check(hz, error_hz, [f.overlap[s, t] for f in each], alone.overlap[s, t])

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from likeness import alike
 from object_choices import Event, brute_force, choices, combinations, expected, objects
-from toys import memory_catalogue, menu_from, toy_events
+from toys import combination, memory_catalogue, menu_from, threshold, toy_events, trigger
 
 import trigemu
 from trigemu import TrigemuError
 from trigemu.base.toml import TomlTable
 from trigemu.observables.selections import Range, Scope, Window
 from trigemu.observables.workspace import Workspace
-from trigemu.triggers import combination
+from trigemu.triggers import combination as module
 from trigemu.triggers.base import Context
 from trigemu.triggers.combination import Combination, Leg, LegThreshold
 from trigemu.triggers.pairs import LegSum, Pair
@@ -42,7 +42,7 @@ def test_a_combination_fires_if_a_choice_fits(
 @pytest.fixture
 def matched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Objects are matched to legs before the first trial."""
-    monkeypatch.setattr(combination, "MATCH_AFTER", 1)
+    monkeypatch.setattr(module, "MATCH_AFTER", 1)
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -71,7 +71,7 @@ def test_twelve_legs_over_a_hundred_objects(fires: Fires, least: float, there: b
 
 
 def test_a_search_without_end_is_refused(fires: Fires, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(combination, "MAX_STEPS", 1000)
+    monkeypatch.setattr(module, "MAX_STEPS", 1000)
     heavy = Combination(legs=(Leg(object="muon"),) * 3, pairs=(Pair(legs=(1, 2), mass=Range(min=1e6)),))
     assert fires(heavy, events=[many_muons(9)]) == [False]
     message = "sample 'toy', event 1: 40, 40, 40 objects for its legs need more than 1000 trials"
@@ -353,23 +353,16 @@ def test_it_fires_where_a_combination_with_this_window_does(
     assert fires(threshold.at(above), rows) == fires(kind, rows)
 
 
-MENU = """
-[[trigger]]
-name = "D"
-kind = "leg_threshold"
-legs = [{{ object = "jet", eta = {{ abs_max = 2.0 }} }}, {{ object = "jet", pt = {{ min = 10 }} }}]
-pairs = [{{ legs = [0, 1], dr = {{ min = 0.5 }} }}]
-{threshold}
-[[trigger]]
-name = "G"
-kind = "threshold"
-observable = "photon[0].pt"
-above = 12.0
-[[trigger]]
-name = "WIDE"
-kind = "combination"
-legs = [{{ object = "jet" }}, {{ object = "jet", pt = {{ min = 8 }} }}]
-"""
+JETS = '[{{ object = "jet", eta = {{ abs_max = 2.0 }} }}, {{ object = "jet", pt = {{ min = 10 }} }}]'
+MENU = (
+    trigger(
+        "D",
+        "leg_threshold",
+        f"legs = {JETS}\npairs = [{{{{ legs = [0, 1], dr = {{{{ min = 0.5 }}}} }}}}]\n{{threshold}}",
+    )
+    + threshold("G", "photon[0].pt", 12.0)
+    + combination("WIDE", '{{ object = "jet" }}, {{ object = "jet", pt = {{ min = 8 }} }}')
+)
 
 
 @pytest.mark.parametrize("quantity", ["total", "unique"])
