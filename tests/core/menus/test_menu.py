@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toys import combination, logic, menu_from, threshold
@@ -132,10 +133,7 @@ rate_hz = 50e6
         (31, "trigger 'number 5': its rate is above the crossing rate of 4e+07 Hz"),
         (32, "unknown table [triger]; did you mean [[trigger]]?"),
     ]
-    check_beginnings(mistakes(tmp_path, text), expected)
-
-
-def check_beginnings(found: list[tuple[int, str]], expected: list[tuple[int, str]]) -> None:
+    found = mistakes(tmp_path, text)
     assert [line for line, _ in found] == [line for line, _ in expected]
     for (_, message), (_, beginning) in zip(found, expected, strict=True):
         assert message.startswith(beginning)
@@ -158,61 +156,98 @@ def legs(*legs: str, pair: str = "") -> str:
     return trigger(f'kind = "combination"\nlegs = [{", ".join(legs)}]{pairs}')
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ("", 1, "a menu needs at least one [[trigger]]"),
-        ("trigger = []\n", 1, "a menu needs at least one [[trigger]]"),
-        ("\ntrigger = 3\n", 2, "a menu needs at least one [[trigger]]"),
-        ("\ntrigger = [\n 3 ]\n", 3, "expected a table [[trigger]]"),
-        ("menu = 3\n" + trigger(RANDOM), 1, "[menu]: menu = 3: expected a table"),
-        ("[menu]\nformat = 0\n" + trigger(RANDOM), 2, "[menu]: menu.format = 0: expected an integer >= 1"),
-        ("objects = 3\n" + trigger(RANDOM), 1, "expected tables [objects.NAME]"),
-        ("sums = [1]\n" + trigger(RANDOM), 1, "expected tables [sums.NAME]"),
-        (trigger(""), 1, "trigger 'T': the key 'kind' is missing (known: anomaly, combination, "),
-        (trigger('kind = "threshold"\nobservable = "met"\nthreshold = 1'), 5, "did you mean 'above'?"),
-        (trigger(RANDOM).replace('"T"', "[]"), 2, "trigger []: name = []: expected a string, got a list"),
-        (trigger("kind = []"), 3, "trigger 'T': kind = []: expected a string, got a list"),
-        (trigger('kind = "logic"'), 1, "trigger 'T': the key 'expression' is missing"),
-        (
-            trigger(RANDOM + "\nprescal = 3"),
-            5,
-            "trigger 'T': unknown key 'prescal'; did you mean 'prescale'?",
-        ),
-        (trigger(RANDOM + "\nprescale = inf"), 5, "prescale = inf: expected a finite number"),
-        (trigger(RANDOM + '\nenabled = "no"'), 5, "enabled = 'no': expected true or false"),
-        (trigger('kind = "random"\nrate_hz = 0'), 4, "rate_hz = 0: expected a number > 0.0"),
-        (trigger('kind = "random"\nrate_hz = 4.1e7'), 4, "its rate is above the crossing rate of 4e+07 Hz"),
-        (trigger(RANDOM + '\nseed = "1 + 1"'), 5, "seed: '1 + 1': '1 + 1' is not a trigger"),
-        (trigger('kind = "logic"\nexpression = "T"'), 1, "depends on itself: T → T"),
-        (trigger(RANDOM + "\nenabled = false"), 1, "no trigger is enabled"),
-        (trigger('kind = "logic"\nexpression = "not (a < b)"'), 4, "'a < b' is not a trigger name"),
-        (trigger('kind = "threshold"\nabove = 1\nobservable = ""'), 5, "observable: '': is empty"),
-        (legs(), 4, "0 legs: expected 1 to 12"),
-        (legs(*[LEG] * 13), 4, "13 legs: expected 1 to 12"),
-        (legs(LEG, LEG, pair="[1, 1]"), 6, "pairs[0].legs = [1, 1]: expected two different ones of 0 … 1"),
-        (legs(LEG, LEG, pair="[0, 2]"), 6, "pairs[0].legs = [0, 2]: expected two different ones of 0 … 1"),
-        (legs(LEG, LEG, pair="[0, 1, 2]"), 6, "pairs[0].legs = [0, 1, 2]: expected a list of length 2"),
-        (legs(LEG, LEG, pair="[0, 1], dr = {}"), 6, "pairs[0].dr: an empty range"),
-        (legs(window("min = 2, max = 1")), 4, "legs[0]: eta: min = 2.0 is above max = 1.0"),
-        (legs(window("abs_min = 2, abs_max = 1")), 4, "legs[0].eta: abs_min = 2.0 is above abs_max = 1.0"),
-        (
-            "[objects.a]\nfrom = 'b'\n[objects.b]\nfrom = 'a'\n" + trigger(RANDOM),
-            1,
-            "[objects.a]: depends on itself: a → b → a",
-        ),
-    ],
-)
-def test_one_mistake(tmp_path: Path, text: str, line: int, message: str) -> None:
-    ((found_line, found),) = mistakes(tmp_path, text)
-    assert message in found
-    assert found_line == line
+def score(text: str, name: str = "T") -> str:
+    return threshold(name, "met", None, text)
 
 
-def test_a_cycle_through_logic_and_seeds_is_told_once(tmp_path: Path) -> None:
-    text = logic("OUT", "A") + logic("A", "not B") + logic("C", "A")
-    text += '[[trigger]]\nname = "B"\nkind = "random"\nrate_hz = 1\nseed = "C"\n'
-    assert mistakes(tmp_path, text) == [(6, "trigger 'A': depends on itself: A → B → C → A")]
+BOTH = (5, "trigger 'T': unique_rate_hz and total_rate_hz: ")
+NO_CROSSING_RATE = "expected 1e-12 to 1.20893e+24 Hz, such as 40e6"
+MISTAKES: list[Any] = [
+    ("", (1, "a menu needs at least one [[trigger]]")),
+    ("trigger = []\n", (1, "a menu needs at least one [[trigger]]")),
+    ("\ntrigger = 3\n", (2, "a menu needs at least one [[trigger]]")),
+    ("\ntrigger = [\n 3 ]\n", (3, "expected a table [[trigger]]")),
+    ("menu = 3\n" + trigger(RANDOM), (1, "[menu]: menu = 3: expected a table")),
+    ("[menu]\nformat = 0\n" + trigger(RANDOM), (2, "[menu]: menu.format = 0: expected an integer >= 1")),
+    ("objects = 3\n" + trigger(RANDOM), (1, "expected tables [objects.NAME]")),
+    ("sums = [1]\n" + trigger(RANDOM), (1, "expected tables [sums.NAME]")),
+    *(
+        (FULL.replace("30e6", rate), (3, f"[menu]: crossing_rate_hz = {float(rate):g}: {NO_CROSSING_RATE}"))
+        for rate in ("1e300", "1e-300", "1.3e24")
+    ),
+    (trigger(""), (1, "trigger 'T': the key 'kind' is missing (known: anomaly, combination, ")),
+    (trigger('kind = "threshold"\nobservable = "met"\nthreshold = 1'), (5, "did you mean 'above'?")),
+    (trigger(RANDOM).replace('"T"', "[]"), (2, "trigger []: name = []: expected a string, got a list")),
+    (trigger("kind = []"), (3, "trigger 'T': kind = []: expected a string, got a list")),
+    (trigger('kind = "logic"'), (1, "trigger 'T': the key 'expression' is missing")),
+    (trigger(RANDOM + "\nprescal = 3"), (5, "T': unknown key 'prescal'; did you mean 'prescale'?")),
+    (trigger(RANDOM + "\nprescale = inf"), (5, "prescale = inf: expected a finite number")),
+    (trigger(RANDOM + '\nenabled = "no"'), (5, "enabled = 'no': expected true or false")),
+    (trigger('kind = "random"\nrate_hz = 0'), (4, "rate_hz = 0: expected a number > 0.0")),
+    (trigger('kind = "random"\nrate_hz = 4.1e7'), (4, "its rate is above the crossing rate of 4e+07 Hz")),
+    (trigger(RANDOM + '\nseed = "1 + 1"'), (5, "seed: '1 + 1': '1 + 1' is not a trigger")),
+    (trigger('kind = "logic"\nexpression = "T"'), (1, "depends on itself: T → T")),
+    (
+        logic("OUT", "A") + logic("A", "not T") + logic("C", "A") + trigger(f'{RANDOM}\nseed = "C"'),
+        (6, "trigger 'A': depends on itself: A → T → C → A"),
+    ),
+    (trigger(RANDOM + "\nenabled = false"), (1, "no trigger is enabled")),
+    (trigger('kind = "logic"\nexpression = "not (a < b)"'), (4, "'a < b' is not a trigger name")),
+    (trigger('kind = "threshold"\nabove = 1\nobservable = ""'), (5, "observable: '': is empty")),
+    (legs(), (4, "0 legs: expected 1 to 12")),
+    (legs(*[LEG] * 13), (4, "13 legs: expected 1 to 12")),
+    (legs(LEG, LEG, pair="[1, 1]"), (6, "pairs[0].legs = [1, 1]: expected two different ones of 0 … 1")),
+    (legs(LEG, LEG, pair="[0, 2]"), (6, "pairs[0].legs = [0, 2]: expected two different ones of 0 … 1")),
+    (legs(LEG, LEG, pair="[0, 1, 2]"), (6, "pairs[0].legs = [0, 1, 2]: expected a list of length 2")),
+    (legs(LEG, LEG, pair="[0, 1], dr = {}"), (6, "pairs[0].dr: an empty range")),
+    (legs(window("min = 2, max = 1")), (4, "legs[0]: eta: min = 2.0 is above max = 1.0")),
+    (legs(window("abs_min = 2, abs_max = 1")), (4, "legs[0].eta: abs_min = 2.0 is above abs_max = 1.0")),
+    ("[objects.a]\nfrom = 'b'\n[objects.b]\nfrom = 'a'\n" + trigger(RANDOM), (1, ": a → b → a")),
+    # Budgets.
+    (score(""), (3, "trigger 'T': the key 'above' is missing, or ")),
+    (score("total_rate_hz = 3\nunique_rate_hz = 5"), BOTH),
+    (score("above = 1\nunique_rate_hz = 5"), (5, "trigger 'T': above and unique_rate_hz: ")),
+    (score("total_rate_hz = 5\nabove = 1"), (6, "trigger 'T': above and total_rate_hz: ")),
+    (score("total_rate_hz = 3\nunique_rate_hz = 5\nabove = 1"), BOTH, (7, "above and unique_rate_hz: ")),
+    (score("unique_rate_hz = 0"), (5, "trigger 'T': unique_rate_hz = 0: ")),
+    (score("total_rate_hz = -2.5\nprescale = 0"), (5, "T': total_rate_hz = -2.5: "), (6, "prescale = 0: ")),
+    (score("unique_rate_hz = inf"), (5, "trigger 'T': unique_rate_hz = inf: ")),
+    (score("unique_rate_hz = '5'"), (5, "trigger 'T': unique_rate_hz = '5': ")),
+    (score("unique_rate = 5"), (5, "trigger 'T': unknown key 'unique_rate'; did you mean 'unique_")),
+    (trigger(RANDOM + "\nunique_rate_hz = 5"), (5, "trigger 'T': unique_rate_hz: the kind 'random'")),
+    (
+        trigger(f'kind = "combination"\nlegs = [{LEG}]\ntotal_rate_hz = 5'),
+        (5, "trigger 'T': total_rate_hz: the kind 'combination'"),
+    ),
+    (
+        score("above = 1", "U") + trigger('kind = "logic"\nexpression = "U"\nunique_rate_hz = 1'),
+        (10, "trigger 'T': unique_rate_hz: the kind 'logic'"),
+    ),
+    # No mistake hides another.
+    (
+        trigger('kind = "threshold"\nobservable = "jet[0].pt >"\nabov = 3'),
+        (4, "observable: 'jet[0].pt >': cannot be read"),
+        (5, "unknown key 'abov'"),
+    ),
+    (
+        trigger(
+            'kind = "threshold"\nobservable = "bar(jet[0])"\nprescale = 0\nabove = 1\nrequires = "n_jet"'
+        ),
+        *((4, "unknown function 'bar'"), (5, "prescale = 0: "), (7, "'n_jet' is not a condition")),
+    ),
+    (
+        trigger('kind = "logic"\nexpression = "X or Y"\nseed = "X"'),
+        *((4, "expression: unknown trigger 'X'"), (4, "unknown"), (5, "seed: unknown trigger")),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistakes(tmp_path: Path, case: Any) -> None:
+    text, *expected = case
+    found = mistakes(tmp_path, text)
+    assert [line for line, _ in found] == [line for line, _ in expected]
+    assert all(part in message for (_, message), (_, part) in zip(found, expected, strict=True))
 
 
 @pytest.mark.parametrize("kind", ['kind = "logic"\nexpression = "T{}"', RANDOM + '\nseed = "T{}"'])
@@ -304,13 +339,6 @@ def test_a_plugin_that_cannot_be_used(tmp_path: Path, plugin: str, message: str)
     assert (line, found.startswith("[menu]: "), message in found) == (3, True, True)
 
 
-# ---- budgets
-
-
-def score(text: str, name: str = "T") -> str:
-    return threshold(name, "met", None, text)
-
-
 @pytest.mark.parametrize("key", ["unique_rate_hz", "total_rate_hz"])
 def test_a_budget_in_place_of_a_cut(tmp_path: Path, key: str) -> None:
     menu = read(tmp_path, score(f"{key} = 5") + score("above = 3\nfitted_on = 'toy'", "U"))
@@ -340,43 +368,6 @@ def test_the_triggers_that_are_used(tmp_path: Path) -> None:
     assert [t.name for t in menu.used] == ["A", "B", "D", "E"]
 
 
-BOTH = (5, "trigger 'T': unique_rate_hz and total_rate_hz: ")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (score(""), [(3, "trigger 'T': the key 'above' is missing, or ")]),
-        (score("total_rate_hz = 3\nunique_rate_hz = 5"), [BOTH]),
-        (score("above = 1\nunique_rate_hz = 5"), [(5, "trigger 'T': above and unique_rate_hz: ")]),
-        (score("total_rate_hz = 5\nabove = 1"), [(6, "trigger 'T': above and total_rate_hz: ")]),
-        (
-            score("total_rate_hz = 3\nunique_rate_hz = 5\nabove = 1"),
-            [BOTH, (7, "trigger 'T': above and unique_rate_hz: ")],
-        ),
-        (score("unique_rate_hz = 0"), [(5, "trigger 'T': unique_rate_hz = 0: ")]),
-        (
-            score("total_rate_hz = -2.5\nprescale = 0"),
-            [(5, "trigger 'T': total_rate_hz = -2.5: "), (6, "trigger 'T': prescale = 0: ")],
-        ),
-        (score("unique_rate_hz = inf"), [(5, "trigger 'T': unique_rate_hz = inf: ")]),
-        (score("unique_rate_hz = '5'"), [(5, "trigger 'T': unique_rate_hz = '5': ")]),
-        (score("unique_rate = 5"), [(5, "trigger 'T': unknown key 'unique_rate'; did you mean 'unique_")]),
-        (trigger(RANDOM + "\nunique_rate_hz = 5"), [(5, "trigger 'T': unique_rate_hz: the kind 'random'")]),
-        (
-            trigger(f'kind = "combination"\nlegs = [{LEG}]\ntotal_rate_hz = 5'),
-            [(5, "trigger 'T': total_rate_hz: the kind 'combination'")],
-        ),
-        (
-            score("above = 1", "U") + trigger('kind = "logic"\nexpression = "U"\nunique_rate_hz = 1'),
-            [(10, "trigger 'T': unique_rate_hz: the kind 'logic'")],
-        ),
-    ],
-)
-def test_mistakes_around_budgets(tmp_path: Path, text: str, expected: list[tuple[int, str]]) -> None:
-    check_beginnings(mistakes(tmp_path, text), expected)
-
-
 @pytest.mark.parametrize(
     ("reader", "key"),
     [
@@ -398,42 +389,6 @@ def test_a_trigger_with_a_budget_cannot_be_read(tmp_path: Path, reader: str, key
 def test_a_trigger_with_a_budget_may_have_a_seed(tmp_path: Path) -> None:
     menu = read(tmp_path, score("above = 1", "U") + score('unique_rate_hz = 5\nseed = "U"'))
     assert menu.trigger("T").seed == parse_expression("U")
-
-
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        (
-            'kind = "threshold"\nobservable = "jet[0].pt >"\nabov = 3',
-            [(4, "observable: 'jet[0].pt >': cannot be read"), (5, "unknown key 'abov'")],
-        ),
-        (
-            'kind = "threshold"\nobservable = "bar(jet[0])"\nprescale = 0\nabove = 1\nrequires = "n_jet"',
-            [(4, "unknown function 'bar'"), (5, "prescale = 0: "), (7, "'n_jet' is not a condition")],
-        ),
-        (
-            'kind = "logic"\nexpression = "X or Y"\nseed = "X"',
-            [
-                (4, "expression: unknown trigger 'X'"),
-                (4, "unknown"),
-                (5, "seed: unknown trigger"),
-            ],
-        ),
-    ],
-)
-def test_no_mistake_hides_another(tmp_path: Path, keys: str, expected: list[tuple[int, str]]) -> None:
-    found = mistakes(tmp_path, trigger(keys))
-    assert [line for line, _ in found] == [line for line, _ in expected]
-    assert all(part in message for (_, message), (_, part) in zip(found, expected, strict=True))
-
-
-@pytest.mark.parametrize("rate", ["1e300", "1e-300", "1.3e24"])
-def test_crossing_rates_that_no_sample_has(tmp_path: Path, rate: str) -> None:
-    (found,) = mistakes(tmp_path, FULL.replace("30e6", rate))
-    assert found == (
-        3,
-        f"[menu]: crossing_rate_hz = {float(rate):g}: expected 1e-12 to 1.20893e+24 Hz, such as 40e6",
-    )
 
 
 @pytest.mark.parametrize(
