@@ -106,9 +106,9 @@ def _in(triggers: list[dict[str, Any]], table: dict[str, list[float]], i: int) -
 def test_budgets_are_met_in_each_column(tmp_path: Path) -> None:
     """As in a menu with the prescales of the column."""
     text = (
-        '[menu]\nprescale_columns = ["x"]\n[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\n'
-        'total_rate_hz = 20\nprescales = [4]\n[[trigger]]\nname = "B"\nkind = "threshold"\n'
-        'observable = "jet[0].pt"\nabove = 30\nprescales = [0]\n'
+        '[menu]\nprescale_columns = ["x"]\n'
+        + threshold("A", "met", None, "total_rate_hz = 20\nprescales = [4]")
+        + threshold("B", "jet[0].pt", 30, "prescales = [0]")
     )
     catalogue = memory_catalogue({"a": [event | {"weight": 1.0} for event in toy_events(3, 200)]})
     column = column_rates(menu_from(tmp_path, text), "x", catalogue)["x"]

@@ -8,15 +8,15 @@ import os
 import pickle
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from servers import Ranges
+from servers import Ranges, serving
 from toys import CATALOGUE, columns, memory_catalogue, toy_events, write_root
 
 from trigemu import Checkpoint, Events, make_events, open_catalogue, worker_pool
@@ -124,12 +124,7 @@ def test_a_server_that_fails_is_asked_again(file: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(opening, "PAUSE_S", 0.01)
     handler = type("Handler", (_Failing,), {})
 
-    def made(*arguments: object) -> Ranges:
-        return handler(*arguments, directory=str(file.parent))
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), made) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
+    with serving(partial(handler, directory=str(file.parent))) as url:
         path = file.parent / "catalogue.toml"
         path.write_text(CATALOGUE.replace("all.root", f"{url}/a.root"))
         handler.left = 2  # type: ignore[attr-defined]
@@ -137,22 +132,16 @@ def test_a_server_that_fails_is_asked_again(file: Path, monkeypatch: pytest.Monk
         handler.left = 2  # type: ignore[attr-defined]
         with pytest.raises(Exception, match="503"):
             open_catalogue(path, executor=Engine(retries=0))
-        server.shutdown()
 
 
 def test_the_identity_of_a_remote_file_changes_with_it(file: Path) -> None:
     """A checkpoint needs it."""
     engine = Engine(checkpoint=Checkpoint(file.parent / "kept"))
-    with ThreadingHTTPServer(
-        ("127.0.0.1", 0), lambda *arguments: Ranges(*arguments, directory=str(file.parent))
-    ) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/a.root"
-        asked = [file_of(url, file.parent, engine) for _ in range(2)]
+    with serving(partial(Ranges, directory=str(file.parent))) as url:
+        asked = [file_of(f"{url}/a.root", file.parent, engine) for _ in range(2)]
         write_root(file, toy_events(3, 60))
         os.utime(file, (0, file.stat().st_mtime + 5))  # a server tells the time of a file in whole seconds
-        asked.append(file_of(url, file.parent, engine))
-        server.shutdown()
+        asked.append(file_of(f"{url}/a.root", file.parent, engine))
     first, again, other = (found.identity for found in asked)
     assert first == again != other
 

@@ -6,9 +6,8 @@ import os
 import socket
 import sys
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -22,7 +21,7 @@ from places import (
     libraries as libraries,
     of_format,
 )
-from servers import Elsewhere, check_a_server_that_falls_silent
+from servers import Elsewhere, check_a_server_that_falls_silent, serving
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
@@ -228,14 +227,11 @@ class Redirect(SimpleHTTPRequestHandler):
 
 def test_redirects_lead_to_no_other_scheme(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("here")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Redirect, directory=str(tmp_path))) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
+    with serving(partial(Redirect, directory=str(tmp_path))) as url:
         with opened(f"{url}/elsewhere/a.txt") as stream:
             assert stream.read() == b"here"
         with pytest.raises(FileNotFoundError), opened(f"{url}/here/a.txt"):
             pass
-        server.shutdown()
 
 
 def test_a_catalogue_is_not_fetched(libraries: list[object]) -> None:
@@ -287,8 +283,5 @@ def test_a_server_that_falls_silent() -> None:
 def test_another_part_than_was_asked_for_is_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
     monkeypatch.setattr(opening, "PAUSE_S", 0.0)
     handler = type("Handler", (Elsewhere,), {"told": told})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(TrigemuError, match=r"a\.root cannot be read"):
-            catalogue_of(f"http://127.0.0.1:{server.server_port}/a.root", "nanoaod")
-        server.shutdown()
+    with serving(handler) as url, pytest.raises(TrigemuError, match=r"a\.root cannot be read"):
+        catalogue_of(f"{url}/a.root", "nanoaod")

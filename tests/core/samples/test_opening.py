@@ -6,9 +6,7 @@ import hashlib
 import shutil
 import sys
 from functools import partial
-from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +14,7 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
-from servers import Ranges
+from servers import Ranges, serving
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, catalogue_of, open_catalogue
@@ -60,11 +58,8 @@ def test_globs_add_up(tmp_path: Path) -> None:
 
 
 def test_files_are_read_over_http(tmp_path: Path, file: Path) -> None:
-    handler = partial(Ranges, directory=tmp_path)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
+    with serving(partial(Ranges, directory=tmp_path)) as url:
         opened = catalogue(tmp_path, f'files = ["{url}/a.root"]')
         local = catalogue(tmp_path, 'files = ["a.root"]')
         needs = [("jet", "eta")]
@@ -77,7 +72,6 @@ def test_files_are_read_over_http(tmp_path: Path, file: Path) -> None:
         assert (one.samples[0].table.format, one.samples[0].entries) == ("nanoaod", 50)
         with pytest.raises(TrigemuError, match=rf"sample 'a': {url}/none\.root cannot be read"):
             catalogue(tmp_path, f'files = ["{url}/none.root"]')
-        server.shutdown()
 
 
 def test_a_protocol_without_its_package_says_so(tmp_path: Path) -> None:
