@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from counters_twin import Expression, Toy, ToyMenu, names_in
 from hypothesis import strategies as st
-from toys import Memory, memory_catalogue, menu_from
+from toys import Memory, logic, memory_catalogue, menu_from, threshold, trigger
 
 from trigemu import Menu
 from trigemu.api import ReadEvents, Schema
@@ -70,13 +70,12 @@ def as_toml(menu: ToyMenu) -> str:
     text += f"levels = {list(menu.levels)}\n" if menu.levels else ""
     scalars = scalar_names(menu)
     for t in menu.triggers:
-        text += f'\n[[trigger]]\nname = "{t.name}"\n'
         if t.logic is not None:
-            text += f'kind = "logic"\nexpression = "{as_text(t.logic)}"\n'
+            text += logic(t.name, as_text(t.logic))
         elif t.random_hz is not None:
-            text += f'kind = "random"\nrate_hz = {t.random_hz}\n'
+            text += trigger(t.name, "random", f"rate_hz = {t.random_hz}")
         else:
-            text += f'kind = "threshold"\nobservable = "{scalars[t.name]}"\nabove = 0.5\n'
+            text += threshold(t.name, scalars[t.name], 0.5)
         text += f"prescale = {float(t.prescale)}\nenabled = {str(t.enabled).lower()}\n"
         text += f'seed = "{as_text(t.seed)}"\n' if t.seed is not None else ""
         strings = {"level": t.level, "coherent": t.coherent, "group": t.group}
