@@ -64,7 +64,7 @@ def test_menus_share_what_is_equal(tmp_path: Path) -> None:
         + threshold("SAME", "hard[ 0 ].pt", 30, "prescale = 7")
         + threshold("OTHER", "jet[0].pt", 30)
         + threshold("HIGHER", "hard[0].pt", 31)
-        + '[[trigger]]\nname = "BITS"\nkind = "logic"\nexpression = "SAME"\n',
+        + logic("BITS", "SAME"),
     )
     plan = make_plan([first, second])
     assert len(plan.slots) == 3
@@ -79,16 +79,14 @@ def test_menus_share_what_is_equal(tmp_path: Path) -> None:
 
 
 def test_a_menu_without_events_kinds_has_one_empty_word(tmp_path: Path) -> None:
-    plan = make_plan([menu_from(tmp_path, '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1\n')])
+    plan = make_plan([menu_from(tmp_path, trigger("R", "random", "rate_hz = 1"))])
     assert (plan.words, plan.slots, plan.bits) == (1, (), ({},))
     assert not decide(WHOLE, plan).any()
 
 
 def test_a_disabled_trigger_that_nobody_uses_needs_nothing(tmp_path: Path) -> None:
     off = "enabled = false"
-    unused = threshold("OFF", "muon[0].eta", 1, off) + (
-        f'[[trigger]]\nname = "ALSO"\nkind = "logic"\nexpression = "OFF"\n{off}\n'
-    )
+    unused = threshold("OFF", "muon[0].eta", 1, off) + logic("ALSO", "OFF", off)
     text = threshold("READ", "n_jet", 1, off) + threshold("A", "met", 1, 'seed = "READ"') + unused
     menu = menu_from(tmp_path, text)
     assert [trigger.name for trigger in menu.used] == ["READ", "A"]
@@ -249,23 +247,17 @@ requirements = st.sampled_from(
 
 @st.composite
 def drawn_thresholds(draw: st.DrawFn, name: str) -> str:
-    requires = draw(requirements)
-    above = draw(drawn_cuts)
-    return (
-        f'[[trigger]]\nname = "{name}"\nkind = "threshold"\nobservable = "{draw(observables)}"\n'
-        f"above = {above!r}\n" + (f'requires = "{requires}"\n' if requires else "")
-    )
+    requires, above = draw(requirements), draw(drawn_cuts)
+    return threshold(name, draw(observables), above, f'requires = "{requires}"' if requires else "")
 
 
 @st.composite
 def drawn_combinations(draw: st.DrawFn, name: str) -> str:
     windows = st.one_of(st.just(""), st.sampled_from(PTS).map(lambda pt: f", pt = {{ min = {pt} }}"))
-    legs = [
-        f'{{ object = "{draw(st.sampled_from(["jet", "central", "clean", "photon"]))}"{draw(windows)} }}'
-        for _ in range(draw(st.integers(1, 3)))
-    ]
-    pairs = "pairs = [ { legs = [0, 1], dphi = { min = 1.0 } } ]\n" if len(legs) > 1 else ""
-    return f'[[trigger]]\nname = "{name}"\nkind = "combination"\nlegs = [ {", ".join(legs)} ]\n{pairs}'
+    names = st.sampled_from(["jet", "central", "clean", "photon"])
+    legs = [f'{{ object = "{draw(names)}"{draw(windows)} }}' for _ in range(draw(st.integers(1, 3)))]
+    pairs = "pairs = [ { legs = [0, 1], dphi = { min = 1.0 } } ]" if len(legs) > 1 else ""
+    return combination(name, ", ".join(legs), pairs)
 
 
 @st.composite
@@ -360,7 +352,7 @@ def test_a_menu_of_which_nothing_remains(tmp_path: Path, samples: Catalogue) -> 
 
 
 def test_equal_triggers_that_read_neighbouring_crossings(tmp_path: Path, samples: Catalogue) -> None:
-    legs = 'kind = "combination"\nlegs = [{ object = "jet" }, { object = "jet", crossing = -1 }]\n'
-    before = "".join(f'[[trigger]]\nname = "{name}"\n{legs}' for name in ("B1", "B2"))
+    legs = '{ object = "jet" }, { object = "jet", crossing = -1 }'
+    before = combination("B1", legs) + combination("B2", legs)
     fed = fed_menu(menu_from(tmp_path, before + GOOD), samples)
     assert fed.left_out == tuple(LeftOut(name, "neighbouring crossings") for name in ("B1", "B2"))
