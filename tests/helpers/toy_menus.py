@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
@@ -10,6 +12,7 @@ from itertools import pairwise, product
 from typing import Any
 
 from hypothesis import strategies as st
+from toys import is_evaluation, toy_events
 
 #: TOML of a trigger's own keys, and what it means.
 EVENT_KINDS: list[tuple[str, Any]] = [
@@ -273,3 +276,37 @@ def of_pattern(counters: Counters, triggers: list[dict[str, Any]]) -> Iterator[t
         yield f"unique group {group}", whole - either([t for t in on if t not in inside])
         shared = sum((a[t["name"]] for t in inside), Fraction(0))
         yield f"share group {group}", whole * shared / summed if summed else Fraction(0)
+
+
+def related_events(seed: int, n: int, parents: int) -> list[dict[str, Any]]:
+    """Events that share some parents; half of those of one look and all weigh alike, so that errors grow."""
+    rng = random.Random(seed)
+    scale = [10 ** rng.uniform(-0.5, 0.5) for _ in range(parents)]
+    look = toy_events(seed + 1, parents)
+    found = []
+    for event in toy_events(seed, n):
+        parent = rng.randrange(parents)
+        alike = look[parent] if rng.random() < 0.5 else event
+        found.append(alike | {"parent": parent, "weight": scale[parent] * rng.uniform(0.5, 1.5)})
+    return found
+
+
+def two_samples(seed: int, shared: int | None) -> dict[str, list[dict[str, Any]]]:
+    """60 events, which share a number of parents, or are one each."""
+    return {
+        name: related_events(at, n, shared) if shared else toy_events(at, n)
+        for name, at, n in (("a", seed, 40), ("b", seed + 1, 20))
+    }
+
+
+def has_halves(samples: dict[str, list[dict[str, Any]]]) -> bool:
+    """Whether each sample has events in its evaluation half."""
+    return all(any(is_evaluation(e.get("parent", i)) for i, e in enumerate(of)) for of in samples.values())
+
+
+def by_parent(parents: Iterable[int], values: Iterable[float]) -> float:
+    """√Σ (Σ x)²"""
+    sums: dict[int, float] = defaultdict(float)
+    for parent, value in zip(parents, values, strict=True):
+        sums[parent] += value
+    return math.sqrt(math.fsum(x * x for x in sums.values()))

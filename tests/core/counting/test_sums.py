@@ -4,10 +4,6 @@ the events of each parent in plain Python."""
 from __future__ import annotations
 
 import math
-import random
-import tempfile
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,16 +15,14 @@ import pytest
 from counters_menus import any_menu, menu_with_bits, words_of
 from counters_twin import ToyMenu, contributions
 from hypothesis import given, settings, strategies as st
-from toy_menus import as_toml, constant_parts, fitted_in, judged, menus
-from toys import factors, is_evaluation, memory_catalogue, menu_from, threshold, toy_events
+from toy_menus import by_parent, related_events
+from toys import memory_catalogue, menu_from, threshold, toy_events
 
 from trigemu import emulate, rates_of
-from trigemu.api import Rate
 from trigemu.counting.pairs import pairs_of
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.counting.sums import BLOCK, Counted, RateSums, pattern_blocks
 from trigemu.studies.bins import binned_rates
-from trigemu.studies.comparison import compare
 from trigemu.studies.efficiency import efficiencies
 from trigemu.studies.exclusive import exclusive_rates
 from trigemu.studies.intervals import Profile
@@ -185,76 +179,6 @@ def test_what_is_the_same_in_all_events_does_not_vary() -> None:
     assert variance == pytest.approx(sums_of_events(of, fractions)[1], rel=1e-9)
 
 
-Events = list[dict[str, Any]]
-
-
-def related_events(seed: int, n: int, parents: int) -> Events:
-    """Events that share some parents; half of those of one look and all weigh alike, so that errors grow."""
-    rng = random.Random(seed)
-    scale = [10 ** rng.uniform(-0.5, 0.5) for _ in range(parents)]
-    look = toy_events(seed + 1, parents)
-    found = []
-    for event in toy_events(seed, n):
-        parent = rng.randrange(parents)
-        alike = look[parent] if rng.random() < 0.5 else event
-        found.append(alike | {"parent": parent, "weight": scale[parent] * rng.uniform(0.5, 1.5)})
-    return found
-
-
-def by_parent(parents: Iterable[int], values: Iterable[float]) -> float:
-    """√Σ (Σ x)²"""
-    sums: dict[int, float] = defaultdict(float)
-    for parent, value in zip(parents, values, strict=True):
-        sums[parent] += value
-    return math.sqrt(math.fsum(x * x for x in sums.values()))
-
-
-def close(found: float, expected: float, scale: float) -> bool:
-    return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9 * scale)
-
-
-@settings(max_examples=40)
-@given(menus(), st.integers(0, 2**32), st.integers(1, 30), st.booleans())
-def test_errors_of_rates_overlaps_and_effective_numbers(
-    triggers: Events, seed: int, parents: int, fitted: bool
-) -> None:
-    """Parents are those of the whole catalogue: here two samples share them."""
-    samples = {"a": related_events(seed, 40, parents), "b": related_events(seed + 1, 20, parents)}
-    if fitted:
-        halves = {is_evaluation(e["parent"]) for part in samples.values() for e in part}
-        if not all(any(is_evaluation(e["parent"]) for e in part) for part in samples.values()) or not halves:
-            return
-    with tempfile.TemporaryDirectory() as folder:
-        menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted))
-    result = rates_of(emulate([menu], memory_catalogue(samples)))
-    ones = {name: factors(part) if fitted else [1.0] * len(part) for name, part in samples.items()}
-    expected = judged(samples, triggers, 1.0, 40e6, ones)
-    parent = [e["parent"] for part in samples.values() for e in part]
-    judged_apart = fitted_in(triggers) if fitted else set()
-    known = constant_parts([t for t in triggers if t["name"] not in judged_apart], 40e6)
-
-    def error_of(quantity: str, constant: float = 0.0) -> float:
-        return by_parent(parent, [w * (f - constant) for _, w, f in expected[quantity]])
-
-    def check(rate: Rate, quantity: str) -> None:
-        error = error_of(quantity, known.get(quantity, 0.0)) if rate.events else 0.0  # it has a limit then
-        assert close(rate.error_hz, error, sum(w for _, w, _ in expected[quantity]))
-        if error:
-            assert rate.effective_events == pytest.approx(rate.hz**2 / error_of(quantity) ** 2)
-
-    check(result.rate, "menu")
-    for t in (*result.triggers, *result.groups):
-        name = f"group {t.name}" if t.kind == "group" else t.name
-        for quantity in ("total", "unique", "share"):
-            check(getattr(t, quantity), f"{quantity} {name}")
-    names = [t.name for t in result.triggers]
-    for i, s in enumerate(names):
-        for j, t in enumerate(names):
-            quantity = f"overlap {s} {t}"
-            error = error_of(quantity, known.get(quantity, 0.0))
-            assert close(result.overlap_error[i, j], error, sum(w for _, w, _ in expected[quantity]))
-
-
 def menu(folder: Path, name: str = "one", jet: float = 30.0, met: float = 20.0) -> Any:
     text = f'[menu]\nname = "{name}"\n'
     text += threshold("J", "jet[0].pt", jet, 'prescale = 3\ngroup = "x"')
@@ -288,20 +212,6 @@ def test_a_parent_that_no_other_event_has_changes_nothing(tmp_path: Path) -> Non
         rates_of(emulate([menu(tmp_path)], memory_catalogue({"a": part}))) for part in (events, own)
     )
     assert plain.to_dict() == named.to_dict()
-
-
-def test_differences_gains_and_common_rates(tmp_path: Path, catalogue: Any) -> None:
-    """Σ over the events of a parent, of w (f_A − f_B)."""
-    both = [menu_from(tmp_path, f'[menu]\nname = "{n}"\n' + threshold("J", "met", n)) for n in (15, 25)]
-    found = compare(emulate(both, catalogue))
-    alone = compare(emulate(both, catalogue.with_errors("events")))
-    events = [e for s in catalogue.samples for e in s.sources[0].events]
-    change = [e["weight"] * (15 < e["met"] <= 25) for e in events]
-    assert {d.what for d in found.differences} == {"menu", "J"}
-    for difference, other in zip(found.differences, alone.differences, strict=True):
-        assert difference.error_hz == pytest.approx(by_parent([e["parent"] for e in events], change))
-        assert difference.error_hz > 1.1 * other.error_hz
-    assert [g.hz for g in found.gained] == [g.hz for g in alone.gained]
 
 
 def test_exclusive_rates_and_rates_in_bins(tmp_path: Path, catalogue: Any) -> None:
