@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,12 +51,18 @@ files = ["b.root"]
 FILES = [f"a{n}.root" for n in range(5)]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of 30, 40, … events, in baskets of 10."""
+    folder = tmp_path_factory.mktemp("whole")
     for n, name in enumerate([*FILES, "b.root"]):
-        write_root(tmp_path / name, toy_events(n, 30 + 10 * n), basket=10)
-    return tmp_path
+        write_root(folder / name, toy_events(n, 30 + 10 * n), basket=10)
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
 
 
 def written(folder: Path, files: list[str] = FILES, more: str = "") -> Path:

@@ -148,12 +148,8 @@ def test_the_identity_of_a_remote_file_changes_with_it(file: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two files, and the same with other bytes after their end: more than are kept open."""
     for n in range(2):
         write_root(tmp_path / f"{n:02d}.root", toy_events(n, 10), basket=4)
-    for n in range(2, OPEN_FILES + 5):
-        content = (tmp_path / f"{n % 2:02d}.root").read_bytes()
-        (tmp_path / f"{n:02d}.root").write_bytes(content + bytes([n]))
     (tmp_path / "catalogue.toml").write_text(
         '[catalogue]\nname = "toy"\nconvention = "crossing"\n'
         '[[sample]]\nname = "a"\nrole = "background"\nrate_hz = 4e7\nfiles = ["*.root"]\n'
@@ -162,6 +158,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_process_keeps_few_files_open(folder: Path) -> None:
+    """Of more than that; with other bytes after their end, they are no copies."""
+    content = (folder / "00.root").read_bytes()
+    for n in range(2, OPEN_FILES + 5):
+        (folder / f"{n:02d}.root").write_bytes(content + bytes([n]))
     opened_source.cache_clear()
     sample = open_catalogue(folder / "catalogue.toml").samples[0]
     for number in range(len(sample.sources)):
