@@ -10,11 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import counters_twin
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 from likeness import alike
-from toy_menus import any_of, from_decisions
+from toy_menus import as_tree
 from toys import evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from
 
 from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of
@@ -236,14 +237,12 @@ def fraction(
     event: Event, toys: Sequence[Toy], thresholds: dict[str, float], of: Toy, quantity: str
 ) -> float:
     fired = {t.name: score(t, event) > thresholds[t.name] for t in toys}
-    triggers = [
-        {"name": t.name, "coherent": t.coherent, "enabled": True, "seed": t.seed, "share": 1 / t.prescale}
+    made = (
+        counters_twin.Toy(t.name, t.prescale, coherent=t.coherent, seed=as_tree(t.seed) if t.seed else None)
         for t in toys
-    ]
-    counters = from_decisions(fired, fired, triggers)
-    if quantity == "total":
-        return any_of(counters, [{"name": of.name}])
-    return any_of(counters, triggers) - any_of(counters, [t for t in triggers if t["name"] != of.name])
+    )
+    found = counters_twin.contributions(counters_twin.ToyMenu(tuple(made)), fired)
+    return float(found.total[of.name] if quantity == "total" else found.unique[of.name])
 
 
 def rates_by_threshold(

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from counters_twin import ToyMenu
 from hypothesis import assume, given, settings, strategies as st
 from menu_variants import OBJECTS, Triggers, Variant, agree, variants, write
-from toy_menus import as_toml, fitted_in, from_decisions, has_halves, menus, two_samples
+from toy_menus import as_toml, fitted_in, has_halves, menus, outcomes, twin, two_samples
 from toys import even_events, factors, memory_catalogue, threshold, toy_events
 
 from trigemu import emulate, read_menu
@@ -65,7 +66,8 @@ def without_fitted(triggers: Triggers) -> Triggers:
 
 def together(a: Variant, b: Variant) -> list[dict[tuple[str, str], float]]:
     """Of each event, with which probability a trigger of one variant and one of the other accept."""
-    both = [called(t, name) for v, name in ((a, "A"), (b, "B")) for t in v.triggers]
+    sides = (twin([called(t, name) for t in v.triggers], v.rate) for v, name in ((a, "A"), (b, "B")))
+    both = ToyMenu(tuple(t for side in sides for t in side.triggers))
     known: dict[Any, dict[tuple[str, str], float]] = {}
     found = []
     for first, second in zip(a.decisions, b.decisions, strict=True):
@@ -75,7 +77,7 @@ def together(a: Variant, b: Variant) -> list[dict[tuple[str, str], float]]:
         )
         key = (*own.items(), *raw.items())
         if key not in known:
-            counters = from_decisions(own, raw, both)
+            counters = outcomes(both, own)
             known[key] = {
                 (s["name"], t["name"]): math.fsum(
                     p for p, on in counters if {f"A_{s['name']}", f"B_{t['name']}"} <= on
@@ -90,8 +92,8 @@ def together(a: Variant, b: Variant) -> list[dict[tuple[str, str], float]]:
 def called(trigger: dict[str, Any], variant: str) -> dict[str, Any]:
     """A trigger by a name of its own in two variants; its counter is that of its set, or of its old name."""
     seed = re.sub(r"T\d", lambda name: f"{variant}_{name[0]}", trigger["seed"] or "") or None
-    counter = trigger["coherent"] or (trigger["name"],)
-    return trigger | {"name": f"{variant}_{trigger['name']}", "seed": seed, "counter": counter}
+    counter = trigger["coherent"] or f"that of {trigger['name']}"
+    return trigger | {"name": f"{variant}_{trigger['name']}", "seed": seed, "coherent": counter}
 
 
 #: The variants by name: as they are, and without what was fitted.
