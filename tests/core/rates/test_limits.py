@@ -91,7 +91,7 @@ def test_a_rate_is_the_same_beside_fitted_triggers(tmp_path: Path) -> None:
     catalogue = memory_catalogue({"a": drawn(np.random.default_rng(3), 600.0)})
     alone = run(menu_from(tmp_path, J30), catalogue)
     menus = [
-        menu_from(tmp_path, f'[menu]\nname = "{name}"\n{JET}{more}')
+        menu_from(tmp_path, f'[menu]\nname = "{name}"\n{J30}{more}')
         for name, more in (("a", ""), ("b", FITTED))
     ]
     beside = compare(menus, catalogue)
