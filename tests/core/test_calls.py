@@ -192,7 +192,7 @@ def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
         (
             t.decisions,
             (path, array),
-            "budget.toml:6: trigger 'J': its threshold follows from total_rate_hz = 300",
+            "budget.toml:4: trigger 'J': its threshold follows from total_rate_hz = 300",
         ),
         (t.decisions, (PRIMARY, [{}]), "the samples: got a list of dict; "),
         (t.decide, (t.events_from_awkward(array), menu), "the plan: got a Menu; "),

@@ -12,8 +12,11 @@ from toys import CATALOGUE, combination, threshold, toy_events, write_root
 
 from trigemu.cli.commands import cli
 
-MENU = threshold("J30", "jet[0].pt", 30.0, 'group = "jets"') + combination(
-    "MU", '{ object = "muon", pt = { min = 10.0 } }', "prescale = 2"
+MENU = (
+    "\n"
+    + threshold("J30", "jet[0].pt", 30.0, 'group = "jets"')
+    + "\n"
+    + combination("MU", '{ object = "muon", pt = { min = 10.0 } }', "prescale = 2")
 )
 
 

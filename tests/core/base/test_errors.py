@@ -80,7 +80,10 @@ def test_lack_of_memory_or_space_is_nobodys_fault() -> None:
         ("1e3khz", "1e6"),
         ("2GHz", "2e9"),
         ("5 mHz", "0.005"),
-        *((other, "") for other in (3.0, "100", "kHz", "100 kb", "1 kHz and more", "x100kHz", "\u0661Hz")),
+        *(
+            (other, "")
+            for other in (3.0, "100", "kHz", "100 kb", "1 kHz and more", "x100kHz", "\u0661Hz\u00b2")
+        ),
     ],
 )
 def test_a_rate_has_no_unit(written: object, hz: str) -> None:

@@ -52,9 +52,12 @@ def test_weights_come_from_the_sums_and_not_from_what_survived(tmp_path: Path) -
 def test_globs_add_up(tmp_path: Path) -> None:
     write_root(tmp_path / "a1.root", toy_events(1, 20), sum_of_weights=30.0)
     write_root(tmp_path / "a2.root", toy_events(2, 30), sum_of_weights=70.0)
-    sample = catalogue(tmp_path, 'files = ["a?.root"]').samples[0]
+    opened = catalogue(tmp_path, 'files = ["a?.root"]')
+    sample = opened.sample("a")
     assert (sample.entries, sample.hz_per_weight) == (50, pytest.approx(0.1))
     assert [Path(source.path).name for source in sample.sources] == ["a1.root", "a2.root"]
+    with pytest.raises(SampleError, match=r"unknown sample 'aa'.*\(known: a\)"):
+        opened.sample("aa")
 
 
 def test_files_are_read_over_http(tmp_path: Path, file: Path) -> None:

@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -138,8 +137,8 @@ def refused(where: str, match: str) -> None:
 
 @pytest.mark.parametrize(
     ("scheme", "says"),
-    [("tls", None), ("tcp", b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9)],
-    ids=["nobody", "another server"],
+    [("tcp", None), ("tls", None), ("tcp", b""), ("tcp", b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9)],
+    ids=["nobody", "nobody, safely", "silent", "another server"],
 )
 def test_what_is_no_scheduler_is_told_in_time(
     scheme: str, says: bytes | None, monkeypatch: pytest.MonkeyPatch
@@ -158,11 +157,18 @@ def test_what_is_no_scheduler_is_told_in_time(
 
 
 def answer(server: socket.socket, says: bytes) -> None:
-    with suppress(OSError):
-        while True:
+    kept = []
+    while True:
+        try:
             connection, _ = server.accept()
+        except OSError:
+            break
+        kept.append(connection)
+        if says:
             connection.sendall(says)
             connection.shutdown(socket.SHUT_WR)
+    for connection in kept:
+        connection.close()
 
 
 def test_what_is_not_of_a_scheduler_is_told(tmp_path: Path) -> None:
