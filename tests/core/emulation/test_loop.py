@@ -197,7 +197,7 @@ def test_budgets_are_those_of_the_run(tmp_path: Path) -> None:
     assert [again[name].tolist() for name in ("J", "M")] == [truth, met]
     (solved,) = solve_budgets(menu, memory_catalogue({"a": events}))
     assert decisions(solved, ak.Array(events))["J"].tolist() == truth
-    words = r"menu\.toml:2: trigger 'J': its threshold follows from total_rate_hz = 300"
+    words = r"menu\.toml:1: trigger 'J': its threshold follows from total_rate_hz = 300"
     with pytest.raises(TrigemuError, match=words):
         decisions(menu, ak.Array(events))
 

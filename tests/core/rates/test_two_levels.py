@@ -52,7 +52,7 @@ def rates_in(result: MenuRates) -> dict[Label, Rate]:
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.one_of(*(toy_menus(levels=levels) for levels in (0, 2, 3))), st.integers(0, 2**32))
 def test_any_menu(menu: ToyMenu, seed: int) -> None:
     samples = toy_samples(menu, seed, 200, 20)
