@@ -15,7 +15,7 @@ import awkward as ak
 import numpy as np
 import pytest
 from project import ROOT
-from toys import CATALOGUE, memory_catalogue, toy_events, write_root
+from toys import CATALOGUE, memory_catalogue, threshold, toy_events, write_root
 
 import trigemu
 from trigemu import Profile, Steps
@@ -23,25 +23,11 @@ from trigemu import Profile, Steps
 MENUS = ROOT / "menus"
 PRIMARY = MENUS / "primary.toml"
 EVENTS = toy_events(11, 150)
-BUDGET = """
-[menu]
-prescale_columns = ["low", "high"]
-column = "low"
-
-[[trigger]]
-name = "J"
-kind = "threshold"
-observable = "jet[0].pt"
-total_rate_hz = 300.0
-prescales = [1, 2]
-
-[[trigger]]
-name = "M"
-kind = "threshold"
-observable = "met"
-above = 20.0
-prescales = [1, 10]
-"""
+BUDGET = (
+    '[menu]\nprescale_columns = ["low", "high"]\ncolumn = "low"\n'
+    + threshold("J", "jet[0].pt", None, "total_rate_hz = 300.0\nprescales = [1, 2]")
+    + threshold("M", "met", 20.0, "prescales = [1, 10]")
+)
 
 
 @dataclass(frozen=True)
@@ -171,7 +157,7 @@ def test_pileup_and_luminosity_take_paths(have: Given) -> None:
 
 def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
     """Each function with something that it does not take, and what its message names. What is no menu and no
-    sample is in menus/test_menus_like.py and samples/test_samples_like.py."""
+    sample is in menus/test_variation.py and samples/test_opening.py."""
     path, samples, menu, array = have.path, have.samples, have.menu, have.array
     result, t = trigemu.run(path, samples), trigemu
     two_menus = replace(have.emulation, menus=2 * have.emulation.menus)
@@ -206,7 +192,7 @@ def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
         (
             t.decisions,
             (path, array),
-            "budget.toml:6: trigger 'J': its threshold follows from total_rate_hz = 300",
+            "budget.toml:4: trigger 'J': its threshold follows from total_rate_hz = 300",
         ),
         (t.decisions, (PRIMARY, [{}]), "the samples: got a list of dict; "),
         (t.decide, (t.events_from_awkward(array), menu), "the plan: got a Menu; "),

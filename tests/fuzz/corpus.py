@@ -24,6 +24,7 @@ from fuzzing.formats import (
     samples,
 )
 from fuzzing.formats.base import Files, sha256
+from toys import combination, logic, threshold
 
 #: Name → format, and its files, or what makes them where that takes long.
 Corpus = Iterator[tuple[str, str, Files | Callable[[], Files]]]
@@ -65,55 +66,38 @@ def _menu(text: str, way: str = "api") -> Files:
     return {"menu.toml": text.encode("utf-8", "surrogatepass"), "way": way.encode()}
 
 
-def _trigger(name: str, rest: str = 'kind = "threshold"\nobservable = "jet[0].pt"\nabove = 30') -> str:
-    return f"[[trigger]]\nname = {json.dumps(name)}\n{rest}\n"
-
-
-def _logic(of: str) -> str:
-    return f'kind = "logic"\nexpression = "{of}"'
+def _jet(name: str, of: str = "jet[0].pt") -> str:
+    return threshold(name, of, 30)
 
 
 def _menus() -> Corpus:
-    chain = [_trigger("T0"), *(_trigger(f"T{i}", _logic(f"T{i - 1}")) for i in range(1, 1500))]
-    objects = [
-        '[objects.o0]\nfrom = "jet"\n',
-        *(f'[objects.o{i}]\nfrom = "o{i - 1}"\n' for i in range(1, 1000)),
-    ]
+    chain = [_jet("T0"), *(logic(f"T{i}", f"T{i - 1}") for i in range(1, 1500))]
+    objects = ['[objects.o0]\nfrom = "jet"\n']
+    objects += [f'[objects.o{i}]\nfrom = "o{i - 1}"\n' for i in range(1, 1000)]
+    legs = combination(
+        "C", ", ".join(['{ object = "jet" }'] * 12), "pairs = [{legs = [0, 11], dr = {min = 1.0}}]"
+    )
+    digits = ("a whole number of 5 000 digits", 5000), ("10^400 for a float", 400)
     cases = {
         "1 500 chained logic triggers": ("".join(chain), "api"),
-        "1 000 chained objects": (
-            "".join(objects) + _trigger("T", 'kind = "threshold"\nobservable = "o999[0].pt"\nabove = 1'),
-            "api",
-        ),
-        "1 000 unknown names": (
-            "".join(_trigger(f"T{i}", _logic(f"X{i}")) for i in range(1000)),
-            "check-menu",
-        ),
-        "4 000 triggers": ("".join(_trigger(f"T{i}") for i in range(4_000)), "check-menu"),
-        "a whole number of 5 000 digits": (
-            menus.PLAIN.replace("above = 30", f"above = 1{'0' * 5000}"),
-            "api",
-        ),
-        "10^400 for a float": (menus.PLAIN.replace("above = 30", f"above = 1{'0' * 400}"), "api"),
+        "1 000 chained objects": ("".join(objects) + _jet("T", "o999[0].pt"), "api"),
+        "1 000 unknown names": ("".join(logic(f"T{i}", f"X{i}") for i in range(1000)), "check-menu"),
+        "4 000 triggers": ("".join(_jet(f"T{i}") for i in range(4_000)), "check-menu"),
+        **{
+            name: (menus.PLAIN.replace("above = 30", f"above = 1{'0' * number}"), "api")
+            for name, number in digits
+        },
         "5 000 nested lists": (f"x = {'[' * 5000}{']' * 5000}", "api"),
-        "an escape in a name": (_trigger("\x1b[31mred"), "run"),
-        "a formula in a name": (_trigger('=cmd|"/C calc"!A0'), "run"),
-        "12 legs": (
-            _trigger(
-                "C",
-                'kind = "combination"\nlegs = ['
-                + '{object = "jet"},' * 12
-                + "]\npairs = [{legs = [0, 11], dr = {min = 1.0}}]",
-            ),
-            "api",
-        ),
+        "an escape in a name": (_jet("\x1b[31mred"), "run"),
+        "a formula in a name": (_jet('=cmd|"/C calc"!A0'), "run"),
+        "12 legs": (legs, "api"),
     }
     for name, (text, way) in cases.items():
         yield name, "menus", _menu(text, way)
     for rate in ("1e300", "1e-300"):
         text = menus.PLAIN.replace("40e6", rate)
         yield f"a crossing rate of {rate} Hz", "menus", _menu(text)
-    names = "".join(map(_trigger, ("$\\frac{$", "$a^b^c$", "$$", "\\", "%", "<script>", "a_{b")))
+    names = "".join(map(_jet, ("$\\frac{$", "$a^b^c$", "$$", "\\", "%", "<script>", "a_{b")))
     yield "odd names in a report", "menus", _menu(names, "report")
 
 
@@ -126,19 +110,10 @@ def _texts() -> Corpus:
     bomb = f"<!DOCTYPE menu [{laughs}]>".join(xml.split("\n", 1)).replace("two\nlines", "&e9;")
     yield "XML entities in entities", "XML", {"menu.xml": bomb.encode()}
     objects = {f"objects/{name}": text.encode() for name, text in phase2_toys.OBJECTS.items()}
-    for scalar in (
-        "0b_",
-        "0x",
-        "1:2:3:4:5",
-        "2024-99-99",
-        "-.inf",
-        "1" + "0" * 5000,
-        "!!python/object/apply:os.system [id]",
-        "!!float x",
-        "!!timestamp x",
-    ):
+    scalars = ("0b_", "0x", "1:2:3:4:5", "2024-99-99", "-.inf", "1" + "0" * 5000)
+    for scalar in (*scalars, "!!python/object/apply:os.system [id]", "!!float x", "!!timestamp x"):
         text = phase2_toys.MENU.replace("cross_masks: []", f"cross_masks: [{scalar}]", 1)
-        yield (f"the YAML scalar {scalar[:20]}", "YAML", {"menu.yml": text.encode(), **objects})
+        yield f"the YAML scalar {scalar[:20]}", "YAML", {"menu.yml": text.encode(), **objects}
     for name, old, new in (
         ("a seed without a name", "Single:", "'':"),
         ("η beyond a float", "barrel: [0, 0.83]", "barrel: [0, 1" + "0" * 400 + ".0]"),
@@ -152,27 +127,19 @@ def _texts() -> Corpus:
         f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 30)}]}}\n" for i in range(1, 30)
     )
     yield ("YAML merges of merges", "YAML", {"menu.yml": (merges + phase2_toys.MENU).encode(), **objects})
+    menu = {"menu.toml": menus.PLAIN.encode()}
     for key in ("blocks = 1", "block_size = 20", "uses = 2"):
-        text = configurations.GENERATOR.replace(key, f"{key.split(' ')[0]} = {2**62}")
-        yield (
-            f"a generator with 2^62 {key.split(' ')[0]}",
-            "generator configurations",
-            {"toy.toml": text.encode()},
-        )
+        name = key.split(" ")[0]
+        files = {"toy.toml": configurations.GENERATOR.replace(key, f"{name} = {2**62}").encode()}
+        yield f"a generator with 2^62 {name}", "generator configurations", files
     for bins in ("0:1e9:1e-9", "0:10:0", "0:inf:1"):
         text = profiles.PROFILE.replace("0:150:10", bins)
-        yield (
-            f"the bins {bins}",
-            "profiles",
-            {"profile.toml": text.encode(), "menu.toml": profiles.PLAIN.encode()},
-        )
+        yield f"the bins {bins}", "profiles", {"profile.toml": text.encode(), **menu}
     for what in ("max_depth = 3", "max_trees = 10", "epochs = 2", "batch_size = 64"):
-        text = configurations.TRAINING.replace(what, f"{what.split(' ')[0]} = {10**12}")
-        yield (
-            f"training with {what.split(' ')[0]} 10^12",
-            "training configurations",
-            {"train.toml": text.encode(), "menu.toml": profiles.PLAIN.encode()},
-        )
+        name = what.split(" ")[0]
+        text = configurations.TRAINING.replace(what, f"{name} = {10**12}")
+        files = {"train.toml": text.encode(), **menu}
+        yield f"training with {name} 10^12", "training configurations", files
 
 
 def _trees() -> Corpus:
@@ -265,11 +232,8 @@ def _projects() -> Corpus:
         ("in a backup", "backup/b2.h", other),
     ):
         yield f"weights {what}", "hls4ml attacks", beside(name, text)
-    yield (
-        "3 000 structs without an end",
-        "hls4ml projects",
-        lambda: beside("parameters.h", "struct s : nnet::dense_config {\n" * 3000),
-    )
+    structs = "struct s : nnet::dense_config {\n" * 3000
+    yield "3 000 structs without an end", "hls4ml projects", lambda: beside("parameters.h", structs)
 
 
 def _samples() -> Corpus:
@@ -281,29 +245,18 @@ def _samples() -> Corpus:
         yield f"/dev/zero as {form}", "catalogues", catalogue("/dev/zero", form)
         yield f"an empty file as {form}", "catalogues", catalogue("x", form, b"")
     yield "10 GB in a small .xz", "catalogues", catalogue("x.txt.xz", "cms-l1-vector", _zeros_xz())
-    yield (
-        "1 GB in a small .gz",
-        "catalogues",
-        catalogue("x.txt.gz", "cms-l1-vector", gzip.compress(bytes(1 << 20)) * 1024),
-    )
+    zeros = gzip.compress(bytes(1 << 20)) * 1024
+    yield "1 GB in a small .gz", "catalogues", catalogue("x.txt.gz", "cms-l1-vector", zeros)
     line = l1_toys.vector_line(7).split(" ", 1)[1]
     for number in (2**63, 10**300):
-        content = f"{number} {line}\n".encode()
-        yield (
-            f"crossing {number:.0e}",
-            "vectors",
-            {**catalogue("x.txt", "cms-l1-vector", content), "original": f"1 {line}\n".encode()},
-        )
+        files = catalogue("x.txt", "cms-l1-vector", f"{number} {line}\n".encode())
+        yield f"crossing {number:.0e}", "vectors", {**files, "original": f"1 {line}\n".encode()}
     yield "a name of 10 000 characters", "catalogues", catalogue("a" * 10_000)
     for number in ("1e308", "1e-320", "1" + "0" * 400):
-        text = catalogues.CROSSING.replace("30e6", number)
         files = catalogues.sample_files()
-        text %= sha256(files["all.root"])
-        yield (
-            f"a rate of {number[:8]} Hz",
-            "catalogues",
-            {"catalogue.toml": text.encode(), "all.root": files["all.root"]},
-        )
+        text = catalogues.CROSSING.replace("30e6", number) % sha256(files["all.root"])
+        made = {"catalogue.toml": text.encode(), "all.root": files["all.root"]}
+        yield f"a rate of {number[:8]} Hz", "catalogues", made
 
 
 def _zeros_xz() -> bytes:
@@ -329,11 +282,8 @@ def _commands() -> Corpus:
         yield name, "command-line values", case(*words)
     odd = {"x.py/y": b"", "a b.py": b"raise SystemExit(3)", "broken.py": b"("}
     path = {f"plugins/{name}": content for name, content in odd.items()}
-    yield (
-        "odd files among plugins",
-        "command-line values",
-        case("check-menu", "menu.toml", "--plugin-path", "plugins", **path),
-    )
+    words = ("check-menu", "menu.toml", "--plugin-path", "plugins")
+    yield "odd files among plugins", "command-line values", case(*words, **path)
 
 
 def _fills() -> Corpus:
@@ -355,9 +305,5 @@ def _live() -> Corpus:
         yield f"{option} {value}", "live runs", {"options.json": as_json((option, value))}
     for rate, prescale in ((1e22, 7.25), (4e7, 1e15)):
         menu = as_toml(live_runs.MENU).replace("40000000.0", str(rate)).replace("7.25", str(prescale))
-        yield (f"a prescale of {prescale:g} at {rate:g} Hz", "live runs", {"menu.toml": menu.encode()})
-    yield (
-        "a bucket of another digit",
-        "filling schemes",
-        {"s.csv": live.CSV.replace("11,-", "²,11").encode()},
-    )
+        yield f"a prescale of {prescale:g} at {rate:g} Hz", "live runs", {"menu.toml": menu.encode()}
+    yield "a bucket of another digit", "filling schemes", {"s.csv": live.CSV.replace("11,-", "²,11").encode()}

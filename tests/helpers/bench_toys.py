@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from toys import memory_catalogue, toy_events
+from toys import logic, memory_catalogue, threshold, toy_events, trigger
 
 from trigemu import Events, emulate, read_menu
 from trigemu.api import Emulation
@@ -82,74 +82,19 @@ class CompiledCompany(Compiled):
 
 KINDS = {"parts": Parts, "company": Company}
 """
-MENU = """
-[menu]
-name = "toy"
-plugins = ["parts"]
-crossing_rate_hz = 30e6
-
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-
-[[trigger]]
-name = "J30_TOO"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-prescale = 7
-
-[[trigger]]
-name = "MU"
-kind = "threshold"
-observable = "muon[0].pt"
-above = 5.0
-requires = "n_photon >= 1"
-
-[[trigger]]
-name = "NEVER"
-kind = "threshold"
-observable = "muon[0].pt"
-above = 5.0
-requires = "met > 1e9"
-
-[[trigger]]
-name = "AD"
-kind = "parts"
-above = 20.0
-requires = "n_photon >= 1"
-
-[[trigger]]
-name = "ALL"
-kind = "parts"
-above = 20.0
-
-[[trigger]]
-name = "OFF"
-kind = "threshold"
-observable = "met"
-above = 50.0
-enabled = false
-
-[[trigger]]
-name = "UNUSED"
-kind = "threshold"
-observable = "no_such_column"
-above = 50.0
-enabled = false
-
-[[trigger]]
-name = "NOT"
-kind = "logic"
-expression = "J30 and not (MU or OFF)"
-
-[[trigger]]
-name = "ANY"
-kind = "random"
-rate_hz = 1000.0
-"""
+MENU = (
+    '[menu]\nname = "toy"\nplugins = ["parts"]\ncrossing_rate_hz = 30e6\n'
+    + threshold("J30", "jet[0].pt", 30.0)
+    + threshold("J30_TOO", "jet[0].pt", 30.0, "prescale = 7")
+    + threshold("MU", "muon[0].pt", 5.0, 'requires = "n_photon >= 1"')
+    + threshold("NEVER", "muon[0].pt", 5.0, 'requires = "met > 1e9"')
+    + trigger("AD", "parts", 'above = 20.0\nrequires = "n_photon >= 1"')
+    + trigger("ALL", "parts", "above = 20.0")
+    + threshold("OFF", "met", 50.0, "enabled = false")
+    + threshold("UNUSED", "no_such_column", 50.0, "enabled = false")
+    + logic("NOT", "J30 and not (MU or OFF)")
+    + trigger("ANY", "random", "rate_hz = 1000.0")
+)
 EVENTS = toy_events(11, 300)
 BATCHES = (1, 8, 100)
 

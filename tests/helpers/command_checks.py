@@ -13,6 +13,7 @@ import uproot
 from click.shell_completion import BashComplete, CompletionItem
 from click.testing import CliRunner
 from rich.cells import cell_len
+from toys import threshold
 
 from trigemu.cli import console
 from trigemu.cli.commands import cli
@@ -21,13 +22,7 @@ from trigemu.results.terminal import FittingConsole
 Run = Callable[..., tuple[int, str]]
 
 #: A menu whose rate is given, for commands that solve budgets.
-BUDGET = """
-[[trigger]]
-name = "MET"
-kind = "threshold"
-observable = "met"
-total_rate_hz = 1e5
-"""
+BUDGET = threshold("MET", "met", None, "total_rate_hz = 1e5")
 
 
 def check_other_schemes_are_refused(

@@ -8,24 +8,16 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from toys import CATALOGUE, toy_events, write_root
+from toys import CATALOGUE, combination, threshold, toy_events, write_root
 
 from trigemu.cli.commands import cli
 
-MENU = """
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-group = "jets"
-
-[[trigger]]
-name = "MU"
-kind = "combination"
-legs = [{ object = "muon", pt = { min = 10.0 } }]
-prescale = 2
-"""
+MENU = (
+    "\n"
+    + threshold("J30", "jet[0].pt", 30.0, 'group = "jets"')
+    + "\n"
+    + combination("MU", '{ object = "muon", pt = { min = 10.0 } }', "prescale = 2")
+)
 
 
 @dataclass(frozen=True)

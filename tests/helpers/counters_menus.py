@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import tempfile
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,12 +15,11 @@ from typing import Any
 import numpy as np
 from counters_twin import Expression, Toy, ToyMenu, names_in
 from hypothesis import strategies as st
-from toys import Memory, memory_catalogue, menu_from
+from toys import Memory, logic, memory_catalogue, menu_from, threshold, trigger
 
 from trigemu import Menu
 from trigemu.api import ReadEvents, Schema
 from trigemu.samples.catalogue import Catalogue
-from trigemu.triggers import logic
 
 PRESCALES = [1, 1, 1, 2, 2, 3, 10, 1.5, 7.25, 33.3, 1e3, 1e6]
 RANDOM_HZ = [1e3, 2.5e6, 40e6]
@@ -72,37 +70,17 @@ def as_toml(menu: ToyMenu) -> str:
     text += f"levels = {list(menu.levels)}\n" if menu.levels else ""
     scalars = scalar_names(menu)
     for t in menu.triggers:
-        text += f'\n[[trigger]]\nname = "{t.name}"\n'
         if t.logic is not None:
-            text += f'kind = "logic"\nexpression = "{as_text(t.logic)}"\n'
+            text += logic(t.name, as_text(t.logic))
         elif t.random_hz is not None:
-            text += f'kind = "random"\nrate_hz = {t.random_hz}\n'
+            text += trigger(t.name, "random", f"rate_hz = {t.random_hz}")
         else:
-            text += f'kind = "threshold"\nobservable = "{scalars[t.name]}"\nabove = 0.5\n'
+            text += threshold(t.name, scalars[t.name], 0.5)
         text += f"prescale = {float(t.prescale)}\nenabled = {str(t.enabled).lower()}\n"
         text += f'seed = "{as_text(t.seed)}"\n' if t.seed is not None else ""
         strings = {"level": t.level, "coherent": t.coherent, "group": t.group}
         text += "".join(f'{key} = "{value}"\n' for key, value in strings.items() if value is not None)
     return text
-
-
-def toys_of(path: Path) -> ToyMenu:
-    """A menu from a file, whose triggers all have decisions of their own."""
-    document = tomllib.loads(path.read_text())
-    keys = ("name", "prescale", "level", "coherent", "enabled", "group")
-    triggers = [
-        Toy(
-            **{key: table[key] for key in keys if key in table},
-            seed=_parsed(logic.parse_expression(table["seed"])) if "seed" in table else None,
-        )
-        for table in document["trigger"]
-    ]
-    return ToyMenu(tuple(triggers), tuple(document["menu"]["levels"]))
-
-
-def _parsed(expression: logic.Expression) -> Expression:
-    operands = tuple(_parsed(operand) for operand in expression.operands)
-    return (expression.operation, *operands) if expression.operation else expression.name
 
 
 def scalar_names(menu: ToyMenu) -> dict[str, str]:

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
-from toy_menus import EVENT_KINDS, all_outcomes, any_of, apart, constant_of, decide, fitted_in, menus
+from toy_menus import (
+    EVENT_KINDS,
+    all_outcomes,
+    any_of,
+    apart,
+    by_parent,
+    constant_of,
+    decide,
+    fitted_in,
+    menus,
+)
 
 from trigemu import Menu, read_menu
 
@@ -84,10 +94,13 @@ def agree(
     largest: float,
     weights: Sequence[float] = (),
     constant: float = 0.0,
+    parents: Sequence[int] = (),
 ) -> None:
-    """A sum and its error, of what each event adds. constant: the part of its weight that each adds."""
+    """A sum and its error, of what each event adds. constant: the part of its weight that each adds. parents:
+    of the events; else each is one."""
     assert math.isclose(measured[0], math.fsum(expected), rel_tol=1e-9, abs_tol=1e-11 * largest)
     weights = weights or [0.0] * len(expected)
-    varying = (value - w * constant for value, w in zip(expected, weights, strict=True))
-    error = math.sqrt(math.fsum(value**2 for value in varying))
-    assert math.isclose(measured[1], error, rel_tol=1e-9, abs_tol=1e-11 * largest)
+    varying = [value - w * constant for value, w in zip(expected, weights, strict=True)]
+    error = by_parent(parents or range(len(varying)), varying)
+    digits = 1e-9 if parents else 1e-11  # sums over the events of a parent lose some
+    assert math.isclose(measured[1], error, rel_tol=1e-9, abs_tol=digits * largest)

@@ -6,44 +6,22 @@ import json
 from pathlib import Path
 from typing import Any
 
-from toys import memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, threshold, toy_events
 
 import trigemu
 
 HOSTILE = 'J<i>&"\x1b[2J$x$\u202e'
+PRESCALED = 'group = "g\\n&"\nprescales = [1, 2]'
 MENU = f"""
 [menu]
 name = "m<b>\\u001b[1m"
 prescale_columns = ["low<", "high"]
 column = "low<"
 
-[[trigger]]
-name = {json.dumps(HOSTILE)}
-kind = "threshold"
-observable = "jet[0].pt"
-above = 20.0
-group = "g\\n&"
-prescales = [1, 2]
-
-[[trigger]]
-name = "MET"
-kind = "threshold"
-observable = "met"
-above = 20.0
-prescale = 3.5
-
-[[trigger]]
-name = "ALSO"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 25.0
-group = "MET"
-
-[[trigger]]
-name = "NEVER"
-kind = "threshold"
-observable = "met"
-above = 1e6
+{threshold("ESCAPED", "jet[0].pt", 20.0, PRESCALED).replace('"ESCAPED"', json.dumps(HOSTILE))}
+{threshold("MET", "met", 20.0, "prescale = 3.5")}
+{threshold("ALSO", "jet[0].pt", 25.0, 'group = "MET"')}
+{threshold("NEVER", "met", 1e6)}
 """
 CATEGORY = "n_jet > 1"
 #: The classes of the core's results.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
@@ -11,6 +13,19 @@ import pytest
 
 from trigemu import TrigemuError, catalogue_of
 from trigemu.samples import locations, opening
+
+
+@contextmanager
+def serving(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server that answers with this handler."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        server.block_on_close = False
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
 
 
 class Ranges(SimpleHTTPRequestHandler):
@@ -70,12 +85,8 @@ class Elsewhere(Silent):
 
 def check_a_server_that_falls_silent(name: str, format: str) -> None:
     """A file of a format is not waited for without end."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Silent) as server, pytest.MonkeyPatch.context() as patch:
+    with serving(Silent) as url, pytest.MonkeyPatch.context() as patch:
         patch.setattr(locations, "SILENT_S", 0.3)
         patch.setattr(opening, "PAUSE_S", 0.0)
-        server.daemon_threads = True
-        server.block_on_close = False
-        Thread(target=server.serve_forever, daemon=True).start()
         with pytest.raises(TrigemuError, match="Timeout"):
-            catalogue_of(f"http://127.0.0.1:{server.server_port}/{name}", format)
-        server.shutdown()
+            catalogue_of(f"{url}/{name}", format)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Iterable, Iterator
+import random
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
-from itertools import pairwise, product
 from typing import Any
 
+from counters_twin import Event, Expression, Toy, ToyMenu, contributions
 from hypothesis import strategies as st
+from toys import is_evaluation, toy_events
 
 #: TOML of a trigger's own keys, and what it means.
 EVENT_KINDS: list[tuple[str, Any]] = [
@@ -126,12 +130,34 @@ def decide(event: dict[str, Any], triggers: list[dict[str, Any]]) -> tuple[dict[
 Counters = list[tuple[Fraction, frozenset[str]]]
 
 
-def outcomes(event: dict[str, Any], triggers: list[dict[str, Any]], rate: float) -> Counters:
-    """What the prescale counters may come to: the probability, and the enabled triggers that then accept."""
+def twin(triggers: list[dict[str, Any]], rate: float) -> ToyMenu:
+    """The same for `counters_twin`, with decisions that are given."""
+    made = []
     for t in triggers:
-        own = Fraction(rate) / 1000 if t["kind"] == "random" else 1
-        t["share"] = 1 / (Fraction(t["prescale"]) * own)
-    return from_decisions(*decide(event, triggers), triggers)
+        seed = as_tree(t["seed"]) if t["seed"] else None
+        prescale = Fraction(t["prescale"]) * (Fraction(rate) / 1000 if t["kind"] == "random" else 1)
+        toy = Toy(t["name"], prescale, coherent=t["coherent"], seed=seed, group=t["group"])
+        made.append(replace(toy, enabled=t["enabled"]))
+    return ToyMenu(tuple(made))
+
+
+def as_tree(text: str) -> Expression:
+    def tree(node: ast.expr) -> Expression:
+        if isinstance(node, ast.Name):
+            return node.id
+        if isinstance(node, ast.UnaryOp):
+            return ("not", tree(node.operand))
+        assert isinstance(node, ast.BoolOp)
+        return ("and" if isinstance(node.op, ast.And) else "or", *map(tree, node.values))
+
+    return tree(ast.parse(text, mode="eval").body)
+
+
+def outcomes(menu: ToyMenu, own: dict[str, bool]) -> Counters:
+    """What the prescale counters may come to: the probability, and the enabled triggers that then accept.
+    own: the decisions of each trigger by itself, before prescales."""
+    event = Event(menu, own)
+    return [(Fraction(width, event.units), accepted) for accepted, width in event.accepted.items()]
 
 
 def all_outcomes(
@@ -139,40 +165,12 @@ def all_outcomes(
 ) -> list[Counters]:
     """Those of each event: few patterns of decisions stand for all."""
     known: dict[Any, Counters] = {}
-    found = []
+    menu, found = twin(triggers, rate), []
     for event in events:
-        own, raw = decide(event, triggers)
-        pattern = (*own.values(), *raw.values())
-        if pattern not in known:
-            known[pattern] = outcomes(event, triggers, rate)
+        own, _ = decide(event, triggers)
+        if (pattern := (*own.values(),)) not in known:
+            known[pattern] = outcomes(menu, own)
         found.append(known[pattern])
-    return found
-
-
-def from_decisions(own: dict[str, bool], raw: dict[str, bool], triggers: list[dict[str, Any]]) -> Counters:
-    """The same from the decisions before prescales.
-
-    A trigger's "share" is 1 over its prescale; "counter": what its counter is called, if not by its coherent
-    set or by the trigger.
-    """
-    of = {t["name"]: t.get("counter") or t["coherent"] or (t["name"],) for t in triggers}
-    bounds: dict[Any, set[Fraction]] = {}
-    for t in triggers:
-        if own[t["name"]]:
-            bounds.setdefault(of[t["name"]], {Fraction(0), Fraction(1)}).add(t["share"])
-    found = []
-    for below in product(*(list(pairwise(sorted(edges))) for edges in bounds.values())):
-        counter = dict(zip(bounds, (low for low, _ in below), strict=True))  # anywhere up to the next bound
-        accept: dict[str, bool] = {}
-        for t in sorted(triggers, key=lambda t: (bool(t["seed"]), t["name"])):
-            name = t["name"]
-            if not t["enabled"]:
-                accept[name] = raw[name]
-            else:
-                passed = own[name] and counter[of[name]] < t["share"]
-                accept[name] = passed and bool(eval(t["seed"] or "True", {}, accept))
-        on = frozenset(t["name"] for t in triggers if t["enabled"] and accept[t["name"]])
-        found.append((math.prod(high - low for low, high in below), on))
     return found
 
 
@@ -182,26 +180,20 @@ def any_of(counters: Counters, triggers: list[dict[str, Any]]) -> Fraction:
     return sum((p for p, on in counters if on & names), Fraction(0))
 
 
-def _note(
-    out: dict[str, list[tuple[str, float, float]]], sample: str, weight: float, quantity: str, f: Fraction
-) -> None:
-    out.setdefault(quantity, []).append((sample, weight, float(f)))
-
-
 def brute_force(
     samples: dict[str, list[dict[str, Any]]], triggers: list[dict[str, Any]], scale: float, rate: float
 ) -> dict[str, list[tuple[str, float, float]]]:
     """Quantity → (sample, weight, f) of every event."""
     out: dict[str, list[tuple[str, float, float]]] = {}
-    known: dict[Any, list[tuple[str, Fraction]]] = {}  # few patterns of decisions stand for all events
+    known: dict[Any, dict[str, Fraction]] = {}  # few patterns of decisions stand for all events
+    menu = twin(triggers, rate)
     for sample, events in samples.items():
         for event in events:
-            own, raw = decide(event, triggers)
-            pattern = (*own.values(), *raw.values())
-            if pattern not in known:
-                known[pattern] = list(of_pattern(outcomes(event, triggers, rate), triggers))
-            for quantity, f in known[pattern]:
-                _note(out, sample, event["weight"] * scale, quantity, f)
+            own, _ = decide(event, triggers)
+            if (pattern := (*own.values(),)) not in known:
+                known[pattern] = quantities(menu, own)
+            for quantity, f in known[pattern].items():
+                out.setdefault(quantity, []).append((sample, event["weight"] * scale, float(f)))
     return out
 
 
@@ -227,7 +219,8 @@ def constant_of(triggers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def constant_parts(triggers: list[dict[str, Any]], rate: float) -> dict[str, float]:
     """Quantity → its f in an event that only these accept."""
     alone = constant_of(triggers)
-    return {quantity: float(f) for quantity, f in of_pattern(outcomes({}, alone, rate), alone)}
+    own, _ = decide({}, alone)
+    return {quantity: float(f) for quantity, f in quantities(twin(alone, rate), own).items()}
 
 
 def judged(
@@ -254,22 +247,50 @@ def judged(
     return found
 
 
-def of_pattern(counters: Counters, triggers: list[dict[str, Any]]) -> Iterator[tuple[str, Fraction]]:
-    on = [t for t in triggers if t["enabled"]]
-    either = partial(any_of, counters)
-    a = {t["name"]: either([t]) for t in on}
-    whole, summed = either(on), sum(a.values())
-    yield "menu", whole
-    for t in on:
-        yield f"total {t['name']}", a[t["name"]]
-        yield f"unique {t['name']}", whole - either([u for u in on if u is not t])
-        yield f"share {t['name']}", whole * a[t["name"]] / summed if summed else Fraction(0)
-        for u in on:
-            both = either([t] if u is t else [t, u])
-            yield f"overlap {t['name']} {u['name']}", a[t["name"]] + a[u["name"]] - both
-    for group in sorted({t["group"] for t in on if t["group"]}):
-        inside = [t for t in on if t["group"] == group]
-        yield f"total group {group}", either(inside)
-        yield f"unique group {group}", whole - either([t for t in on if t not in inside])
-        shared = sum((a[t["name"]] for t in inside), Fraction(0))
-        yield f"share group {group}", whole * shared / summed if summed else Fraction(0)
+def quantities(menu: ToyMenu, own: dict[str, bool]) -> dict[str, Fraction]:
+    """Quantity → its f in one event."""
+    found = contributions(menu, own)
+    by_name = {
+        "total": found.total,
+        "unique": found.unique,
+        "share": found.share,
+        "total group": found.group_total,
+        "unique group": found.group_unique,
+        "share group": found.group_share,
+    }
+    each = {f"{what} {name}": f for what, of in by_name.items() for name, f in of.items()}
+    return {"menu": found.menu} | each | {f"overlap {s} {t}": f for (s, t), f in found.overlap.items()}
+
+
+def related_events(seed: int, n: int, parents: int) -> list[dict[str, Any]]:
+    """Events that share some parents; half of those of one look and all weigh alike, so that errors grow."""
+    rng = random.Random(seed)
+    scale = [10 ** rng.uniform(-0.5, 0.5) for _ in range(parents)]
+    look = toy_events(seed + 1, parents)
+    found = []
+    for event in toy_events(seed, n):
+        parent = rng.randrange(parents)
+        alike = look[parent] if rng.random() < 0.5 else event
+        found.append(alike | {"parent": parent, "weight": scale[parent] * rng.uniform(0.5, 1.5)})
+    return found
+
+
+def two_samples(seed: int, shared: int | None) -> dict[str, list[dict[str, Any]]]:
+    """60 events, which share a number of parents, or are one each."""
+    return {
+        name: related_events(at, n, shared) if shared else toy_events(at, n)
+        for name, at, n in (("a", seed, 40), ("b", seed + 1, 20))
+    }
+
+
+def has_halves(samples: dict[str, list[dict[str, Any]]]) -> bool:
+    """Whether each sample has events in its evaluation half."""
+    return all(any(is_evaluation(e.get("parent", i)) for i, e in enumerate(of)) for of in samples.values())
+
+
+def by_parent(parents: Iterable[int], values: Iterable[float]) -> float:
+    """√Σ (Σ x)²"""
+    sums: dict[int, float] = defaultdict(float)
+    for parent, value in zip(parents, values, strict=True):
+        sums[parent] += value
+    return math.sqrt(math.fsum(x * x for x in sums.values()))

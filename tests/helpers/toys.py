@@ -295,11 +295,23 @@ def write_root(
             file["Runs"].extend({"genEventSumw": np.array([total])})
 
 
+def trigger(name: str, kind: str, more: str = "") -> str:
+    """A trigger in TOML, with the keys of its kind."""
+    return f'[[trigger]]\nname = {json.dumps(name)}\nkind = "{kind}"\n{more}\n'
+
+
 def threshold(name: str, observable: str, above: float | None, more: str = "") -> str:
-    """A trigger in TOML, with more keys; None: a budget is among these."""
+    """None: a budget is among the further keys."""
     cut = "" if above is None else f"above = {above}\n"
-    keys = f'kind = "threshold"\nobservable = "{observable}"\n{cut}{more}\n'
-    return f"[[trigger]]\nname = {json.dumps(name)}\n{keys}"
+    return trigger(name, "threshold", f'observable = "{observable}"\n{cut}{more}')
+
+
+def combination(name: str, legs: str, more: str = "") -> str:
+    return trigger(name, "combination", f"legs = [{legs}]\n{more}")
+
+
+def logic(name: str, expression: str, more: str = "") -> str:
+    return trigger(name, "logic", f'expression = "{expression}"\n{more}')
 
 
 def menu_from(folder: Path, text: str) -> Menu:

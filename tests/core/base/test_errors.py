@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +80,14 @@ def test_lack_of_memory_or_space_is_nobodys_fault() -> None:
         ("1e3khz", "1e6"),
         ("2GHz", "2e9"),
         ("5 mHz", "0.005"),
+        *(
+            (other, "")
+            for other in (3.0, "100", "kHz", "100 kb", "1 kHz and more", "x100kHz", "\u0661Hz\u00b2")
+        ),
     ],
 )
-def test_a_rate_has_no_unit(written: str, hz: str) -> None:
-    assert without_unit(written) == f"; rates are numbers in Hz, without the unit: {hz}"
-
-
-@pytest.mark.parametrize(
-    "written", [3.0, "100", "kHz", "100 kb", "1 kHz and more", "x100kHz", "\u0661Hz\u00b2"]
-)
-def test_what_is_no_rate_with_a_unit(written: object) -> None:
-    assert without_unit(written) == ""
+def test_a_rate_has_no_unit(written: object, hz: str) -> None:
+    assert without_unit(written) == (f"; rates are numbers in Hz, without the unit: {hz}" if hz else "")
 
 
 @pytest.mark.parametrize(
@@ -106,11 +104,8 @@ def test_what_is_no_rate_with_a_unit(written: object) -> None:
 )
 def test_what_acts_on_a_terminal_becomes_an_escape(text: str, shown: str) -> None:
     assert printable(text) == shown
+    assert printable(f"\n{text}", keep="\n").startswith("\n")
     shown.encode()
-
-
-def test_characters_to_be_kept_stay() -> None:
-    assert printable("a\nb\x07", keep="\n") == "a\nb\\x07"
 
 
 def nested(depth: int) -> list[Any]:
@@ -125,11 +120,8 @@ def test_any_value_can_be_quoted() -> None:
     texts = ["x" * 10**6, {"k" * 10**5: "v" * 10**5}]
     for value in (huge, -huge, nested(100_000), [[huge] * 100] * 100, *texts):
         assert 0 < len(quoted(value)) < 5 * LONGEST
-
-
-@pytest.mark.parametrize("value", ["a'b", 10**30, 1.5, [1, "a"], {"a": True}])
-def test_short_values_are_quoted_as_python_writes_them(value: object) -> None:
-    assert quoted(value) == repr(value)
+    for short in ("a'b", 10**30, 1.5, [1, "a"], {"a": True}):
+        assert quoted(short) == repr(short)
 
 
 @pytest.mark.parametrize(
@@ -176,26 +168,29 @@ def test_the_error_is_of_both_kinds_and_short() -> None:
         assert len(str(wrong_type("the menu", long, "a path"))) < 300
 
 
-def test_numbers() -> None:
+def test_numbers_and_names() -> None:
     for given in ([1, 2.5], (1, 2.5), np.array([1, 2.5]), ak.Array([1, 2.5])):
         assert numbers_of("the edges", given) == (1, 2.5)
         assert all(type(number) in (int, float) for number in numbers_of("the edges", given))
     for one in (3, 3.0, np.float32(3), np.int64(3)):
         assert number_of("the rate", one) == 3
-
-
-def test_what_is_no_number() -> None:
-    for given in (5, "0:10", None, [[1, 2]], [[1], [1, 2]], ["a"], {"a": 1}, [None, 1], [True]):
-        with pytest.raises(WrongTypeError, match=r"the edges: got .*; expected a list of numbers"):
-            numbers_of("the edges", given)
-    for one in (None, "3", True, [3], np.ones(1), 3j):
-        with pytest.raises(WrongTypeError, match="expected a number"):
-            number_of("the rate", one)
-
-
-def test_names() -> None:
     assert names_of("the samples", "yy") == ("yy",)
     assert names_of("the samples", ["yy", "zz"]) == names_of("the samples", ("yy", "zz")) == ("yy", "zz")
-    for given in (5, None, [5], {"a": 1}, {"a"}):
-        with pytest.raises(WrongTypeError, match="expected a name, or a list of names"):
-            names_of("the samples", given)
+
+
+@pytest.mark.parametrize(
+    ("take", "others", "message"),
+    [
+        (
+            numbers_of,
+            [5, "0:10", None, [[1, 2]], [[1], [1, 2]], ["a"], {"a": 1}, [None, 1], [True]],
+            "expected a list of numbers",
+        ),
+        (number_of, [None, "3", True, [3], np.ones(1), 3j], "expected a number"),
+        (names_of, [5, None, [5], {"a": 1}, {"a"}], "expected a name, or a list of names"),
+    ],
+)
+def test_what_is_none(take: Callable[[str, object], object], others: list[object], message: str) -> None:
+    for given in others:
+        with pytest.raises(WrongTypeError, match=f"the thing: got .*; {message}"):
+            take("the thing", given)

@@ -1,22 +1,115 @@
-"""Every rate of a menu, pattern by pattern, against every outcome of every counter, and in closed form."""
+"""Probabilities of patterns of decisions, and every rate of a menu, against every outcome of every counter in
+fractions, and in closed form. `counters_twin` gives the truth, with prescales, sets, seeds and levels."""
 
 from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from counters_menus import TWO_LEVELS, any_menu, menu_with_bits, toy_patterns, words_of
-from counters_twin import Contributions, Expression, Toy, ToyMenu, contributions
+from counters_twin import Contributions, Event, Expression, Toy, ToyMenu, contributions
 from hypothesis import given, settings, strategies as st
+from toys import menu_from, threshold, trigger
 
+from trigemu.base.errors import TrigemuError
 from trigemu.counting.acceptance import acceptances
+from trigemu.counting.decisions import own_decisions, raw_decisions
 from trigemu.counting.quantities import fractions, members_by_level
+from trigemu.studies.exclusive import exactly
+
+CLOSE = {"rel": 1e-12, "abs": 1e-15}
+
+
+@settings(max_examples=40)
+@given(any_menu, st.integers(0, 2**32), st.data())
+def test_any_of_some_triggers(toy: ToyMenu, seed: int, data: st.DataObject) -> None:
+    menu, bits = menu_with_bits(toy)
+    words, given = toy_patterns(toy, seed)
+    accepted = acceptances(words, menu, bits)
+    inside = data.draw(st.lists(st.booleans(), min_size=len(toy.enabled), max_size=len(toy.enabled)))
+    some = [t for t, chosen in zip(toy.enabled, inside, strict=True) if chosen]
+    members = np.array(inside, np.bool_)
+    either, unique = accepted.either(members), accepted.unique(members).toarray()
+    for row, fired in enumerate(given):
+        event = Event(toy, fired)
+        probability = event.either(some)
+        assert either[row] == pytest.approx(float(probability), **CLOSE)
+        if probability in (0, 1):  # to the last bit: nothing must not become an event of weight 1e-17
+            assert either[row] == probability
+        for column, t in enumerate(toy.enabled):
+            expected = event.either(some) - event.either([u for u in some if u is not t])
+            assert unique[row, column] == pytest.approx(float(expected), **CLOSE)
+    assert (either <= np.where(members, accepted.total, 0).sum(axis=1) * (1 + 1e-12)).all()
+    assert (unique.sum(axis=1) <= either * (1 + 1e-12)).all()
+
+
+def test_what_is_no_member_changes_no_bit() -> None:
+    """The probabilities of the outcomes of A and B do not add up to 1."""
+    a, b = Toy("A", 7.25, coherent="c"), Toy("B", 33.3, coherent="c")
+    toy = ToyMenu((a, b, Toy("S", seed=("or", "A", "B")), Toy("T", 3)))
+    menu, bits = menu_with_bits(toy)
+    accepted, only = acceptances(words_of([dict.fromkeys("ABST", True)]), menu, bits), np.arange(4) == 3
+    assert accepted.unique(only).toarray()[0].tolist() == [0.0, 0.0, 0.0, 1 / 3]
+    assert accepted.either(only).tolist() == [1 / 3]
+
+
+@settings(max_examples=40)
+@given(any_menu, st.integers(0, 2**32), st.data())
+def test_exactly_some_triggers(toy: ToyMenu, seed: int, data: st.DataObject) -> None:
+    menu, bits = menu_with_bits(toy)
+    words, given = toy_patterns(toy, seed)
+    drawn = st.lists(st.booleans(), min_size=len(toy.enabled), max_size=len(toy.enabled))
+    within, chosen = (np.array(data.draw(drawn), np.bool_) for _ in range(2))
+    members = within & chosen
+    found = exactly(acceptances(words, menu, bits), members, within)
+    names, some = (
+        {t.name for t, inside in zip(toy.enabled, mask, strict=True) if inside} for mask in (within, members)
+    )
+    for row, fired in enumerate(given):
+        event = Event(toy, fired)
+        widths = sum(width for accepted, width in event.accepted.items() if accepted & names == some)
+        assert found[row] == pytest.approx(widths / event.units, **CLOSE)
+
+
+@settings(max_examples=40)
+@given(any_menu, st.integers(0, 2**32))
+def test_decisions(toy: ToyMenu, seed: int) -> None:
+    menu, bits = menu_with_bits(toy)
+    words, given = toy_patterns(toy, seed)
+    own, raw = own_decisions(words, menu, bits), raw_decisions(words, menu, bits)
+    for row, fired in enumerate(given):
+        event = Event(toy, fired)
+        for name in raw:
+            assert own[name][row] == event.own[name]
+            assert raw[name][row] == event.raw[name]
+    assert {t.name for t in toy.enabled} <= set(raw) == set(own)
+
+
+@pytest.mark.parametrize(("seeds", "coherent"), [(16, False), (17, True), (17, False)])
+def test_too_many_outcomes_are_an_error(tmp_path: Path, seeds: int, coherent: bool) -> None:
+    """Of 17 counters; where all fire together."""
+    text = "".join(
+        threshold(f"S{n}", "met", n, "prescale = 2" + ('\ncoherent = "c"' if coherent and n < 2 else ""))
+        for n in range(seeds)
+    )
+    names = " or ".join(f"S{number}" for number in range(seeds))
+    text += trigger("T", "random", f'rate_hz = 40e6\nseed = "{names}"')
+    menu = menu_from(tmp_path, text)
+    bits = {f"S{number}": number for number in range(seeds)}
+    few, every = np.array([[2**16 - 1]], np.uint64), np.array([[2**seeds - 1]], np.uint64)
+    assert acceptances(few, menu, bits).total[0, -1] > 0
+    if seeds == 17 and not coherent:
+        with pytest.raises(TrigemuError, match=r"the seeds .*'S16'.* are prescaled, fire together"):
+            acceptances(every, menu, bits)
+    else:
+        assert acceptances(every, menu, bits).total[0, -1] == pytest.approx(1 - 0.5**16)
+
 
 F = Fraction
-CLOSE = {"rel": 1e-12, "abs": 1e-15}
 
 
 def check(toy: ToyMenu, words: np.ndarray, given: list[dict[str, bool]]) -> None:
@@ -62,8 +155,6 @@ def test_levels_share_the_triggers_among_them() -> None:
 
 
 # ---- closed forms, which both give
-
-
 def fire(*triggers: Toy, levels: tuple[str, ...] = (), **decisions: bool) -> Contributions:
     """All triggers fire that are not said to be False."""
     toy = ToyMenu(triggers, levels)
@@ -137,6 +228,8 @@ def test_expressions_of_two_seeds(seed: Expression, own: F, coherent: F) -> None
 
 
 CHAIN = (Toy("A", 10), Toy("B", 4, seed="A"))
+
+
 ANY_OF_B = Toy("C", 3, seed="B")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import uproot
 from project import ROOT
-from toys import menu_from, toy_events
+from toys import combination, menu_from, threshold, toy_events
 
 import trigemu
 
@@ -21,28 +21,14 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:Missing cross-reference:RuntimeWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning:coffea.*"),
 ]
-MENU = """
-[menu]
-name = "toy"
-
-[[trigger]]
-name = "JETS"
-kind = "combination"
-legs = [{ object = "jet", pt = { above = 30.0 } }, { object = "jet", eta = { abs_max = 2.0 } }]
-
-[[trigger]]
-name = "PHOTON"
-kind = "threshold"
-observable = "photon[0].pt"
-above = 20.0
-prescale = 10
-
-[[trigger]]
-name = "MET"
-kind = "threshold"
-observable = "met"
-above = 40.0
-"""
+MENU = (
+    '[menu]\nname = "toy"\n'
+    + combination(
+        "JETS", '{ object = "jet", pt = { above = 30.0 } }, { object = "jet", eta = { abs_max = 2.0 } }'
+    )
+    + threshold("PHOTON", "photon[0].pt", 20.0, "prescale = 10")
+    + threshold("MET", "met", 40.0)
+)
 
 
 def nanoaod(path: Path, events: list[dict[str, Any]]) -> Path:

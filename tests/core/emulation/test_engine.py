@@ -1,28 +1,45 @@
-"""Samples in chunks, on one process and on several."""
+"""Samples in chunks, on one process and on several; what is decompressed, once."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import awkward as ak
+import numpy as np
 import pytest
+import uproot
 from hypothesis import given, strategies as st
 from likeness import alike
-from toys import Decided, Killed, Memory, Seen, engine, even_events, memory_catalogue, menu_from
+from toys import (
+    Decided,
+    Killed,
+    Memory,
+    Seen,
+    combination,
+    engine,
+    even_events,
+    memory_catalogue,
+    menu_from,
+    threshold,
+)
 
+import trigemu
 from trigemu import Catalogue, Events, TrigemuError, make_plan
 from trigemu.api import Plan, ReadEvents
 from trigemu.base.mapping import Engine
 from trigemu.base.processes import worker_pool
 from trigemu.emulation.engine import Chunk, Job, over_background
 from trigemu.emulation.loop import emulate
+from trigemu.samples.root import RootFile
 from trigemu.samples.sample import Sample
 
-MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
+MENU = threshold("J", "jet[0].pt", 20)
 
 
 def job(folder: Path, catalogue: Catalogue, text: str = MENU, **more: Any) -> Job:
@@ -84,8 +101,6 @@ def test_a_worker_that_is_ended_each_time_is_reported_with_its_events(tmp_path: 
 
 
 # ---- threads
-
-
 @dataclass
 class Watched:
     """Events of a source that says what becomes of each chunk."""
@@ -220,25 +235,14 @@ def test_work_that_fails_or_is_interrupted_ends_the_reading(
 
 
 # ---- neighbouring crossings
+MUON = '{ object = "muon", crossing = 1 }'
 
-NEIGHBOURS = """
-[[trigger]]
-name = "JET_BEFORE"
-kind = "combination"
-legs = [ { object = "jet", crossing = -2 }, { object = "muon" } ]
 
-[[trigger]]
-name = "PAIR_AFTER"
-kind = "combination"
-legs = [ { object = "muon", crossing = 1 }, { object = "muon", crossing = 1 },
-         { object = "photon", crossing = 2 } ]
-
-[[trigger]]
-name = "ALONE"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 20
-"""
+NEIGHBOURS = (
+    combination("JET_BEFORE", '{ object = "jet", crossing = -2 }, { object = "muon" }')
+    + combination("PAIR_AFTER", f'{MUON}, {MUON}, {{ object = "photon", crossing = 2 }}')
+    + threshold("ALONE", "jet[0].pt", 20)
+)
 
 
 @pytest.mark.parametrize("neighbours", ["line", "orbit"])
@@ -294,6 +298,80 @@ def test_a_sample_without_neighbours(tmp_path: Path) -> None:
         plan.check(catalogue.samples[0])
     place = tmp_path / "menu.toml"
     assert str(error.value) == (
-        f"{place}:2: trigger 'JET_BEFORE': it reads neighbouring crossings, but the events of sample 'a' "
-        f"(format 'nanoaod') are not consecutive crossings; 'PAIR_AFTER' ({place}:7) needs it too"
+        f"{place}:1: trigger 'JET_BEFORE': it reads neighbouring crossings, but the events of sample 'a' "
+        f"(format 'nanoaod') are not consecutive crossings; 'PAIR_AFTER' ({place}:6) needs it too"
     )
+
+
+N_STORED = 1000
+
+
+THREE = threshold("J", "jet[0].pt", 0.5) + threshold("E", "jet[1].eta", 0.5) + threshold("M", "met", 0.5)
+
+
+def stored_columns() -> dict[str, Any]:
+    random = np.random.default_rng(1)
+    counts = random.integers(0, 4, N_STORED)
+    jet = {name: ak.unflatten(random.random(counts.sum()).astype("f4"), counts) for name in ("pt", "eta")}
+    return {"Jet": ak.zip({"pt": -np.sort(-jet["pt"]), "eta": jet["eta"]}), "MET_pt": random.random(N_STORED)}
+
+
+def _tree(path: Path, step: int) -> Path:
+    written = stored_columns()
+    with uproot.recreate(path, compression=uproot.ZSTD(1)) as file:
+        names = {"counter_name": lambda n: f"n{n}", "field_name": lambda a, b: f"{a}_{b}"}
+        file.mktree("Events", {"Jet": written["Jet"].type.content, "MET_pt": "f8"}, **names)
+        for start in range(0, N_STORED, step):
+            file["Events"].extend({name: c[start : start + step] for name, c in written.items()})
+    return path
+
+
+def _rntuple(path: Path, step: int) -> Path:
+    written = stored_columns()
+    jet = written["Jet"]
+    flat = {"nJet": ak.to_numpy(ak.num(jet)).astype("i4"), "Jet_pt": jet.pt, "Jet_eta": jet.eta}
+    flat["MET_pt"] = written["MET_pt"]
+    with uproot.recreate(path, compression=uproot.ZSTD(1)) as file:
+        ntuple = file.mkrntuple("Events", {name: c[:step] for name, c in flat.items()})
+        for start in range(step, N_STORED, step):
+            ntuple.extend({name: c[start : start + step] for name, c in flat.items()})
+    return path
+
+
+@pytest.mark.parametrize("write", [_tree, _rntuple])
+@pytest.mark.parametrize("step", [N_STORED, 300, 100])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_pass_decompresses_each_block_once(
+    write: Any, step: int, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And gives the rates of what was written. uproot calls a hook before each block that it decompresses."""
+    path, menu = write(tmp_path / "a.root", step), menu_from(tmp_path, THREE)
+    whole = trigemu.run(menu, trigemu.events_from_awkward(ak.zip(stored_columns(), depth_limit=1)))
+    samples = trigemu.open_catalogue(path)
+    assert samples.samples[0].schema.scalars  # the header and the descriptions of columns are decompressed
+    blocks: Counter[int] = Counter()
+
+    def counted(*, cursor: Any, **_: Any) -> None:
+        blocks[cursor.index] += 1
+
+    monkeypatch.setattr(uproot.compression.decompress, "hook_before_block", counted)
+    result = trigemu.run(menu, samples, executor=Engine(chunk_events=100, workers=workers))
+    for name in ("J", "E", "M"):
+        assert result[name].total.events == whole[name].total.events > 0
+    assert blocks
+    assert set(blocks.values()) == {1}
+
+
+def test_tasks_of_a_basket_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A basket with more events than a task has is decoded again for the next task."""
+    samples = trigemu.open_catalogue(_tree(tmp_path / "a.root", N_STORED))
+    ranges = list[tuple[int, int]]()
+    read = RootFile.read
+
+    def counted(self: Any, start: int, stop: int, needs: Any) -> Any:
+        ranges.append((start, stop))
+        return read(self, start, stop, needs)
+
+    monkeypatch.setattr(RootFile, "read", counted)
+    trigemu.run(menu_from(tmp_path, THREE), samples, executor=Engine(chunk_events=30, workers=1))
+    assert ranges == [(0, 480), (480, 960), (960, 1000)]

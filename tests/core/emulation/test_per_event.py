@@ -1,4 +1,5 @@
-"""What a menu makes of each event, against plain Python, and against the rates of the same events."""
+"""Of each event, the decisions of a menu and what it makes of it, against plain Python, and against the rates
+of the same events."""
 
 from __future__ import annotations
 
@@ -11,32 +12,24 @@ import awkward as ak
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from toy_menus import any_of, as_toml, decide, menus, outcomes
-from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
+from toy_menus import all_outcomes, any_of, as_toml, decide, menus
+from toys import (
+    combination,
+    evaluation_half,
+    is_evaluation,
+    memory_catalogue,
+    menu_from,
+    threshold,
+    toy_events,
+)
 
-from trigemu import TrigemuError, event_table, run
+from trigemu import TrigemuError, decisions, event_table, run
 
-BUDGET = """
-[[trigger]]
-name = "J"
-kind = "threshold"
-observable = "jet[0].pt"
-total_rate_hz = 300.0
-
-[[trigger]]
-name = "M"
-kind = "threshold"
-observable = "met"
-above = 20.0
-prescale = 10
-unit = "GeV"
-
-[[trigger]]
-name = "C"
-kind = "combination"
-legs = [{ object = "muon" }]
-enabled = false
-"""
+BUDGET = (
+    threshold("J", "jet[0].pt", None, "total_rate_hz = 300.0")
+    + threshold("M", "met", 20.0, 'prescale = 10\nunit = "GeV"')
+    + combination("C", '{ object = "muon" }', "enabled = false")
+)
 
 
 @given(menus(), st.integers(0, 2**32 - 1))
@@ -48,15 +41,23 @@ def test_events_are_those_of_plain_python(triggers: list[dict[str, Any]], seed: 
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, 40e6))
     on = [t for t in triggers if t["enabled"]]
-    found = event_table(menu, memory_catalogue(samples)).arrays()
+    catalogue = memory_catalogue(samples, signals={"s": events[5:20]})
+    found, result = event_table(menu, catalogue).arrays(), run(menu, catalogue)
+    fired = [decisions(menu, catalogue, sample=name) for name in samples]
+    assert [list(part) for part in fired] == [[t["name"] for t in on]] * 2
     assert found["sample"].tolist() == [0] * 12 + [1] * 18
     assert found["weight"].tolist() == [event["weight"] for event in events]
     assert found["half"].tolist() == [int(is_evaluation(p)) for p in found["parent"].tolist()]
-    counters = [outcomes(event, triggers, 40e6) for event in events]
+    counters = all_outcomes(events, triggers, 40e6)
     assert found["acceptance"] == pytest.approx([float(any_of(c, on)) for c in counters], rel=1e-12)
+    raw = [decide(event, triggers)[1] for event in events]
+    for t in triggers:  # also disabled ones
+        for sample, part in (("a", raw[:12]), ("b", raw[12:]), ("s", raw[5:20])):
+            assert result.fired(t["name"], sample=sample).tolist() == [one[t["name"]] for one in part]
     for t in on:
         name = t["name"]
-        assert found[f"fired_{name}"].tolist() == [decide(event, triggers)[1][name] for event in events]
+        decided = [value for part in fired for value in part[name].tolist()]
+        assert found[f"fired_{name}"].tolist() == decided == [one[name] for one in raw]
         expected = [float(any_of(c, [t])) for c in counters]
         assert found[f"acceptance_{name}"] == pytest.approx(expected, rel=1e-12)
     assert not any(f"fired_{t['name']}" in found for t in triggers if not t["enabled"])

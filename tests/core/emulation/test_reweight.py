@@ -1,7 +1,9 @@
-"""Reweighted pile-up and moved luminosity, against loops in plain Python and closed forms."""
+"""Reweighted pile-up, to a number or as measured, and moved luminosity, against loops in plain Python and
+closed forms."""
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from dataclasses import replace
@@ -12,11 +14,14 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+import uproot
+from hypothesis import HealthCheck, given, settings, strategies as st
 from pileup_toys import alike, crossing_catalogue, crossings
 from project import ROOT
+from scipy.special import gammainc
+from scipy.stats import poisson
 from toy_menus import as_toml, brute_force, menus
-from toys import memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, threshold, toy_events, trigger
 
 from trigemu import (
     Menu,
@@ -31,15 +36,17 @@ from trigemu import (
     run,
     scan,
 )
-from trigemu.emulation.reweight import MIN_EFFECTIVE, at_luminosity, at_pileup
+from trigemu.emulation.reweight import MIN_EFFECTIVE, at_luminosity, at_pileup, pileups_of
 from trigemu.menus.prescales import at_column
 from trigemu.samples.catalogue import Catalogue
 
-RANDOM = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1000.0\n'
-MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 30\n'
+RANDOM = trigger("R", "random", "rate_hz = 1000.0")
 
 
-def poisson(n: int, mean: float) -> float:
+MET = threshold("MET", "met", 30)
+
+
+def pmf(n: int, mean: float) -> float:
     return math.exp(-mean + n * math.log(mean) - math.lgamma(n + 1))
 
 
@@ -66,7 +73,7 @@ def reweighted(
     there = [0.0] * len(ranges)
     for event in (event for events in samples.values() for event in events):
         there[of[event["n_interaction"]]] += event["weight"]
-    below = [0.0, *(sum(poisson(n, mean) for n in range(part[-1] + 1)) for part in ranges[:-1]), 1.0]
+    below = [0.0, *(sum(pmf(n, mean) for n in range(part[-1] + 1)) for part in ranges[:-1]), 1.0]
     factor = [40e6 * (high - low) / w for (low, high), w in zip(pairwise(below), there, strict=True)]
     made = {
         name: [e | {"weight": e["weight"] * factor[of[e["n_interaction"]]]} for e in events]
@@ -121,8 +128,8 @@ def error_within(n: list[int], entries: list[tuple[str, float, float]]) -> float
 @settings(max_examples=30)
 @given(st.floats(0.2, 30.0), st.integers(11, 30))
 def test_the_distribution_that_is_there_changes_nothing(mean: float, count: int) -> None:
-    covered = [n for n in range(120) if poisson(n, mean) > 1e-12]
-    events = [event for n in covered for event in alike(n, count, 40e6 * poisson(n, mean))]
+    covered = [n for n in range(120) if pmf(n, mean) > 1e-12]
+    events = [event for n in covered for event in alike(n, count, 40e6 * pmf(n, mean))]
     catalogue = crossing_catalogue({"a": events})
     after = at_pileup(catalogue, mean)
     # The last range has what is beyond it.
@@ -189,28 +196,6 @@ def test_a_known_mean_gives_a_ratio(tmp_path: Path) -> None:
     )
 
 
-def test_rare_numbers_of_interactions_bias_no_rate(tmp_path: Path) -> None:
-    """Of crossings with 6 interactions on average at 5: mean over samples with a few of the rare ones.
-    Rates go with n, and with n (n − 1)."""
-    rng = np.random.default_rng(4)
-    menu = menu_from(
-        tmp_path, MET + MET.replace('"MET"', '"PAIR"').replace('"met"', '"met_phi"').replace("30", "1")
-    )
-    p, q, pulls = 0.02, 0.004, []
-    for _ in range(40):
-        n = rng.poisson(6.0, 1000)
-        single, pair = rng.random(1000) < p * n, rng.random(1000) < q * n * (n - 1)
-        events = [
-            alike(int(k), 1, 1.0)[0] | {"met": 50.0 * bool(a), "met_phi": 2.0 * bool(b)}
-            for k, a, b in zip(n, single, pair, strict=True)
-        ]
-        rates = run(menu, at_pileup(with_mean(crossing_catalogue({"a": events}), 6.0), 5.0))
-        expected = 40e6 * p * 5.0, 40e6 * q * 25.0
-        pulls.append([r.total.hz - e for r, e in zip(rates.triggers, expected, strict=True)])
-    mean, spread = np.mean(pulls, axis=0), np.std(pulls, axis=0) / math.sqrt(len(pulls))
-    assert (np.abs(mean) < 3 * spread + 0.01 * np.array(expected)).all()
-
-
 @pytest.mark.slow
 def test_jets_of_the_embedded_sample_go_with_the_pile_up() -> None:
     """About in proportion, since few crossings have two such jets from different interactions; and exactly
@@ -243,16 +228,6 @@ def test_signals_keep_their_weights() -> None:
     assert moved.read(0, 0, 20, ()).weight.tolist() == [event["weight"] for event in signal]
 
 
-def test_the_means_that_a_message_allows() -> None:
-    """Five per cent of a Poisson distribution of mean 2.61 are above 5."""
-    sample = crossing_catalogue({"a": crossings(1, 300)})
-    above = [1 - sum(poisson(n, mean) for n in range(6)) for mean in (2.6, 2.7)]
-    assert above[0] < 0.05 < above[1]
-    assert at_pileup(sample, 2.6).pileup
-    with pytest.raises(TrigemuError, match=r"allows means of 0\.1 to 2\.6"):
-        at_pileup(sample, 2.7)
-
-
 @pytest.mark.parametrize(
     ("mean", "message"),
     [
@@ -261,6 +236,7 @@ def test_the_means_that_a_message_allows() -> None:
             r"toy.toml: pile-up 4: 21.5 % of the crossings .*\(it has enough with 0 to 5, which allows "
             r"means of 0.1 to 2.6\), more than 5 %: .*trigemu generate run3",
         ),
+        (2.7, r"allows means of 0\.1 to 2\.6"),
         (0.0, "pile-up 0: expected a mean"),
         (-1.0, "pile-up -1: expected"),
         (math.nan, "pile-up nan: expected"),
@@ -268,12 +244,17 @@ def test_the_means_that_a_message_allows() -> None:
     ],
 )
 def test_means_that_cannot_be(mean: float, message: str) -> None:
+    """Five per cent of a Poisson distribution of mean 2.61 are above 5."""
+    sample = crossing_catalogue({"a": crossings(1, 300)})
+    assert at_pileup(sample, 2.6).pileup
     with pytest.raises(TrigemuError, match=message):
-        at_pileup(crossing_catalogue({"a": crossings(1, 300)}), mean)
+        at_pileup(sample, mean)
 
 
 def test_samples_that_cannot_be_reweighted() -> None:
     events = crossings(1, 200)
+    whole = crossing_catalogue({"a": events})
+    skim = replace(whole, samples=tuple(replace(s, rate_hz=2 * s.rate_hz) for s in whole.samples))
     for catalogue, message in [
         (memory_catalogue({"a": events}), "'a' has no observable 'n_interaction'.*pile-up reweighting needs"),
         (crossing_catalogue({"a": events}, dtype="f4"), "n_interaction is not an integer"),
@@ -282,16 +263,10 @@ def test_samples_that_cannot_be_reweighted() -> None:
         (crossing_catalogue({"a": [*events, *alike(-1, 1, 1.0)]}), "goes from -1 to 5"),
         (crossing_catalogue({"a": alike(1, 3, 1.0)}), r"100 % .*\(it has too few of any\)"),
         (at_pileup(crossing_catalogue({"a": events}), 1.0), "already reweighted"),
+        (skim, r"'a': its events sum to .* a skim cannot be reweighted"),
     ]:
         with pytest.raises(TrigemuError, match=message):
             at_pileup(catalogue, 1.0)
-
-
-def test_a_skim_cannot_be_reweighted() -> None:
-    whole = crossing_catalogue({"a": crossings(1, 200)})
-    skim = replace(whole, samples=tuple(replace(s, rate_hz=2 * s.rate_hz) for s in whole.samples))
-    with pytest.raises(TrigemuError, match=r"'a': its events sum to .* a skim cannot be reweighted"):
-        at_pileup(skim, 1.0)
 
 
 def interactions() -> Catalogue:
@@ -334,7 +309,7 @@ def at(folder: Path, column: str, conditions: str) -> Menu:
 
 def test_each_column_is_at_its_own_pileup(tmp_path: Path) -> None:
     """In every call that takes a menu; columns without one are at that of the samples."""
-    events = [event for n in range(8) for event in alike(n, 60, 40e6 * poisson(n, 2.0))]
+    events = [event for n in range(8) for event in alike(n, 60, 40e6 * pmf(n, 2.0))]
     catalogue = with_mean(crossing_catalogue({"a": events}), 2.0)
     conditions = "column_pileup = [2.5, 0, 0]\ncolumn_luminosity_cm2s = [1e34, 0, 3e33]"
     menu = menu_from(tmp_path, COLUMNS.replace("{conditions}", conditions))
@@ -369,3 +344,112 @@ def test_each_column_is_at_its_own_luminosity(tmp_path: Path) -> None:
     hz = {column: rates.rate.hz for column, rates in column_rates(menu, "all", interactions()).items()}
     assert hz["x"] == pytest.approx(2.5 * hz["y"], rel=1e-12)
     assert hz["z"] == pytest.approx(0.5 * hz["y"], rel=1e-12)
+
+
+NUMBERS = np.arange(120)
+
+
+def mixture(edges: np.ndarray, contents: np.ndarray) -> np.ndarray:
+    """Probabilities of n, with µ uniform in each bin: the integral of a Poisson probability over µ is a
+    difference of incomplete gamma functions."""
+    p = np.diff(gammainc(NUMBERS + 1, edges[:, None]), axis=0) / np.diff(edges)[:, None]
+    return contents @ p / contents.sum()
+
+
+def write(folder: Path, suffix: str, edges: np.ndarray, contents: np.ndarray) -> Path:
+    file = folder / f"mu{suffix}"
+    if suffix == ".root":
+        with uproot.recreate(file) as out:
+            out["pileup"] = contents, edges
+            out["other"] = contents, edges
+    elif suffix == ".json":
+        file.write_text(json.dumps({"edges": [*edges], "contents": [*contents]}))
+    else:
+        rows = zip(edges.tolist(), edges[1:].tolist(), contents.tolist(), strict=False)
+        file.write_text("low,high,content\n" + "".join(f"{a!r},{b!r},{c!r}\n" for a, b, c in rows))
+    return file
+
+
+HISTOGRAMS = st.lists(st.tuples(st.floats(0.1, 10.0), st.floats(0.0, 5.0)), min_size=1, max_size=8).filter(
+    lambda bins: sum(content for _, content in bins) > 0.1
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from([".root", ".json", ".csv"]), st.floats(0.0, 20.0), HISTOGRAMS)
+def test_a_histogram_is_a_mixture_of_poisson_distributions(
+    tmp_path: Path, suffix: str, first: float, bins: list[tuple[float, float]]
+) -> None:
+    width, contents = np.array(bins).T
+    edges = first + np.append(0.0, np.cumsum(width))
+    found = pileups_of(write(tmp_path, suffix, edges, contents))
+    expected = mixture(edges, contents)
+    np.testing.assert_allclose(found.probabilities(len(NUMBERS)), expected, rtol=1e-9, atol=1e-14)
+    ratios = found.over(np.arange(40) * np.log(9.0) - 9.0)
+    np.testing.assert_allclose(ratios * poisson.pmf(NUMBERS[:40], 9.0), expected[:40], rtol=1e-9, atol=1e-14)
+    assert found.mean == pytest.approx(contents @ (edges[:-1] + edges[1:]) / 2 / contents.sum())
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_crossings_are_reweighted_to_the_mixture(tmp_path: Path, known: bool) -> None:
+    """Each weight is that of its n in the closed form, over that of the sample, and all add up to R0."""
+    edges, contents = np.array([2.0, 3.0, 3.5, 6.0]), np.array([1.0, 4.0, 0.5])
+    expected = mixture(edges, contents)
+    made = [
+        event for n in range(30) for event in alike(n, 12, 40e6 * float(poisson.pmf(n, 4.0)) + 40e6 * 1e-13)
+    ]
+    catalogue = crossing_catalogue({"a": made})
+    catalogue = catalogue if not known else with_mean(catalogue, 4.0)
+    moved = at_pileup(catalogue, write(tmp_path, ".root", edges, contents))
+    events = moved.sample("a").read(0, 0, len(made), [("", "n_interaction")])
+    total = np.bincount(events.scalars["n_interaction"], events.weight, 30)
+    assert events.weight.sum() == pytest.approx(40e6, rel=1e-12)
+    np.testing.assert_allclose(total[:25], 40e6 * expected[:25], rtol=1e-6 if known else 1e-9, atol=1e-2)
+    assert moved.pileup is not None
+    assert moved.pileup.measured.endswith("mu.root")
+    assert moved.pileup.mean == pytest.approx(
+        contents @ (edges[:-1] + edges[1:]) / 2 / contents.sum(), rel=1e-12
+    )
+
+
+GOOD = '{"edges": [0, 1], "contents": [1]}'
+
+
+MISTAKES = [
+    ("mu.txt", GOOD, "expected a number, or a histogram of µ: .root, .json or .csv"),
+    ("30x", "", "expected a number, or a histogram"),
+    ("mu.json", "", "is no histogram of µ"),
+    ("mu.json", "[1]", "is no histogram of µ"),
+    ("mu.json", '{"edges": [0, 1]}', "is no histogram of µ: 'contents'"),
+    ("mu.json", '{"edges": [0, 1], "contents": ["a"]}', "is no histogram of µ"),
+    ("mu.json", '{"edges": [0, 1], "contents": [1, 2]}', "ascending edges of bins, one more than contents"),
+    ("mu.json", '{"edges": [1, 0], "contents": [1]}', "ascending edges"),
+    ("mu.json", '{"edges": [-1, 0], "contents": [1]}', "bins from -1 to 0: expected µ of at least 0"),
+    ("mu.json", '{"edges": [0, 1e9], "contents": [1]}', r"bins from 0 to 1e\+09"),
+    ("mu.json", '{"edges": [0, 1], "contents": [-1]}', "expected contents of at least 0"),
+    ("mu.json", '{"edges": [0, 1], "contents": [0]}', "of which some are above 0"),
+    ("mu.json", '{"edges": [0, 1], "contents": [NaN]}', "expected contents of at least 0"),
+    ("mu.csv", "low,high,content\n0,1,1\n2,3,1\n", "each bin has to begin where the one before it ends"),
+    ("mu.csv", "low,high,content\n0,1\n", "is no histogram of µ"),
+    ("mu.csv", "", "is no histogram of µ"),
+    ("mu.root", "root", "mu.root"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), MISTAKES)
+def test_mistakes_in_histograms(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (file := tmp_path / name).write_text(text)
+    with pytest.raises(TrigemuError, match=message) as error:
+        pileups_of(file)
+    assert name in str(error.value)
+
+
+def test_a_root_file_has_one_histogram_or_one_called_pileup(tmp_path: Path) -> None:
+    with uproot.recreate(file := tmp_path / "mu.root") as out:
+        out["one"] = np.array([1.0]), np.array([4.0, 5.0])
+        assert pileups_of(file).mean == pytest.approx(4.5)
+        out["two"] = np.array([1.0]), np.array([4.0, 5.0])
+    with pytest.raises(TrigemuError, match=r"expected one histogram .* among .*'one', 'two'"):
+        pileups_of(file)
+    with pytest.raises(TrigemuError, match=r"cannot read .*none\.root"):
+        pileups_of(tmp_path / "none.root")

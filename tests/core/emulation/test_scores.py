@@ -1,7 +1,8 @@
-"""Menus emulated from their scores, against menus emulated from the events."""
+"""Menus emulated from their scores, against menus emulated from the events; ranges of thresholds."""
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from likeness import alike
 from pileup_toys import crossing_catalogue, crossings
 from plugin_toys import write_card
 from toy_menus import as_toml, menus
-from toys import memory_catalogue, menu_from, toy_events
+from toys import combination, memory_catalogue, menu_from, threshold, toy_events
 
 from trigemu import (
     Catalogue,
@@ -30,6 +31,7 @@ from trigemu import (
     solve_budgets,
 )
 from trigemu.emulation.event_table import EventTable
+from trigemu.emulation.tabulate import FACTOR, rounded_down
 from trigemu.studies.scan import Steps
 from trigemu.triggers.base import ScoreKind
 
@@ -58,11 +60,10 @@ def moved(menu: Menu, thresholds: dict[str, float], prescale: float | None = Non
 
 def test_a_seed_that_excludes_a_trigger_with_a_seed(tmp_path: Path) -> None:
     """D fires where C does not, also where neither has a seed that fires."""
-    seeds = {"A": "", "C": "not A", "D": "not C"}
-    text = "".join(
-        f'[[trigger]]\nname = "{name}"\nkind = "threshold"\nobservable = "{observable}"\nabove = {above}\n'
-        f"enabled = {str(name != 'C').lower()}\n" + (f'seed = "{seeds[name]}"\n' if seeds[name] else "")
-        for name, observable, above in (("A", "jet[0].pt", 30), ("C", "jet[1].pt", 15), ("D", "n_muon", 1.5))
+    text = (
+        threshold("A", "jet[0].pt", 30)
+        + threshold("C", "jet[1].pt", 15, 'enabled = false\nseed = "not A"')
+        + threshold("D", "n_muon", 1.5, 'seed = "not C"')
     )
     menu, catalogue = menu_from(tmp_path, text), memory_catalogue({"a": toy_events(3, 400)})
     same(menu, score_table(menu, catalogue), catalogue)
@@ -85,28 +86,9 @@ def test_any_menu_at_any_offered_thresholds(
     same(moved(menu, thresholds, data.draw(st.sampled_from([None, 3.0]))), scores, catalogue)
 
 
-TWO = """
-[[trigger]]
-name = "J"
-kind = "threshold"
-observable = "jet[0].pt"
-{jet}
-
-[[trigger]]
-name = "G"
-kind = "threshold"
-observable = "photon[0].pt"
-{photon}
-
-[[trigger]]
-name = "MU"
-kind = "combination"
-legs = [{{ object = "muon", pt = {{ min = 10.0 }} }}]
-"""
-
-
 def two(folder: Path, jet: str = "above = 30", photon: str = "above = 12") -> Menu:
-    return menu_from(folder, TWO.format(jet=jet, photon=photon))
+    scores = threshold("J", "jet[0].pt", None, jet) + threshold("G", "photon[0].pt", None, photon)
+    return menu_from(folder, scores + combination("MU", '{ object = "muon", pt = { min = 10.0 } }'))
 
 
 @pytest.fixture
@@ -208,3 +190,59 @@ def test_what_a_table_does_not_know_is_named(tmp_path: Path, catalogue: Catalogu
         emulate(read_menu(other), scores)
     with pytest.raises(TrigemuError, match="'a' is a background sample"):
         score_table(menu, catalogue, signals=["a"])
+
+
+def one(above: float, keys: str = "", name: str = "J") -> str:
+    return threshold(name, "jet[0].pt", above, keys)
+
+
+G = threshold("G", "photon[0].pt", 12)
+
+
+def rate(events: list[dict[str, Any]], threshold: float, seeded: bool) -> float:
+    return math.fsum(
+        e["weight"]
+        for e in events
+        if e["jet"]
+        and e["jet"][0]["pt"] > threshold
+        and (not seeded or (e["photon"] and e["photon"][0]["pt"] > 12))
+    )
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.floats(6, 90), st.booleans())
+def test_rates_at_the_ends_are_some_times_the_present_one(seed: int, above: float, seeded: bool) -> None:
+    """At least as loose as asked, and not much looser: within a bin and three digits."""
+    events = toy_events(seed, 150)
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), one(above, 'seed = "G"' if seeded else "") + G)
+    limits = score_table(menu, memory_catalogue({"a": events})).threshold_ranges["J"]
+    present = rate(events, above, seeded)
+    rounding = 1e-6 * present
+    assert limits.low <= above <= limits.high
+    if present == 0:
+        assert limits == (pytest.approx(above, rel=1e-2),) * 2
+        return
+    everything = rate(events, -math.inf, seeded)
+    assert rate(events, limits.low, seeded) >= min(FACTOR * present, everything) - rounding
+    assert rate(events, limits.low + 0.015 * limits.high, seeded) <= FACTOR * present + rounding
+    tighter = [e["jet"][0]["pt"] for e in events if e["jet"] and e["jet"][0]["pt"] > limits.high * 1.01]
+    assert all(rate(events, threshold, seeded) <= present / FACTOR + rounding for threshold in tighter)
+
+
+def test_ranges_are_those_of_the_own_seed(tmp_path: Path) -> None:
+    """Also where another trigger has the same score, threshold and decision."""
+    catalogue, text = memory_catalogue({"a": toy_events(4, 300)}), one(40) + G
+    menu = menu_from(tmp_path, text + one(40, 'seed = "G"', "S"))
+    both = score_table(menu, catalogue).threshold_ranges
+    alone = score_table(menu_from(tmp_path, text), catalogue).threshold_ranges
+    assert both["J"] == alone["J"] != both["S"]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=20))
+def test_rounding_keeps_the_order_of_scores(scores: list[float]) -> None:
+    ordered = np.unique(scores)
+    rounded = rounded_down(ordered)
+    assert (np.diff(rounded) >= 0).all()
+    assert (rounded <= ordered).all()
+    assert (ordered - rounded <= 0.005 * np.abs(ordered) + 1e-300).all()

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 import uproot
 from likeness import alike
-from toys import memory_catalogue, menu_from, toy_events
+from toys import combination, memory_catalogue, menu_from, threshold, toy_events
 
 from trigemu import (
     Catalogue,
@@ -35,26 +35,11 @@ from trigemu.base.mapping import Engine
 from trigemu.emulation.event_table import EventTable
 from trigemu.emulation.table_files import DIGEST, PARQUET_ABOUT, SUMS
 
-MENU = """
-[[trigger]]
-name = "J"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-unit = "GeV"
-
-[[trigger]]
-name = "J_PS"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 20.0
-prescale = 7
-
-[[trigger]]
-name = "MU"
-kind = "combination"
-legs = [{ object = "muon" }]
-"""
+MENU = (
+    threshold("J", "jet[0].pt", 30.0, 'unit = "GeV"')
+    + threshold("J_PS", "jet[0].pt", 20.0, "prescale = 7")
+    + combination("MU", '{ object = "muon" }')
+)
 
 
 @pytest.fixture(scope="module")

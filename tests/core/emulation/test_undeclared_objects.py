@@ -9,58 +9,29 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
-from toys import engine
+from toys import combination, threshold, toy_events
 
 from trigemu import Catalogue, TrigemuError, catalogue_of, decisions, read_menu, run
 
 N = 400
-MENU = """
-[objects.central]
-from = "fatjet"
-eta = { abs_max = 1.0 }
-remove_overlap = { with = "track", dr = 0.4 }
-
-[sums.ht]
-of = ["fatjet", "track"]
-
-[[trigger]]
-name = "ONE"
-kind = "threshold"
-observable = "fatjet[0].pt"
-above = 30.0
-requires = "n_fatjet >= 2 or n_track < 1"
-
-[[trigger]]
-name = "TWO"
-kind = "combination"
-legs = [{ object = "fatjet", pt = { min = 20.0 } }, { object = "track", pt = { min = 5.0 } }]
-pairs = [{ legs = [0, 1], dr = { min = 1.0 } }]
-
-[[trigger]]
-name = "HT"
-kind = "threshold"
-observable = "ht"
-above = 90.0
-requires = "n_central >= 1"
-"""
+MENU = (
+    '[objects.central]\nfrom = "fatjet"\neta = { abs_max = 1.0 }\n'
+    'remove_overlap = { with = "track", dr = 0.4 }\n[sums.ht]\nof = ["fatjet", "track"]\n'
+    + threshold("ONE", "fatjet[0].pt", 30.0, 'requires = "n_fatjet >= 2 or n_track < 1"')
+    + combination(
+        "TWO",
+        '{ object = "fatjet", pt = { min = 20.0 } }, { object = "track", pt = { min = 5.0 } }',
+        "pairs = [{ legs = [0, 1], dr = { min = 1.0 } }]",
+    )
+    + threshold("HT", "ht", 90.0, 'requires = "n_central >= 1"')
+)
 DECLARED = '[objects.fatjet]\nfrom = "fatjet"\n[objects.track]\nfrom = "track"\n'
 
 
 @pytest.fixture(scope="module")
 def events() -> ak.Array:
-    random = np.random.default_rng(5)
-
-    def collection(mean: float) -> Any:
-        counts = random.poisson(mean, N)
-        columns = {
-            "pt": random.exponential(25.0, counts.sum()),
-            "eta": random.uniform(-2.5, 2.5, counts.sum()),
-            "phi": random.uniform(-3.1, 3.1, counts.sum()),
-        }
-        objects = ak.unflatten(ak.zip(columns), counts)
-        return ak.values_astype(objects[ak.argsort(objects.pt, ascending=False)], np.float32)
-
-    return ak.Array({"fatjet": collection(1.7), "track": collection(1.0)})
+    toys = ak.Array(toy_events(5, N))
+    return ak.values_astype(ak.zip({"fatjet": toys.jet, "track": toys.muon}, depth_limit=1), np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +64,6 @@ def test_they_are_those_of_the_sample(tmp_path: Path, events: ak.Array, file: Pa
             name: of.tolist() for name, of in expected.items()
         }
         assert all(0 < of.sum() < N for of in found.values())
-
-
-def test_rates_on_workers(tmp_path: Path, file: Path) -> None:
-    undeclared, declared = (run(menu, file, executor=engine(70, 2)) for menu in menus(tmp_path))
-    assert [t.total.hz for t in undeclared.triggers] == [t.total.hz for t in declared.triggers]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from likeness import alike
 from toy_menus import as_toml, brute_force, menus, words
-from toys import memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, threshold, toy_events, trigger
 
 from trigemu import (
     Menu,
@@ -37,38 +37,13 @@ from trigemu import (
 from trigemu.counting.acceptance import acceptances
 from trigemu.menus.prescales import at_column, at_crossing_rate, chosen_columns, read_prescales
 
-TEXT = """
-[menu]
-prescale_columns = ["2e34", "1e34"]
-
-[[trigger]]
-name = "A"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 20
-prescale = 3
-prescales = [2.5, 0]
-
-[[trigger]]
-name = "B"
-kind = "threshold"
-observable = "met"
-above = 10
-prescale = 7
-
-[[trigger]]
-name = "R"
-kind = "random"
-rate_hz = 1000
-prescales = [-1, 4]
-
-[[trigger]]
-name = "HELPER"
-kind = "threshold"
-observable = "met"
-above = 30
-enabled = false
-"""
+TEXT = (
+    '[menu]\nprescale_columns = ["2e34", "1e34"]\n'
+    + threshold("A", "jet[0].pt", 20, "prescale = 3\nprescales = [2.5, 0]")
+    + threshold("B", "met", 10, "prescale = 7")
+    + trigger("R", "random", "rate_hz = 1000\nprescales = [-1, 4]")
+    + threshold("HELPER", "met", 30, "enabled = false")
+)
 
 values = st.sampled_from([-1.0, 0.0, 1.0, 1.5, 2.0, 33.3])
 
@@ -131,9 +106,9 @@ def _in(triggers: list[dict[str, Any]], table: dict[str, list[float]], i: int) -
 def test_budgets_are_met_in_each_column(tmp_path: Path) -> None:
     """As in a menu with the prescales of the column."""
     text = (
-        '[menu]\nprescale_columns = ["x"]\n[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\n'
-        'total_rate_hz = 20\nprescales = [4]\n[[trigger]]\nname = "B"\nkind = "threshold"\n'
-        'observable = "jet[0].pt"\nabove = 30\nprescales = [0]\n'
+        '[menu]\nprescale_columns = ["x"]\n'
+        + threshold("A", "met", None, "total_rate_hz = 20\nprescales = [4]")
+        + threshold("B", "jet[0].pt", 30, "prescales = [0]")
     )
     catalogue = memory_catalogue({"a": [event | {"weight": 1.0} for event in toy_events(3, 200)]})
     column = column_rates(menu_from(tmp_path, text), "x", catalogue)["x"]
@@ -207,7 +182,7 @@ def test_a_file_replaces_the_columns_of_the_menu(tmp_path: Path) -> None:
         ("name,x,x\nA,1,1\nB,1,1\nR,1,1\n", "p.csv:1: two columns are called 'x'"),
         ("name,x,\nA,1,1\nB,1,1\nR,1,1\n", "p.csv:1: a column has no name"),
         ("name,all\nA,1\nB,1\nR,1\n", "p.csv:1: a column cannot be called 'all'"),
-        ("name,x\nA,1\nB,1\n", r"p.csv:3: no row for trigger 'R' \(.*menu.toml:20\)"),
+        ("name,x\nA,1\nB,1\n", r"p.csv:3: no row for trigger 'R' \(.*menu.toml:16\)"),
         (
             "name,x\n",
             r"p.csv:1: no row for triggers 'A' .*, 'R' .*: each enabled trigger needs one, with 1 if",

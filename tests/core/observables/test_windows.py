@@ -137,28 +137,12 @@ def test_scaled_columns_are_columns_like_any_other(tmp_path: Path) -> None:
     events, _ = muons()
     menu = toys.menu_from(
         tmp_path,
-        """
-[objects.scaled]
-from = "muon"
-scaled = { offline_pt = [{ slope = 2.0, offset = 1.0, eta = { abs_max = 1.0 } }] }
-[objects.hard]
-from = "scaled"
-offline_pt = { min = 21.0 }
-[[trigger]]
-name = "A"
-kind = "threshold"
-observable = "hard[0].offline_pt"
-above = 50.0
-[[trigger]]
-name = "B"
-kind = "combination"
-legs = [{ object = "scaled", offline_pt = { above = 50.0 } }]
-[[trigger]]
-name = "C"
-kind = "threshold"
-observable = "n_hard"
-above = 1.0
-""",
+        '[objects.scaled]\nfrom = "muon"\n'
+        "scaled = { offline_pt = [{ slope = 2.0, offset = 1.0, eta = { abs_max = 1.0 } }] }\n"
+        '[objects.hard]\nfrom = "scaled"\noffline_pt = { min = 21.0 }\n'
+        + toys.threshold("A", "hard[0].offline_pt", 50.0)
+        + toys.combination("B", '{ object = "scaled", offline_pt = { above = 50.0 } }')
+        + toys.threshold("C", "n_hard", 1.0),
     )
     work = Workspace(events)
     pt, eta = (work.column(ObjectSelection("muon"), name) for name in ("pt", "eta"))

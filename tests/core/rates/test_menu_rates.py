@@ -8,9 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from likeness import alike
-from toy_menus import as_toml, constant_parts, fitted_in, judged, menus, pt
+from toy_menus import (
+    as_toml,
+    by_parent,
+    constant_parts,
+    fitted_in,
+    has_halves,
+    judged,
+    menus,
+    pt,
+    two_samples,
+)
 from toys import (
     evaluation_half,
     even_events,
@@ -18,7 +28,9 @@ from toys import (
     is_evaluation,
     memory_catalogue,
     menu_from,
+    threshold,
     toy_events,
+    trigger,
 )
 
 from trigemu import TrigemuError, emulate, rates_of, read_menu
@@ -28,6 +40,11 @@ from trigemu.rates.menu_rates import column_rates
 
 def close(measured: float, expected: float, scale: float) -> bool:
     return math.isclose(measured, expected, rel_tol=1e-9, abs_tol=1e-12 * scale)
+
+
+def cancelling(parents: list[int]) -> float:
+    """Sums over the events of a parent lose digits."""
+    return 1.0 if len({*parents}) == len(parents) else 1e3
 
 
 Entries = list[tuple[str, float, float]]
@@ -58,26 +75,27 @@ def check_rate(
     entries: Entries,
     limit: float | None,
     accepted: Entries,
+    parents: list[int],
     resolution: float = 0.0,
     constant: float = 0.0,
 ) -> None:
     """entries: from exact fractions, so that 0 is 0. resolution: of a difference of probabilities. constant:
     the fraction that is the same in all events."""
     total = sum(abs(w) for _, w, _ in entries)
-    seen = [(s, w, f) for s, w, f in entries if abs(f) > resolution]
-    assert close(rate.hz, math.fsum(w * f for _, w, f in seen), total)
-    varying = [(s, w, f - constant) for s, w, f in entries] if seen else []  # a rate of 0 has a limit
-    assert close(rate.error_hz, math.sqrt(math.fsum((w * f) ** 2 for _, w, f in varying)), total)
+    seen = [w * f if abs(f) > resolution else 0.0 for _, w, f in entries]
+    number = sum(abs(f) > resolution for _, _, f in entries)
+    assert close(rate.hz, math.fsum(seen), total)
+    varying = [(s, w, f - constant) for s, w, f in entries]
+    error = by_parent(parents, [w * f for _, w, f in varying]) if number else 0.0  # a rate of 0 has a limit
+    assert close(rate.error_hz, error, total * cancelling(parents))
     assert rate.is_uncertain == (rate.error_hz > 0 and 0 < rate.effective_events < 5)
-    assert len(seen) <= rate.events <= sum(f != 0 for _, _, f in entries) or (resolution and not rate.events)
-    if rate.events != len(seen):
+    assert number <= rate.events <= sum(f != 0 for _, _, f in entries) or (resolution and not rate.events)
+    if rate.events != number:
         assert resolution
-    elif seen:
+    elif number:
         assert rate.upper_limit_hz is None
         assert math.isclose(
-            rate.effective_events,
-            math.fsum(w * f for _, w, f in seen) ** 2 / math.fsum((w * f) ** 2 for _, w, f in seen),
-            rel_tol=1e-9,
+            rate.effective_events, math.fsum(seen) ** 2 / by_parent(parents, seen) ** 2, rel_tol=1e-9
         )
         assert set(rate.unseen) == unseen(rate, varying, accepted)
     elif rate.contained_in:
@@ -88,12 +106,19 @@ def check_rate(
 
 
 @settings(max_examples=40)
-@given(menus(), st.integers(0, 2**32), st.sampled_from([40e6, 20e6]), st.booleans())
+@given(
+    *(menus(), st.integers(0, 2**32), st.sampled_from([40e6, 20e6]), st.booleans()),
+    st.none() | st.integers(1, 30),
+)
 def test_all_rates_equal_a_brute_force(
-    triggers: list[dict[str, Any]], seed: int, rate: float, fitted: bool
+    triggers: list[dict[str, Any]], seed: int, rate: float, fitted: bool, shared: int | None
 ) -> None:
-    """On all events; what a fitted trigger accepts, and what it changes, on one half, scaled to all of it."""
-    samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
+    """On all events; what a fitted trigger accepts, and what it changes, on one half, scaled to all of it.
+    shared: the parents of all events, of both samples; else each event is one."""
+    samples = two_samples(seed, shared)
+    assume(has_halves(samples) or not fitted)
+    every = [e for part in samples.values() for e in part]
+    parents = [e.get("parent", number) for number, e in enumerate(every)]
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, rate, fitted))
     result = rates_of(emulate([menu], memory_catalogue(samples)))
@@ -115,7 +140,7 @@ def test_all_rates_equal_a_brute_force(
         return max(of[name in names] / own_prescale[name] for name in members)
 
     most = largest([t.name for t in result.triggers])
-    check_rate(result.rate, expected["menu"], most, accepted, constant=known["menu"])
+    check_rate(result.rate, expected["menu"], most, accepted, parents, constant=known["menu"])
     for t in (*result.triggers, *result.groups):
         name = f"group {t.name}" if t.kind == "group" else t.name
         limit = largest(
@@ -124,15 +149,15 @@ def test_all_rates_equal_a_brute_force(
         own = max((w * abs(f) for _, w, f in expected[f"total {name}"] if f), default=limit)
         of = {quantity: known.get(f"{quantity} {name}", 0.0) for quantity in ("total", "unique", "share")}
         if not t.unique.contained_in:
-            check_rate(t.total, expected[f"total {name}"], limit, accepted, constant=of["total"])
-            check_rate(t.share, expected[f"share {name}"], limit, accepted, constant=of["share"])
+            check_rate(t.total, expected[f"total {name}"], limit, accepted, parents, constant=of["total"])
+            check_rate(t.share, expected[f"share {name}"], limit, accepted, parents, constant=of["share"])
         resolution = 1e-15 if t.kind == "group" else 0.0
-        check_rate(t.unique, expected[f"unique {name}"], own, accepted, resolution, of["unique"])
-    check_overlap(result, expected, known)
+        check_rate(t.unique, expected[f"unique {name}"], own, accepted, parents, resolution, of["unique"])
+    check_overlap(result, expected, known, parents)
 
 
 def check_overlap(
-    result: MenuRates, expected: dict[str, list[tuple[str, float, float]]], known: dict[str, float]
+    result: MenuRates, expected: dict[str, Entries], known: dict[str, float], parents: list[int]
 ) -> None:
     names = [t.name for t in result.triggers]
     for i, s in enumerate(names):
@@ -141,15 +166,18 @@ def check_overlap(
             total = sum(w for _, w, _ in entries)
             assert close(result.overlap[i, j], math.fsum(w * f for _, w, f in entries), total)
             constant = known.get(f"overlap {s} {t}", 0.0)
-            error = math.sqrt(math.fsum((w * (f - constant)) ** 2 for _, w, f in entries))
-            assert close(result.overlap_error[i, j], error, total)
+            error = by_parent(parents, [w * (f - constant) for _, w, f in entries])
+            assert close(result.overlap_error[i, j], error, total * cancelling(parents))
+
+
+FITTED = threshold("A", "met", 20, 'fitted_on = "toy"')
 
 
 def test_a_half_stands_for_all_of_each_sample(tmp_path: Path) -> None:
     """Here every event passes: the rate is that of all, from the events of the half."""
     samples = {"a": even_events(1, 70), "b": toy_events(2, 50), "c": even_events(3, 11)}
-    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
-    result = rates_of(emulate([menu_from(tmp_path, text + 'fitted_on = "toy"')], memory_catalogue(samples)))
+    menu = menu_from(tmp_path, threshold("A", "n_jet", -1, 'fitted_on = "toy"'))
+    result = rates_of(emulate([menu], memory_catalogue(samples)))
     assert result.half is not None
     assert result.half.number == 1
     halves = {name: evaluation_half(events) for name, events in samples.items()}
@@ -165,9 +193,8 @@ def original(event: dict[str, Any], events: list[dict[str, Any]]) -> float:
 
 def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:
     """They are in one half, whatever their numbers."""
-    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "toy"\n'
     events = [e | {"parent": i // 10} for i, e in enumerate(even_events(1, 200))]
-    result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+    result = rates_of(emulate([menu_from(tmp_path, FITTED)], memory_catalogue({"a": events})))
     half = evaluation_half(events)
     assert len(half) % 10 == 0
     expected = sum(e["weight"] for e in half if e["met"] > 20)
@@ -178,18 +205,17 @@ def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:
 def test_a_half_whose_weights_add_up_to_nothing_stands_for_nothing(
     tmp_path: Path, weights: list[float]
 ) -> None:
-    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "toy"\n'
     parents = sorted(range(1, 5), key=is_evaluation)
     assert [is_evaluation(parent) for parent in parents] == [False, False, True, True]
     events = even_events(1, 4)
     for event, parent, weight in zip(events, parents, [5.0, 5.0, *weights], strict=True):
         event |= {"parent": parent, "weight": weight}
     with pytest.raises(TrigemuError, match="'a': there is no weight in its evaluation half"):
-        rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+        rates_of(emulate([menu_from(tmp_path, FITTED)], memory_catalogue({"a": events})))
 
 
 def test_random_takes_its_rate_and_needs_crossings(tmp_path: Path) -> None:
-    menu = menu_from(tmp_path, '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 500\n')
+    menu = menu_from(tmp_path, trigger("R", "random", "rate_hz = 500"))
     events = toy_events(3, 20)
     for event in events:
         event["weight"] = 2e6
@@ -202,42 +228,34 @@ def test_random_takes_its_rate_and_needs_crossings(tmp_path: Path) -> None:
 
 
 def test_a_luminosity_sample_warns_above_one_percent_of_the_crossings(tmp_path: Path) -> None:
-    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
+    menu = menu_from(tmp_path, threshold("A", "n_jet", -1))
     events = toy_events(5, 10)
     for weight, warns in ((30_000.0, False), (50_000.0, True)):
         for event in events:
             event["weight"] = weight
-        result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}, "luminosity")))
+        result = rates_of(emulate([menu], memory_catalogue({"a": events}, "luminosity")))
         assert bool(result.warnings) is warns
 
 
 @pytest.mark.parametrize("n", [64, 300])
 def test_menus_of_many_triggers(tmp_path: Path, n: int) -> None:
     """Thresholds that rise one by one: each unique rate but the first is zero, totals fall."""
-    text = "".join(
-        f'[[trigger]]\nname = "T{i}"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {i / 4}\n'
-        for i in range(n)
-    )
+    text = "".join(threshold(f"T{i}", "jet[0].pt", i / 4) for i in range(n))
     events = toy_events(7, 200)
     result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
-    for i, trigger in enumerate(result.triggers):
+    for i, found in enumerate(result.triggers):
         passing = [e["weight"] for e in events if pt(e, "jet", 0) > i / 4]
-        assert alike(trigger.total.hz, math.fsum(passing))
-        assert alike(trigger.total.events, len(passing))
-        assert i == 0 or trigger.unique.events == 0
+        assert alike(found.total.hz, math.fsum(passing))
+        assert alike(found.total.events, len(passing))
+        assert i == 0 or found.unique.events == 0
     assert result.rate.hz == result.triggers[0].total.hz
 
 
 def test_a_disabled_seed_counts_by_its_raw_decision(tmp_path: Path) -> None:
     """Also one with a prescale or a seed of its own; one that a column switches off accepts nothing."""
-    one = 'kind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
-    some = 'kind = "threshold"\nobservable = "met"\nabove = 20\n'
-    text = (
-        '[menu]\nprescale_columns = ["on", "off"]\n'
-        f'[[trigger]]\nname = "X"\nprescale = 3\n{some}'
-        f'[[trigger]]\nname = "A"\nenabled = false\nprescale = 7\nseed = "X"\nprescales = [5, 0]\n{one}'
-        f'[[trigger]]\nname = "B"\nseed = "A"\n{one}'
-    )
+    text = '[menu]\nprescale_columns = ["on", "off"]\n' + threshold("X", "met", 20, "prescale = 3")
+    text += threshold("A", "n_jet", -1, 'enabled = false\nprescale = 7\nseed = "X"\nprescales = [5, 0]')
+    text += threshold("B", "n_jet", -1, 'seed = "A"')
     events = toy_events(1, 30)
     expected = math.fsum(e["weight"] for e in events if e["met"] > 20)
     columns = column_rates(menu_from(tmp_path, text), ["on", "off"], memory_catalogue({"a": events}))

@@ -6,6 +6,7 @@ import csv
 import io
 from dataclasses import replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -259,21 +260,24 @@ def test_marks_of_a_scan(levels: Any) -> None:
 def test_legends_explain_the_marks_that_are_shown(tmp_path: Path) -> None:
     """A comparison explains each once for all menus, a scan only those of what it prints."""
     low, never = threshold("J20", "jet[0].pt", 20), threshold("NEVER", "met", 1e6)
-    texts = [low + threshold("J40", "jet[0].pt", high) + never for high in (40, 50)]
-    menus = []
-    for number, text in enumerate(texts):
-        (folder := tmp_path / str(number)).mkdir()
-        menus.append(menu_from(folder, text))
+
+    def two(first: str, rest: str = "") -> list[Any]:
+        """Menus of this trigger and of a jet of 40 GeV, and 50 GeV."""
+        made = []
+        for high in (40, 50):
+            made.append(
+                menu_from(Path(mkdtemp(dir=tmp_path)), first + threshold("J40", "jet[0].pt", high) + rest)
+            )
+        return made
+
+    menus = two(low, never)
     compared = view_of(compare(menus, CATALOGUE)).page(compare(menus, CATALOGUE))
     lines = [line for line in compared.notes if line.startswith(("0:", "<:"))]
     assert len(lines) == 1
     assert lines[0].startswith("0: ")
     assert lines[0].count("J40 (J20)") == 1
     solved = threshold("B", "met", None, "total_rate_hz = 25.0")
-    both = []
-    for number, high in enumerate((40, 50)):
-        (folder := tmp_path / f"solved{number}").mkdir()
-        both.append(menu_from(folder, solved + threshold("J", "jet[0].pt", high)))
+    both = two(solved)
     notes = view_of(compare(both, CATALOGUE)).page(compare(both, CATALOGUE)).notes
     assert sum(": threshold " in line for line in notes) == 1  # the same in both: without a name
     assert any(line.startswith("B: threshold ") for line in notes)

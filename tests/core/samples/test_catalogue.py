@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uproot
@@ -49,12 +51,18 @@ files = ["b.root"]
 FILES = [f"a{n}.root" for n in range(5)]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of 30, 40, … events, in baskets of 10."""
+    folder = tmp_path_factory.mktemp("whole")
     for n, name in enumerate([*FILES, "b.root"]):
-        write_root(tmp_path / name, toy_events(n, 30 + 10 * n), basket=10)
-    return tmp_path
+        write_root(folder / name, toy_events(n, 30 + 10 * n), basket=10)
+    return folder
+
+
+@pytest.fixture
+def folder(whole: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
 
 
 def written(folder: Path, files: list[str] = FILES, more: str = "") -> Path:
@@ -181,43 +189,31 @@ CROSSING = CatalogueTable(name="c", convention="crossing")
 LUMINOSITY = CatalogueTable(name="l", convention="luminosity", luminosity_cm2s=1e34)
 
 
-def sample(**keys: object) -> SampleTable:
-    return SampleTable(**({"name": "s", "role": "background", "files": ("f",)} | keys))  # type: ignore[arg-type]
-
-
-def test_crossings_amount_to_their_rate() -> None:
-    assert hz_per_unit_weight(CROSSING, sample(rate_hz=30e6), 1.5e6) == pytest.approx(20.0)
-
-
-def test_one_nanobarn_at_1e34_is_ten_hertz() -> None:
-    hz = hz_per_unit_weight(LUMINOSITY, sample(cross_section_pb=1000.0), 1.0)
-    assert hz == pytest.approx(10.0)
-    halved = sample(cross_section_pb=1000.0, filter_efficiency=0.25, k_factor=2.0)
-    assert hz_per_unit_weight(LUMINOSITY, halved, 4.0) == pytest.approx(1.25)
-
-
-def test_a_signal_needs_no_cross_section() -> None:
-    assert hz_per_unit_weight(LUMINOSITY, sample(role="signal"), 7.0) == 1.0
-    assert hz_per_unit_weight(CROSSING, sample(role="signal"), 7.0) == 1.0
+NOWHERE = CatalogueTable(name="l", convention="luminosity")
 
 
 @pytest.mark.parametrize(
-    ("catalogue", "keys", "total", "message"),
+    ("catalogue", "keys", "total", "hz"),
     [
+        (CROSSING, {"rate_hz": 30e6}, 1.5e6, 20.0),
+        (LUMINOSITY, {"cross_section_pb": 1000.0}, 1.0, 10.0),  # 1 nb at 1e34/cm²/s
+        (LUMINOSITY, {"cross_section_pb": 1000.0, "filter_efficiency": 0.25, "k_factor": 2.0}, 4.0, 1.25),
+        (LUMINOSITY, {"role": "signal"}, 7.0, 1.0),  # it needs no cross-section
+        (CROSSING, {"role": "signal"}, 7.0, 1.0),
         (CROSSING, {"cross_section_pb": 1.0}, 1.0, "sample 's' needs rate_hz"),
         (LUMINOSITY, {"rate_hz": 1.0}, 1.0, "sample 's' needs cross_section_pb"),
         (LUMINOSITY, {"cross_section_pb": 1.0}, 0.0, "sum of its generator weights is 0"),
-        (LUMINOSITY, {"cross_section_pb": 1.0}, float("nan"), "sum of its generator weights is nan"),
-        (
-            CatalogueTable(name="l", convention="luminosity"),
-            {"cross_section_pb": 1.0},
-            1.0,
-            "no luminosity_cm2s",
-        ),
+        (LUMINOSITY, {"cross_section_pb": 1.0}, math.nan, "sum of its generator weights is nan"),
+        (NOWHERE, {"cross_section_pb": 1.0}, 1.0, "no luminosity_cm2s"),
     ],
 )
-def test_what_is_missing_is_named(
-    catalogue: CatalogueTable, keys: dict[str, float], total: float, message: str
+def test_the_rate_of_a_unit_of_weight(
+    catalogue: CatalogueTable, keys: dict[str, Any], total: float, hz: float | str
 ) -> None:
-    with pytest.raises(TrigemuError, match=message):
-        hz_per_unit_weight(catalogue, sample(**keys), total)
+    """Or what is missing for it."""
+    table = SampleTable(**({"name": "s", "role": "background", "files": ("f",)} | keys))
+    if isinstance(hz, float):
+        assert hz_per_unit_weight(catalogue, table, total) == pytest.approx(hz)
+        return
+    with pytest.raises(TrigemuError, match=hz):
+        hz_per_unit_weight(catalogue, table, total)

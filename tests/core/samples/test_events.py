@@ -1,4 +1,5 @@
-"""Events, and values that no reconstructed object has."""
+"""Events, values that no reconstructed object has, and the hash that splits samples: stable for ever, since
+models are fitted on one half."""
 
 from __future__ import annotations
 
@@ -8,11 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toys import columns, toy_events
+from hypothesis import given, strategies as st
+from toys import columns, is_evaluation, toy_events
+from trigemu_decade.training.regression import is_quarter
 
 from trigemu import Collection, Events, TrigemuError, make_events
 from trigemu.api import SampleError, collection_of
 from trigemu.samples.events import native
+from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of
 
 
 def make(**changes: Any) -> Events:
@@ -150,8 +154,6 @@ def test_taking_copies() -> None:
 
 
 # ---- limits
-
-
 IMPOSSIBLE = [
     ("jet", "pt", 0.0, "pt = 0 is impossible: expected finite and above 0"),
     ("tau", "pt", -3.0, "pt = -3 is impossible"),
@@ -202,3 +204,33 @@ def test_offsets_that_fall(offsets: list[int]) -> None:
 def test_offsets_beyond_the_data() -> None:
     with pytest.raises(SampleError, match="damaged"):
         collection_of({"pt": (np.array([0, 10**6]), np.ones(3, "f4"))})
+
+
+PARENTS = st.lists(st.integers(0, 2**64 - 1), max_size=20)
+
+
+@given(PARENTS)
+def test_the_half_is_that_of_whole_numbers(parents: list[int]) -> None:
+    halves = half_of(np.array(parents, np.uint64))
+    assert halves.dtype == np.int64
+    assert halves.tolist() == [EVALUATION if is_evaluation(p) else TRAINING for p in parents]
+
+
+def test_published_values() -> None:
+    """SplitMix64 from state 0 begins with E220A839…, 6E789E6A…, 06C45D18…, F88BB8A8…."""
+    step = 0x9E3779B97F4A7C15
+    states = np.array([i * step % 2**64 for i in range(4)], np.uint64)
+    assert half_of(states).tolist() == [1, 0, 0, 1]
+    assert is_quarter(states).tolist() == [False, False, True, False]
+    assert HALF_NAMES[EVALUATION] == "evaluation"
+
+
+@pytest.mark.parametrize(
+    "parents", [np.arange(100_000), np.arange(100_000) * 2**20, 7 + np.arange(10**5) * 1024]
+)
+def test_halves_and_quarters_are_even_and_know_nothing_of_each_other(parents: np.ndarray) -> None:
+    half, quarter = half_of(parents.astype(np.uint64)), is_quarter(parents.astype(np.uint64))
+    assert half.mean() == pytest.approx(0.5, abs=0.008)
+    for number in (TRAINING, EVALUATION):
+        assert quarter[half == number].mean() == pytest.approx(0.25, abs=0.01)
+    assert np.mean(half[1:] == half[:-1]) == pytest.approx(0.5, abs=0.008)

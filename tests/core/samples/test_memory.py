@@ -139,15 +139,9 @@ def test_a_parent_is_the_event_unless_it_is_given() -> None:
 
 def test_a_collection_that_no_event_has_is_known() -> None:
     events = events_from_awkward(ak.Array([{"jet": []}, {"jet": []}]))
-    assert {name: len(column) for name, column in events.collections["jet"].columns.items()} == {
-        "pt": 0,
-        "eta": 0,
-        "phi": 0,
-    }
+    columns = events.collections["jet"].columns
+    assert {name: len(column) for name, column in columns.items()} == dict.fromkeys(("pt", "eta", "phi"), 0)
     assert events.collections["jet"].offsets.tolist() == [0, 0, 0]
-
-
-def test_no_event_at_all() -> None:
     assert len(events_from_awkward(ak.Array(EVENTS)[:0])) == 0
 
 

@@ -1,24 +1,28 @@
-"""Catalogues: what is opened, verified and refused."""
+"""Catalogues and other forms of samples: what is opened, verified and refused."""
 
 from __future__ import annotations
 
 import hashlib
+import shutil
+import sys
 from functools import partial
-from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
+import awkward as ak
 import numpy as np
 import pytest
 import uproot
-from servers import Ranges
-from toys import toy_events, write_root
+from servers import Ranges, serving
+from toys import CATALOGUE, toy_events, write_root
 
-from trigemu import Catalogue, TrigemuError, open_catalogue
+from trigemu import Catalogue, TrigemuError, catalogue_of, open_catalogue
 from trigemu.api import SampleError
+from trigemu.base.errors import UnreadableError, WrongTypeError
 from trigemu.samples.locations import naming
-from trigemu.samples.opening import catalogue_of
+from trigemu.samples.memory import samples_of
+from trigemu.samples.opening import embedded_catalogue
 
 
 def catalogue(folder: Path, entry: str = "", head: str = "") -> Catalogue:
@@ -48,17 +52,17 @@ def test_weights_come_from_the_sums_and_not_from_what_survived(tmp_path: Path) -
 def test_globs_add_up(tmp_path: Path) -> None:
     write_root(tmp_path / "a1.root", toy_events(1, 20), sum_of_weights=30.0)
     write_root(tmp_path / "a2.root", toy_events(2, 30), sum_of_weights=70.0)
-    sample = catalogue(tmp_path, 'files = ["a?.root"]').samples[0]
+    opened = catalogue(tmp_path, 'files = ["a?.root"]')
+    sample = opened.sample("a")
     assert (sample.entries, sample.hz_per_weight) == (50, pytest.approx(0.1))
     assert [Path(source.path).name for source in sample.sources] == ["a1.root", "a2.root"]
+    with pytest.raises(SampleError, match=r"unknown sample 'aa'.*\(known: a\)"):
+        opened.sample("aa")
 
 
 def test_files_are_read_over_http(tmp_path: Path, file: Path) -> None:
-    handler = partial(Ranges, directory=tmp_path)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
+    with serving(partial(Ranges, directory=tmp_path)) as url:
         opened = catalogue(tmp_path, f'files = ["{url}/a.root"]')
         local = catalogue(tmp_path, 'files = ["a.root"]')
         needs = [("jet", "eta")]
@@ -71,7 +75,6 @@ def test_files_are_read_over_http(tmp_path: Path, file: Path) -> None:
         assert (one.samples[0].table.format, one.samples[0].entries) == ("nanoaod", 50)
         with pytest.raises(TrigemuError, match=rf"sample 'a': {url}/none\.root cannot be read"):
             catalogue(tmp_path, f'files = ["{url}/none.root"]')
-        server.shutdown()
 
 
 def test_a_protocol_without_its_package_says_so(tmp_path: Path) -> None:
@@ -113,63 +116,40 @@ def test_mistakes_of_a_catalogue(tmp_path: Path, file: Path, entry: str, message
         catalogue(tmp_path, entry)
 
 
-def test_an_unknown_sample_names_the_nearest(tmp_path: Path, file: Path) -> None:
-    opened = catalogue(tmp_path, 'files = ["a.root"]')
-    assert opened.sample("a").name == "a"
-    with pytest.raises(TrigemuError, match=r"unknown sample 'aa'.*\(known: a\)"):
-        opened.sample("aa")
-
-
-def open_and_read(folder: Path) -> None:
-    sample = catalogue(folder, 'files = ["a.root"]').samples[0]
-    sample.read(0, 0, sample.entries, [("jet", "eta"), ("muon", "charge"), ("", "met")])
-
-
 def test_truncated_files_are_refused(tmp_path: Path, file: Path) -> None:
     content = file.read_bytes()
     for part in (0.02, 0.5, 0.9, 1 - 1 / len(content)):
         file.write_bytes(content[: int(len(content) * part)])
         with pytest.raises(TrigemuError, match=r"sample 'a': .*a\.root(: has \d+ of its| cannot be read)"):
-            open_and_read(tmp_path)
+            catalogue(tmp_path, 'files = ["a.root"]').samples[0].read(0, 0, 50, [("jet", "eta"), ("", "met")])
 
 
-def test_a_simulation_without_its_sums_cannot_be_normalised(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as root:
-        root.mktree("Events", {"genWeight": "f8"})
-        root["Events"].extend({"genWeight": np.ones(3)})
-    with pytest.raises(TrigemuError, match="Runs/genEventSumw"):
-        catalogue(tmp_path, 'files = ["a.root"]')
+def write(path: Path, **columns: Any) -> None:
+    with uproot.recreate(path) as root:
+        root["Events"] = columns
 
 
-def test_recorded_events_weigh_the_same(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as root:
-        root.mktree("Events", {"MET_pt": "f4"})
-        root["Events"].extend({"MET_pt": np.arange(4, dtype="f4")})
+def test_what_weights_are_made_of(tmp_path: Path) -> None:
+    """Recorded events weigh the same; a simulation needs its sums, and a sample events."""
+    write(tmp_path / "a.root", MET_pt=np.arange(4, dtype="f4"))
     sample = catalogue(tmp_path, 'files = ["a.root"]').samples[0]
     assert sample.read(0, 0, 4, [("", "met")]).weight == pytest.approx([2.5] * 4)
-
-
-def test_empty_samples_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "a.root", genWeight=np.ones(3))
+    with pytest.raises(TrigemuError, match="Runs/genEventSumw"):
+        catalogue(tmp_path, 'files = ["a.root"]')
     write_root(tmp_path / "a.root", [], sum_of_weights=5.0)
     with pytest.raises(TrigemuError, match=r"sample 'a': .*a\.root has no events"):
         catalogue(tmp_path, 'files = ["a.root"]')
 
 
 def test_files_of_one_sample_have_the_same_branches(tmp_path: Path, file: Path) -> None:
-    with uproot.recreate(tmp_path / "a2.root") as root:
-        root.mktree("Events", {"MET_pt": "f4"})
-        root["Events"].extend({"MET_pt": np.arange(4, dtype="f4")})
+    """But for decisions."""
+    write(tmp_path / "a2.root", MET_pt=np.arange(4, dtype="f4"))
     with pytest.raises(TrigemuError, match=r"a2\.root has different branches from .*a\.root"):
         catalogue(tmp_path, 'files = ["a*.root"]')
-
-
-def test_files_of_one_sample_may_have_other_decisions(tmp_path: Path) -> None:
     for i, bits in enumerate((("HLT_A", "L1_B"), ("HLT_A", "L1_C"))):
-        with uproot.recreate(tmp_path / f"a{i}.root") as root:
-            root.mktree("Events", {"MET_pt": "f4"} | dict.fromkeys(bits, "bool"))
-            arrays = {"MET_pt": np.ones(3, "f4")} | {bit: np.ones(3, bool) for bit in bits}
-            root["Events"].extend(arrays)
-    sample = catalogue(tmp_path, 'files = ["a*.root"]').samples[0]
+        write(tmp_path / f"b{i}.root", MET_pt=np.ones(3, "f4"), **dict.fromkeys(bits, np.ones(3, bool)))
+    sample = catalogue(tmp_path, 'files = ["b*.root"]').samples[0]
     assert sample.entries == 6
     assert sample.schema.scalars == {"MET_pt", "met", "HLT_A"}
 
@@ -259,29 +239,194 @@ def test_rates_beyond_the_range_of_sums_are_refused(tmp_path: Path, file: Path, 
 
 
 @pytest.mark.parametrize(
-    ("error", "expected"),
+    ("module", "error", "expected", "message"),
     [
-        (MemoryError(), "there is not enough memory"),
-        (ValueError("bad"), r"sample 'a': .*a\.root cannot be read \(ValueError: bad\)"),
+        ("a", MemoryError, TrigemuError, "there is not enough memory"),
+        ("a", ValueError, SampleError, r"sample 'a': .*a\.root cannot be read \(ValueError: bad\)"),
+        ("uproot.models", AssertionError, SampleError, "bad"),  # of what is in a file
+        ("numba.core.caching", ValueError, ValueError, "bad"),
+        ("trigemu.samples.sample", AssertionError, AssertionError, "bad"),
     ],
 )
-def test_a_file_is_blamed_for_its_own_mistakes(error: Exception, expected: str) -> None:
-    with pytest.raises(TrigemuError, match=expected), naming("a", "a.root"):
-        raise error
-
-
-@pytest.mark.parametrize(
-    ("module", "error", "expected"),
-    [
-        ("numba.core.caching", ValueError, ValueError),
-        ("trigemu.samples.sample", AssertionError, AssertionError),
-        ("uproot.models", AssertionError, SampleError),  # of what is in a file
-    ],
-)
-def test_a_fault_of_the_program_is_not_the_mistake_of_a_file(
-    module: str, error: type[Exception], expected: type[Exception]
+def test_a_file_is_blamed_for_its_own_mistakes_alone(
+    module: str, error: type[Exception], expected: type[Exception], message: str
 ) -> None:
     scope: dict[str, Any] = {"__name__": module, "error": error}
     exec("def load():\n    raise error('bad')", scope)
-    with pytest.raises(expected, match="bad"), naming("a", "a.root"):
+    with pytest.raises(expected, match=message), naming("a", "a.root"):
         scope["load"]()
+
+
+METADATA: dict[str, Any] = {"cross_section_pb": 2000.0, "genFiltEff": 0.25, "kFactor": 1.2, "nEvents": 7}
+
+
+def of_entry(folder: Path, entry: str) -> Any:
+    (folder / "catalogue.toml").write_text(
+        '[catalogue]\nname = "c"\nconvention = "luminosity"\nluminosity_cm2s = 1e34\n'
+        f'[[sample]]\nname = "a"\nrole = "background"\n{entry}\n'
+    )
+    return open_catalogue(folder / "catalogue.toml").samples[0]
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The server's answer, and what was asked."""
+    write_root(tmp_path / "a.root", toy_events(1, 20), sum_of_weights=30.0)
+    seen: list[str] = []
+
+    def get_metadata(key: str) -> dict[str, Any]:
+        seen.append(key)
+        if not known:
+            raise ValueError(f"Dataset '{key}' not found in release '2024r-pp':\n no route to host")
+        return known
+
+    def get_urls(key: str, *, protocol: str, cache: bool) -> list[str]:
+        assert (protocol, cache) == ("https", False)
+        return [str(tmp_path / "a.root")]
+
+    known = dict(METADATA)
+    module = SimpleNamespace(get_metadata=get_metadata, get_urls=get_urls)
+    monkeypatch.setitem(sys.modules, "atlasopenmagic", module)
+    return SimpleNamespace(known=known, seen=seen)
+
+
+def test_a_dataset_completes_what_the_entry_does_not_say(tmp_path: Path, asked: Any) -> None:
+    sample = of_entry(tmp_path, 'dataset = 301204\nformat = "nanoaod"')
+    assert asked.seen == ["301204"]
+    assert sample.rate_hz == pytest.approx(2000 * 0.25 * 1.2 * 1e-36 * 1e34)
+    assert (sample.entries, sample.table.dataset) == (20, 301204)
+    own = of_entry(tmp_path, 'dataset = "301204"\nformat = "nanoaod"\nk_factor = 3.0\nfiles = ["a.root"]')
+    assert own.rate_hz == pytest.approx(2000 * 0.25 * 3.0 * 1e-36 * 1e34)
+
+
+def test_nobody_is_asked_for_what_the_entry_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "atlasopenmagic", None)
+    write_root(tmp_path / "a.root", toy_events(1, 20), sum_of_weights=30.0)
+    entry = 'dataset = 1\nfiles = ["a.root"]\ncross_section_pb = 10.0\nfilter_efficiency = 1.0\n'
+    assert of_entry(tmp_path, entry + "k_factor = 1.0").rate_hz == pytest.approx(0.1)
+    with pytest.raises(TrigemuError, match=r'catalogue\.toml:8: .*pip install "trigemu\[atlas\]"'):
+        of_entry(tmp_path, entry)
+
+
+def test_nothing_is_made_up(tmp_path: Path, asked: Any) -> None:
+    asked.known["kFactor"] = None
+    with pytest.raises(
+        TrigemuError, match=r"catalogue\.toml:8: sample 'a': .* does not have k_factor; write it"
+    ):
+        of_entry(tmp_path, 'dataset = 301204\nformat = "nanoaod"')
+    asked.known["cross_section_pb"] = None
+    with pytest.raises(TrigemuError, match="sample 'a' needs cross_section_pb in its catalogue entry"):
+        of_entry(tmp_path, 'dataset = 301204\nformat = "nanoaod"')
+
+
+def test_without_an_answer_the_message_says_what_to_write(tmp_path: Path, asked: Any) -> None:
+    asked.known.clear()
+    message = (
+        r"catalogue\.toml:8: .*Dataset '9' not found in release '2024r-pp': no route to host\); without it "
+        r"write files, cross_section_pb, filter_efficiency, k_factor in the entry"
+    )
+    with pytest.raises(TrigemuError, match=message):
+        of_entry(tmp_path, "dataset = 9")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("samples")
+    for n, name in enumerate(("all", "more")):
+        write_root(made / f"{name}.root", toy_events(n, 20 + n))
+    (made / "catalogue.toml").write_text(CATALOGUE)
+    return made
+
+
+def heads(catalogue: Catalogue) -> list[Any]:
+    return [(s.name, s.weighted, s.rate_hz, [f.path for f in s.sources]) for s in catalogue.samples]
+
+
+def test_a_catalogue_in_every_form(folder: Path) -> None:
+    catalogue = open_catalogue(folder / "catalogue.toml")
+    assert samples_of(catalogue) is catalogue
+    for given in (folder / "catalogue.toml", str(folder / "catalogue.toml"), folder, str(folder), [folder]):
+        found = samples_of(given)
+        assert heads(found) == heads(catalogue)
+        assert (found.sha256, found.path) == (catalogue.sha256, catalogue.path)
+    assert heads(open_catalogue(folder)) == heads(catalogue)
+
+
+def test_nothing_stands_for_the_embedded_samples() -> None:
+    assert samples_of(None).path == embedded_catalogue()
+
+
+def test_event_files_one_or_several(folder: Path) -> None:
+    one = samples_of(folder / "all.root")
+    assert heads(one) == [("all", False, 40e6, [str(folder / "all.root")])]
+    for given in (
+        [folder / "all.root", str(folder / "more.root")],
+        str(folder / "*.root"),
+        folder / "*.root",
+    ):
+        both = samples_of(given)
+        files = [str(folder / f"{name}.root") for name in ("all", "more")]
+        assert heads(both) == [("all", False, 40e6, files)]
+        assert both.samples[0].entries == 41
+        assert both.samples[0].hz_per_weight == pytest.approx(40e6 / 41, rel=1e-15)
+        assert (both.path, both.sha256) == (folder / "all.root", "")
+    assert heads(catalogue_of([folder / "all.root"])) == heads(one)
+    only = samples_of(folder / "al?.root")
+    assert (only.path, only.sha256) == (one.path, one.sha256) == (folder / "all.root", "")
+
+
+def test_paths_are_relative_to_the_current_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert heads(samples_of("all.root")) == heads(samples_of(folder / "all.root"))
+    assert heads(samples_of("*.root")) == heads(samples_of(folder / "*.root"))
+    assert heads(samples_of(".")) == heads(samples_of(folder))
+
+
+def test_a_name_with_wildcards_may_be_that_of_a_file(folder: Path, tmp_path: Path) -> None:
+    """Only a catalogue takes it for a pattern."""
+    shutil.copy(folder / "all.root", tmp_path / "a1.root")
+    with pytest.raises(UnreadableError, match="no file"):
+        samples_of(tmp_path / "a[23].root")
+    assert heads(samples_of(tmp_path / "a[12].root"))[0][3] == [str(tmp_path / "a1.root")]
+
+
+def test_what_is_not_there(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for given in ("x.root", ["x.root"], [folder / "all.root", "x.root"]):
+        with pytest.raises(SampleError, match=rf"event file x\.root in the current folder, {tmp_path}$"):
+            samples_of(given)
+    with pytest.raises(SampleError, match=rf"event file {tmp_path}/x\.toml$"):
+        samples_of(tmp_path / "x.toml")
+    with pytest.raises(SampleError, match=r"catalogue\.toml"):
+        samples_of(tmp_path)
+    with pytest.raises(UnreadableError, match=r"no file .*\*\.root"):
+        samples_of("*.root")
+    with pytest.raises(SampleError, match=r"'ftp:' is not a supported scheme"):
+        samples_of("ftp://host/a.root")
+    with pytest.raises(SampleError, match=r"catalogue\.toml: expected a single catalogue"):
+        samples_of([folder / "catalogue.toml", folder / "all.root"])
+    with pytest.raises(SampleError, match="name at least one"):
+        catalogue_of([])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [5, True, Catalogue, {"jet": []}, [{"jet": []}], [], [5], np.ones(3), b"a.root", ak.Array([{"x": 1}])[0]],
+)
+def test_anything_else_is_refused(given: Any) -> None:
+    with pytest.raises(
+        WrongTypeError, match=r"the samples: got .*; expected a Catalogue, its path or folder"
+    ):
+        samples_of(given)
+
+
+def test_a_catalogue_and_its_sample(folder: Path) -> None:
+    catalogue = open_catalogue(folder)
+    with pytest.raises(WrongTypeError, match=r"got a Sample; .*; give the Catalogue that it is in"):
+        samples_of(catalogue.samples[0])
+    for wrong in (catalogue, [folder], 5):
+        with pytest.raises(WrongTypeError, match=r"the catalogue: got"):
+            open_catalogue(wrong)  # type: ignore[arg-type]
+    for wrong in (catalogue, 5, [5]):
+        with pytest.raises(WrongTypeError, match="the event files: got"):
+            catalogue_of(wrong)  # type: ignore[arg-type]

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from counters_twin import ToyMenu
+from hypothesis import assume, given, settings, strategies as st
 from menu_variants import OBJECTS, Triggers, Variant, agree, variants, write
-from toy_menus import Counters, as_toml, fitted_in, from_decisions, menus
-from toys import even_events, factors, memory_catalogue, toy_events
+from toy_menus import as_toml, fitted_in, has_halves, menus, outcomes, twin, two_samples
+from toys import even_events, factors, memory_catalogue, threshold, toy_events
 
-from trigemu import Menu, TrigemuError, emulate, read_menu
+from trigemu import emulate, read_menu
 from trigemu.studies.comparison import Comparison, compare
 
 
@@ -28,11 +28,19 @@ from trigemu.studies.comparison import Comparison, compare
     st.lists(st.sampled_from([40e6, 20e6, 30e6]), min_size=3, max_size=3),
     st.lists(st.integers(0, len(OBJECTS) - 1), min_size=3, max_size=3),
     st.booleans(),
+    st.none() | st.integers(1, 30),
 )
 def test_all_numbers_equal_a_brute_force(
-    texts: list[Triggers], seed: int, crossing: list[float], objects: list[int], fitted: bool
+    texts: list[Triggers],
+    seed: int,
+    crossing: list[float],
+    objects: list[int],
+    fitted: bool,
+    shared: int | None,
 ) -> None:
-    samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
+    """shared: the parents of all events; else each event is one."""
+    samples = two_samples(seed, shared)
+    assume(has_halves(samples) or not fitted)
     with tempfile.TemporaryDirectory() as folder:
         read = [
             write(Path(folder), f"V{i}", as_toml(t, crossing[i], fitted and i == 0) + OBJECTS[objects[i]][0])
@@ -47,7 +55,8 @@ def test_all_numbers_equal_a_brute_force(
         for of in (texts, [without_fitted(texts[0]), *texts[1:]])
     ]
     alone = {name: v.constant(fitted and name == "V0") for name, v in cases[0].items()}
-    check(result, cases, alone, [event["weight"] for event in events], factor)
+    parents = [event["parent"] for event in events] if shared else []
+    check(result, cases, alone, [event["weight"] for event in events], factor, parents)
 
 
 def without_fitted(triggers: Triggers) -> Triggers:
@@ -57,7 +66,8 @@ def without_fitted(triggers: Triggers) -> Triggers:
 
 def together(a: Variant, b: Variant) -> list[dict[tuple[str, str], float]]:
     """Of each event, with which probability a trigger of one variant and one of the other accept."""
-    both = [called(t, name) for v, name in ((a, "A"), (b, "B")) for t in v.triggers]
+    sides = (twin([called(t, name) for t in v.triggers], v.rate) for v, name in ((a, "A"), (b, "B")))
+    both = ToyMenu(tuple(t for side in sides for t in side.triggers))
     known: dict[Any, dict[tuple[str, str], float]] = {}
     found = []
     for first, second in zip(a.decisions, b.decisions, strict=True):
@@ -67,7 +77,7 @@ def together(a: Variant, b: Variant) -> list[dict[tuple[str, str], float]]:
         )
         key = (*own.items(), *raw.items())
         if key not in known:
-            counters = from_decisions(own, raw, both)
+            counters = outcomes(both, own)
             known[key] = {
                 (s["name"], t["name"]): math.fsum(
                     p for p, on in counters if {f"A_{s['name']}", f"B_{t['name']}"} <= on
@@ -82,8 +92,8 @@ def together(a: Variant, b: Variant) -> list[dict[tuple[str, str], float]]:
 def called(trigger: dict[str, Any], variant: str) -> dict[str, Any]:
     """A trigger by a name of its own in two variants; its counter is that of its set, or of its old name."""
     seed = re.sub(r"T\d", lambda name: f"{variant}_{name[0]}", trigger["seed"] or "") or None
-    counter = trigger["coherent"] or (trigger["name"],)
-    return trigger | {"name": f"{variant}_{trigger['name']}", "seed": seed, "counter": counter}
+    counter = trigger["coherent"] or f"that of {trigger['name']}"
+    return trigger | {"name": f"{variant}_{trigger['name']}", "seed": seed, "coherent": counter}
 
 
 #: The variants by name: as they are, and without what was fitted.
@@ -91,7 +101,12 @@ Cases = list[dict[str, Variant]]
 
 
 def check(
-    result: Comparison, cases: Cases, alone: dict[str, Variant], weights: list[float], factor: list[float]
+    result: Comparison,
+    cases: Cases,
+    alone: dict[str, Variant],
+    weights: list[float],
+    factor: list[float],
+    parents: list[int],
 ) -> None:
     """alone: the variants with only what accepts all events alike."""
     total, names = math.fsum(weights), [*cases[0]]
@@ -109,7 +124,7 @@ def check(
     for d in result.differences:
         added = judged(lambda case, d=d: difference(case[d.b], case[d.a], d.what, d.quantity))
         (constant,) = difference(alone[d.b], alone[d.a], d.what, d.quantity)
-        agree((d.b_minus_a_hz, d.error_hz), added, total, weights, constant)
+        agree((d.b_minus_a_hz, d.error_hz), added, total, weights, constant, parents)
         labels.add((d.a, d.b, d.what, d.quantity))
     for a, b in itertools.combinations(names, 2):
         on = {t["name"] for t in (*cases[0][a].on, *cases[0][b].on)}
@@ -122,7 +137,7 @@ def check(
             lambda case, of=of: [max(d, 0.0) for d in difference(*map(case.get, of), "menu", "rate_hz")]
         )
         (constant,) = difference(*map(alone.get, of), "menu", "rate_hz")
-        agree((gain.hz, gain.error_hz), added, total, weights, max(constant, 0.0))
+        agree((gain.hz, gain.error_hz), added, total, weights, max(constant, 0.0), parents)
     assert len(result.common) == sum(
         len(cases[0][a].on) * len(cases[0][b].on) for a, b in itertools.combinations(names, 2)
     )
@@ -136,7 +151,7 @@ def check(
         pair = (c.of_a, c.of_b)
         added = [w * scale * (g.get(pair, 0.0) + k * (f[pair] - g.get(pair, 0.0))) for w, k, f, g in both]
         (constant,) = together(alone[c.a], alone[c.b])
-        agree((c.hz, c.error_hz), added, total, weights, scale * constant.get(pair, 0.0))
+        agree((c.hz, c.error_hz), added, total, weights, scale * constant.get(pair, 0.0), parents)
         sides = (c.a, c.of_a, c.a_hz), (c.b, c.of_b, c.b_hz)
         unfitted = [{t["name"] for t in cases[1][of].on} for of, _, _ in sides]
         from_half = any(name not in names for (_, name, _), names in zip(sides, unfitted, strict=True))
@@ -172,67 +187,10 @@ def test_identical_menus_differ_by_nothing(triggers: Triggers, seed: int, fitted
     assert errors == pytest.approx(first.overlap_error.flatten().tolist(), rel=1e-14)
 
 
-BASE = """
-[menu]
-name = "{name}"
-[[trigger]]
-name = "J"
-kind = "threshold"
-observable = "jet[0].pt"
-above = {jet}
-[[trigger]]
-name = "G"
-kind = "threshold"
-observable = "photon[0].pt"
-above = {photon}
-prescale = {prescale}
-"""
-
-
-def variants_of_base(folder: Path) -> list[Menu]:
-    first = write(folder, "a", BASE.format(name="a", jet=30, photon=12, prescale=3))
-    return [first, write(folder, "b", BASE.format(name="b", jet=35, photon=10, prescale=2))]
-
-
-def test_a_bootstrap_of_the_events_varies_by_the_errors(tmp_path: Path) -> None:
-    """Poisson(1) copies of each event, 2000 times: a standard deviation to 1.6 %, and to 5 % with 3 σ."""
-    events = even_events(3, 400)
-    catalogue = memory_catalogue({"a": events})
-    result = compare(emulate(variants_of_base(tmp_path), catalogue))
-    copies = np.random.default_rng(1).poisson(1.0, (2000, len(events)))
-    both = [Variant(base_triggers(*cuts), 40e6, OBJECTS[0][1], []) for cuts in ((30, 12, 3.0), (35, 10, 2.0))]
-    for variant, cuts in zip(both, ((30, 12, 3.0), (35, 10, 2.0)), strict=True):
-        variant.counters = [base_accepts(event, *cuts) for event in events]
-    weights = np.array([event["weight"] for event in events])
-    for d in result.differences:
-        f, g = (np.array(variant.fractions(d.what, d.quantity)) for variant in both)
-        varied = copies @ (weights * (f - g))
-        assert d.b_minus_a_hz == pytest.approx(float(weights @ (g - f)))
-        assert d.error_hz == pytest.approx(varied.std(), rel=0.05)
-    quadrature = math.hypot(*(variant.rate.error_hz for variant in result.variants))
-    (menu,) = (d for d in result.differences if d.what == "menu")
-    assert menu.error_hz < 0.6 * quadrature
-
-
-def base_triggers(jet: float, photon: float, prescale: float) -> Triggers:
-    return [{"name": name, "enabled": True, "coherent": None} for name in "JG"]
-
-
-def base_accepts(event: dict[str, Any], jet: float, photon: float, prescale: float) -> Counters:
-    leading = {name: max((o["pt"] for o in event[name]), default=0.0) for name in ("jet", "photon")}
-    always = {"J"} if leading["jet"] > jet else set()
-    sometimes = {"G"} if leading["photon"] > photon else set()
-    return [(1 - 1 / prescale, frozenset(always)), (1 / prescale, frozenset(always | sometimes))]
-
-
 def test_more_triggers_than_a_word_and_many_patterns(tmp_path: Path) -> None:
     """130 triggers in two variants, over blocks of patterns: the events that only one of them takes."""
     texts = {
-        name: "".join(
-            f'[[trigger]]\nname = "T{i}"\nkind = "threshold"\nobservable = "{"met" if i % 2 else "ht"}"\n'
-            f"above = {first + i}\n"
-            for i in range(65)
-        )
+        name: "".join(threshold(f"T{i}", "met" if i % 2 else "ht", first + i) for i in range(65))
         for name, first in (("a", 10), ("b", 12))
     }
     events = even_events(4, 6000)
@@ -255,8 +213,7 @@ def changes(folder: Path, *texts: str) -> dict[str, str]:
     return {change.what: change.how for change in result.changes}
 
 
-J = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 30\n'
-K = '[[trigger]]\nname = "K"\nkind = "threshold"\nobservable = "met"\nabove = 30\n'
+J, K = threshold("J", "jet[0].pt", 30), threshold("K", "met", 30)
 PAIR = (
     '[[trigger]]\nname = "P"\nkind = "combination"\nlegs = [{ object = "jet" }, '
     '{ object = "jet", pt = { min = 12.0 } }]\npairs = [{ legs = [0, 1], mass = { min = 20.0 } }]\n'
@@ -314,12 +271,6 @@ def test_equal_triggers_of_a_kind_without_equality_have_not_changed(tmp_path: Pa
 
 
 # ---- what cannot be compared
-
-
-def test_one_menu_alone_is_refused(tmp_path: Path) -> None:
-    emulation = emulate([write(tmp_path, "a", J)], memory_catalogue({"a": toy_events(1, 10)}))
-    with pytest.raises(TrigemuError, match=r"a\.toml: a comparison needs at least two menus"):
-        compare(emulation)
 
 
 def test_menus_of_one_name_go_by_their_files_then_by_number(tmp_path: Path) -> None:

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 from likeness import alike
 from object_choices import Event, brute_force, choices, combinations, expected, objects
-from toys import memory_catalogue, menu_from, toy_events
+from toys import combination, memory_catalogue, menu_from, threshold, toy_events, trigger
 
 import trigemu
 from trigemu import TrigemuError
 from trigemu.base.toml import TomlTable
 from trigemu.observables.selections import Range, Scope, Window
 from trigemu.observables.workspace import Workspace
-from trigemu.triggers import combination
+from trigemu.triggers import combination as module
 from trigemu.triggers.base import Context
 from trigemu.triggers.combination import Combination, Leg, LegThreshold
 from trigemu.triggers.pairs import LegSum, Pair
@@ -42,7 +42,7 @@ def test_a_combination_fires_if_a_choice_fits(
 @pytest.fixture
 def matched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Objects are matched to legs before the first trial."""
-    monkeypatch.setattr(combination, "MATCH_AFTER", 1)
+    monkeypatch.setattr(module, "MATCH_AFTER", 1)
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -54,25 +54,43 @@ def test_matching_objects_to_legs_changes_no_decision(
     assert fires(kind, rows) == expected(plain_events[rows], kind)
 
 
+def event_of(*muons: dict[str, float]) -> Event:
+    """An event with these muons, whose columns are 0 or 1 unless they are given."""
+    rest = {"eta": 0.0, "phi": 0.0, "z0": 0.0, "isolation": 0.0, "upt": 0.0, "charge": 1, "quality": 1}
+    return {"jet": [], "photon": [], "muon": [rest | muon for muon in muons]}
+
+
 def many_muons(n: int) -> Event:
-    rest = {"z0": 0.0, "isolation": 0.0, "upt": 0.0, "charge": 1, "quality": 1}
-    muons = [{"pt": 200.0 - i, "eta": 0.01 * i, "phi": 0.0, **rest} for i in range(n)]
-    return {"jet": [], "photon": [], "muon": muons}
+    return event_of(*({"pt": 200.0 - i, "eta": 0.01 * i} for i in range(n)))
+
+
+def leg(name: str, **windows: Window | tuple[Window, ...]) -> Leg:
+    return Leg(object=name, windows=windows)
+
+
+def of(*legs: str | Leg, **cuts: Any) -> Combination:
+    made = tuple(one if isinstance(one, Leg) else Leg(object=one) for one in legs)
+    return Combination(legs=made, **cuts)
+
+
+def cut(**cuts: Any) -> Combination:
+    return of("muon", "muon", pairs=(Pair(legs=(0, 1), **cuts),))
+
+
+MUONS = ("muon",) * 3
 
 
 @pytest.mark.parametrize(("least", "there"), [(198.5, False), (197.5, True)])
 def test_twelve_legs_over_a_hundred_objects(fires: Fires, least: float, there: bool) -> None:
     """The last three want the two, or three, leading ones, which the others need not take."""
-    loose = [Leg(object="muon", windows={"eta": Window(max=5.0 + leg)}) for leg in range(9)]
-    hard = [
-        Leg(object="muon", windows={"pt": Window(min=least), "phi": Window(max=1.0 + i)}) for i in range(3)
-    ]
-    assert fires(Combination(legs=(*loose, *hard)), events=[many_muons(100)]) == [there]
+    loose = [leg("muon", eta=Window(max=5.0 + number)) for number in range(9)]
+    hard = [leg("muon", pt=Window(min=least), phi=Window(max=1.0 + i)) for i in range(3)]
+    assert fires(of(*loose, *hard), events=[many_muons(100)]) == [there]
 
 
 def test_a_search_without_end_is_refused(fires: Fires, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(combination, "MAX_STEPS", 1000)
-    heavy = Combination(legs=(Leg(object="muon"),) * 3, pairs=(Pair(legs=(1, 2), mass=Range(min=1e6)),))
+    monkeypatch.setattr(module, "MAX_STEPS", 1000)
+    heavy = of(*MUONS, pairs=(Pair(legs=(1, 2), mass=Range(min=1e6)),))
     assert fires(heavy, events=[many_muons(9)]) == [False]
     message = "sample 'toy', event 1: 40, 40, 40 objects for its legs need more than 1000 trials"
     with pytest.raises(TrigemuError, match=message):
@@ -83,22 +101,15 @@ def test_a_search_without_end_is_refused(fires: Fires, monkeypatch: pytest.Monke
 @given(st.permutations(range(6)), st.integers(0, 5))
 def test_six_legs_that_only_one_choice_fits(fires: Fires, order: list[int], wrong: int) -> None:
     """Leg k wants an object whose place in η is known, and a neighbour at a known distance."""
-    rest = {"phi": 0.0, "z0": 0.0, "isolation": 0.0, "upt": 0.0, "charge": 1, "quality": 1}
-    muons = [{"pt": 40.0 - i, "eta": float(2**place), **rest} for i, place in enumerate(order)]
-    event = {"jet": [], "photon": [], "muon": muons}
+    event = event_of(*({"pt": 40.0 - i, "eta": float(2**place)} for i, place in enumerate(order)))
     pairs = tuple(Pair(legs=(k, k + 1), deta=Range(min=2.0**k - 0.5, max=2.0**k + 0.5)) for k in range(5))
-    legs = (Leg(object="muon"),) * 6
-    assert brute_force([event], 0, Combination(legs=legs, pairs=pairs))
-    assert fires(Combination(legs=legs, pairs=pairs), events=[event]) == [True]
-    less = event | {"muon": muons[:wrong] + muons[wrong + 1 :]}
-    assert fires(Combination(legs=legs, pairs=pairs), events=[less]) == [False]
+    legs = ("muon",) * 6
+    assert brute_force([event], 0, of(*legs, pairs=pairs))
+    assert fires(of(*legs, pairs=pairs), events=[event]) == [True]
+    less = event | {"muon": event["muon"][:wrong] + event["muon"][wrong + 1 :]}
+    assert fires(of(*legs, pairs=pairs), events=[less]) == [False]
     other = tuple(Pair(legs=pair.legs, deta=pair.deta, charge="opposite") for pair in pairs)
-    assert fires(Combination(legs=legs, pairs=other), events=[event]) == [False]
-
-
-def cut(**cuts: Any) -> Combination:
-    legs = (Leg(object="muon"), Leg(object="muon"))
-    return Combination(legs=legs, pairs=(Pair(legs=(0, 1), **cuts),))
+    assert fires(of(*legs, pairs=other), events=[event]) == [False]
 
 
 @pytest.mark.parametrize(
@@ -110,13 +121,7 @@ def cut(**cuts: Any) -> Combination:
         cut(dphi=Range(min=2.5)),
         cut(dz0=Range(max=0.5)),
         cut(charge="same"),
-        Combination(
-            legs=(
-                Leg(object="jet", windows={"pt": Window(min=15.0)}),
-                Leg(object="hard"),
-                Leg(object="jet", windows={"pt": Window(min=4.0)}),
-            )
-        ),
+        of(leg("jet", pt=Window(min=15.0)), "hard", leg("jet", pt=Window(min=4.0))),
         cut(pair_pt=Range(min=20.0)),
         cut(transverse_mass=Range(min=20.0)),
         cut(mass_upt=Range(max=15.0)),
@@ -125,34 +130,28 @@ def cut(**cuts: Any) -> Combination:
         cut(mass_over_dr=Range(min=12.0)),
         cut(outside_deta=Range(min=0.5)),
         cut(outside_dphi=Range(min=0.5, max=2.0)),
-        Combination(legs=(Leg(object="muon"),) * 3, charge="opposite"),
-        Combination(legs=(Leg(object="muon"),) * 3, charge="same"),
-        Combination(legs=(Leg(object="jet"), Leg(object="muon")), charge="opposite"),
-        Combination(legs=(Leg(object="muon"),) * 3, mass3=Range(max=30.0)),
-        Combination(
-            legs=(Leg(object="muon"),) * 3, sum=LegSum(legs=(0, 2), column="isolation", min=1.2, max=1.5)
-        ),
-        Combination(
-            legs=(Leg(object="jet"), Leg(object="muon", columns={"z0": "isolation"})),
+        of(*MUONS, charge="opposite"),
+        of(*MUONS, charge="same"),
+        of("jet", "muon", charge="opposite"),
+        of(*MUONS, mass3=Range(max=30.0)),
+        of(*MUONS, sum=LegSum(legs=(0, 2), column="isolation", min=1.2, max=1.5)),
+        of(
+            *("jet", Leg(object="muon", columns={"z0": "isolation"})),
             pairs=(Pair(legs=(1, 0), dz0=Range(max=0.05)),),
         ),
-        Combination(
-            legs=(Leg(object="jet", columns={"charge": "z0"}), Leg(object="muon")), charge="opposite"
-        ),
-        Combination(legs=(Leg(object="muon", crossing=-1), Leg(object="muon"))),
-        Combination(
-            legs=(Leg(object="muon", crossing=1), Leg(object="muon")),
+        of(Leg(object="jet", columns={"charge": "z0"}), "muon", charge="opposite"),
+        of(Leg(object="muon", crossing=-1), "muon"),
+        of(
+            *(Leg(object="muon", crossing=1), "muon"),
             pairs=(Pair(legs=(0, 1), dphi=Range(min=2.0)),),
         ),
-        Combination(legs=(Leg(object="muon", windows={"eta": (Window(max=-1.5), Window(min=1.5))}),) * 2),
-        Combination(legs=(Leg(object="hard"), Leg(object="clean"))),
-        Combination(legs=(Leg(object="muon"),) * 4),
-        Combination(legs=(Leg(object="jet"), Leg(object="muon"), Leg(object="photon"))),
-        Combination(
-            legs=(
-                Leg(object="muon", windows={"pt": Window(min=15.0)}),
-                Leg(object="muon", windows={"charge": Window(any_of=(1,)), "isolation": Window(max=0.5)}),
-            )
+        of(*[leg("muon", eta=(Window(max=-1.5), Window(min=1.5)))] * 2),
+        of("hard", "clean"),
+        of("muon", *MUONS),
+        of("jet", "muon", "photon"),
+        of(
+            leg("muon", pt=Window(min=15.0)),
+            leg("muon", charge=Window(any_of=(1,)), isolation=Window(max=0.5)),
         ),
     ],
 )
@@ -167,10 +166,8 @@ def test_one_object_is_not_two(plain_events: list[Event], fires: Fires) -> None:
     single = [event | {"muon": event["muon"][:1]} for event in plain_events]
     assert any(objects(event, "clean") and objects(event, "hard") for event in single)
     for names in (("muon", "muon"), ("hard", "clean"), ("muon", "hard")):
-        assert not any(fires(Combination(legs=tuple(Leg(object=name) for name in names)), events=single))
-    assert fires(Combination(legs=(Leg(object="muon"),)), events=single) == [
-        bool(event["muon"]) for event in single
-    ]
+        assert not any(fires(of(*names), events=single))
+    assert fires(of("muon"), events=single) == [bool(event["muon"]) for event in single]
 
 
 def test_at_the_same_place_the_mass_is_0(plain_events: list[Event], fires: Fires) -> None:
@@ -182,7 +179,7 @@ def test_at_the_same_place_the_mass_is_0(plain_events: list[Event], fires: Fires
     for name in ("mass", "mass_upt", "transverse_mass"):
         assert fires(cut(**{name: Range(max=1.0)}), events=merged) == two
         assert not any(fires(cut(**{name: Range(min=1.0)}), events=merged))
-    assert fires(Combination(legs=(Leg(object="muon"),) * 3, mass3=Range(max=1.0)), events=merged) == three
+    assert fires(of(*MUONS, mass3=Range(max=1.0)), events=merged) == three
 
 
 def test_only_columns_that_are_asked_for_are_needed(scope: Scope) -> None:
@@ -191,27 +188,19 @@ def test_only_columns_that_are_asked_for_are_needed(scope: Scope) -> None:
         kind.compile(context)
         return context.needs
 
-    assert needs(Combination(legs=(Leg(object="jet"), Leg(object="muon")))) == {("jet", "pt"), ("muon", "pt")}
-    legs = (Leg(object="photon", windows={"isolation": Window(max=0.1)}), Leg(object="muon"))
-    assert needs(Combination(legs=legs, pairs=(Pair(legs=(0, 1), dz0=Range(max=1.0), charge="same"),))) == {
-        (name, column) for name in ("photon", "muon") for column in ("pt", "z0", "charge")
-    } | {("photon", "isolation")}
-
-
-def test_columns_with_other_names_are_needed_where_cuts_read_them(scope: Scope) -> None:
-    legs = (
-        Leg(object="photon", columns={"z0": "zvtx", "charge": "q"}),
-        Leg(object="muon"),
-        Leg(object="jet"),
+    assert needs(of("jet", "muon")) == {("jet", "pt"), ("muon", "pt")}
+    kind = of(
+        *(leg("photon", isolation=Window(max=0.1)), "muon"),
+        pairs=(Pair(legs=(0, 1), dz0=Range(max=1.0), charge="same"),),
     )
-    kind = Combination(
-        legs=legs,
+    columns = {(name, column) for name in ("photon", "muon") for column in ("pt", "z0", "charge")}
+    assert needs(kind) == columns | {("photon", "isolation")}
+    kind = of(
+        *(Leg(object="photon", columns={"z0": "zvtx", "charge": "q"}), "muon", "jet"),
         pairs=(Pair(legs=(0, 1), dz0=Range(max=1.0)),),
         sum=LegSum(legs=(1, 2), column="btag", min=1.0),
     )
-    context = Context(scope)
-    kind.compile(context)
-    assert context.needs == {
+    assert needs(kind) == {
         *((name, "pt") for name in ("photon", "muon", "jet")),
         *(("photon", "zvtx"), ("muon", "z0"), ("muon", "btag"), ("jet", "btag")),
     }
@@ -219,12 +208,8 @@ def test_columns_with_other_names_are_needed_where_cuts_read_them(scope: Scope) 
 
 def test_twelve_legs(fires: Fires) -> None:
     """Each wants a place in η of its own, and two objects are in the wrong crossing."""
-    rest = {"phi": 0.0, "z0": 0.0, "isolation": 0.0, "upt": 0.0, "charge": 1, "quality": 1}
-    muons = [{"pt": 40.0 - i, "eta": float(i), **rest} for i in range(12)]
-    events: list[Event] = [
-        {"jet": [], "photon": [], "muon": muons[:10]},
-        {"jet": [], "photon": [], "muon": muons[10:]},
-    ]
+    muons = event_of(*({"pt": 40.0 - i, "eta": float(i)} for i in range(12)))["muon"]
+    events = [event_of(*muons[:10]), event_of(*muons[10:])]
     legs = tuple(
         Leg(
             object="muon",
@@ -233,27 +218,22 @@ def test_twelve_legs(fires: Fires) -> None:
         )
         for place in reversed(range(12))
     )
-    kind = Combination(legs=legs, charge="same")
+    kind = of(*legs, charge="same")
     assert fires(kind, events=events) == expected(events, kind) == [True, False]
     events[1]["muon"] = [muons[10], muons[11] | {"charge": -1}]
     assert fires(kind, events=events) == [False, False]
-    assert fires(Combination(legs=legs, charge="opposite"), events=events) == [True, False]
+    assert fires(of(*legs, charge="opposite"), events=events) == [True, False]
 
 
-MUON = Leg(object="muon")
 DR = Pair(legs=(0, 1), dr=Range(min=0.4))
 
 
 @pytest.mark.parametrize(
     ("table", "where", "message"),
     [
+        (of("muon", "muon", pairs=(DR,) * 201), "pairs", "201 pairs: at most 200 are allowed"),
         (
-            Combination(legs=(MUON,) * 2, pairs=(DR,) * 201),
-            "pairs",
-            "201 pairs: at most 200 are allowed",
-        ),
-        (
-            Combination(legs=(MUON,) * 2, pairs=(msgspec.structs.replace(DR, every=True),)),
+            of("muon", "muon", pairs=(msgspec.structs.replace(DR, every=True),)),
             ("pairs", 0, "every"),
             "pairs[0].every: expected outside_dr, outside_deta or outside_dphi beside it",
         ),
@@ -264,7 +244,7 @@ DR = Pair(legs=(0, 1), dr=Range(min=0.4))
         ),
         *(
             (
-                Combination(legs=(MUON,) * 3, sum=LegSum(legs=tuple(legs), column="pt", min=1.0)),
+                of(*MUONS, sum=LegSum(legs=tuple(legs), column="pt", min=1.0)),
                 ("sum", "legs"),
                 f"sum.legs = {legs}: expected different ones of 0 … 2, two or more",
             )
@@ -295,9 +275,9 @@ def thresholds(draw: st.DrawFn, most: int = 4) -> tuple[Combination, LegThreshol
     return kind, LegThreshold(**asked, leg=leg, column=column, above=draw(st.sampled_from([0.0, 9.0])))
 
 
-def largest(events: list[Event], number: int, kind: Combination, of: LegThreshold) -> float:
+def largest(events: list[Event], number: int, kind: Combination, threshold: LegThreshold) -> float:
     fitting = choices(events, number, kind)
-    return max((np.float32(chosen[of.leg][of.column]) for chosen in fitting), default=-math.inf)
+    return max((np.float32(chosen[threshold.leg][threshold.column]) for chosen in fitting), default=-math.inf)
 
 
 @settings(max_examples=50)
@@ -306,11 +286,11 @@ def test_the_score_is_the_largest_value_of_any_choice(
     plain_events: list[Event],
     workspace_of: Of,
     scope: Scope,
-    of: tuple[Combination, LegThreshold],
+    both: tuple[Combination, LegThreshold],
     start: int,
     length: int,
 ) -> None:
-    kind, threshold = of
+    kind, threshold = both
     rows = slice(start, min(150, start + length))
     compiled = threshold.compile(Context(scope))
     events = plain_events[rows]
@@ -330,10 +310,10 @@ def test_matching_objects_to_legs_changes_no_score(
     workspace_of: Of,
     scope: Scope,
     matched: None,
-    of: tuple[Combination, LegThreshold],
+    both: tuple[Combination, LegThreshold],
 ) -> None:
-    events, compiled = plain_events[:40], of[1].compile(Context(scope))
-    expected = [largest(events, number, *of) for number in range(len(events))]
+    events, compiled = plain_events[:40], both[1].compile(Context(scope))
+    expected = [largest(events, number, *both) for number in range(len(events))]
     assert compiled.evaluate(workspace_of(slice(0, 40))).tolist() == expected
 
 
@@ -341,10 +321,10 @@ def test_matching_objects_to_legs_changes_no_score(
 @given(thresholds(most=3), st.sampled_from([0.0, 4.0, 8.0, 15.0, 1e9]))
 def test_it_fires_where_a_combination_with_this_window_does(
     fires: Callable[..., list[bool]],
-    of: tuple[Combination, LegThreshold],
+    both: tuple[Combination, LegThreshold],
     above: float,
 ) -> None:
-    kind, threshold = of
+    kind, threshold = both
     legs = [*kind.legs]
     windows = legs[threshold.leg].windows | {threshold.column: Window(above=above)}
     legs[threshold.leg] = msgspec.structs.replace(legs[threshold.leg], windows=windows)
@@ -353,23 +333,16 @@ def test_it_fires_where_a_combination_with_this_window_does(
     assert fires(threshold.at(above), rows) == fires(kind, rows)
 
 
-MENU = """
-[[trigger]]
-name = "D"
-kind = "leg_threshold"
-legs = [{{ object = "jet", eta = {{ abs_max = 2.0 }} }}, {{ object = "jet", pt = {{ min = 10 }} }}]
-pairs = [{{ legs = [0, 1], dr = {{ min = 0.5 }} }}]
-{threshold}
-[[trigger]]
-name = "G"
-kind = "threshold"
-observable = "photon[0].pt"
-above = 12.0
-[[trigger]]
-name = "WIDE"
-kind = "combination"
-legs = [{{ object = "jet" }}, {{ object = "jet", pt = {{ min = 8 }} }}]
-"""
+JETS = '[{{ object = "jet", eta = {{ abs_max = 2.0 }} }}, {{ object = "jet", pt = {{ min = 10 }} }}]'
+MENU = (
+    trigger(
+        "D",
+        "leg_threshold",
+        f"legs = {JETS}\npairs = [{{{{ legs = [0, 1], dr = {{{{ min = 0.5 }}}} }}}}]\n{{threshold}}",
+    )
+    + threshold("G", "photon[0].pt", 12.0)
+    + combination("WIDE", '{{ object = "jet" }}, {{ object = "jet", pt = {{ min = 8 }} }}')
+)
 
 
 @pytest.mark.parametrize("quantity", ["total", "unique"])

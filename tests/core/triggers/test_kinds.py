@@ -70,22 +70,14 @@ def test_an_installed_plugin_is_named_in_the_menu_too(
         ("KINDS = ['mine']", NO_KINDS),
         ("KINDS = {'mine': int}", NO_KINDS),
         ("PLUGIN = Plugin(kinds={'mine': ':int_'})\nint_ = int", NO_KINDS),
-        ("PLUGIN = Plugin(kinds={'mine': ':Mine'})", "PLUGIN places 'mine' at ':Mine', but there is none"),
-        (
-            "PLUGIN = Plugin(kind={'mine': ':Mine'})",
-            "PLUGIN has an unknown part 'kind'; did you mean",
-        ),
-        ("KINDS = [", r"cannot be loaded: SyntaxError: '\[' was never closed \(at .*bad\.py:1\)"),
-        ("1 / 0\nKINDS = {'mine': int}", "cannot be loaded: ZeroDivisionError: division by zero"),
     ],
 )
 def test_a_plugin_without_kinds(tmp_path: Path, source: str, message: str) -> None:
     imported = "from trigemu.api import Plugin\n" if "Plugin(" in source else ""
     file = write(tmp_path / "bad.py", imported + source)
-    for _ in range(2):
-        with pytest.raises(PluginError, match=message) as error:
-            with_kinds("bad", tmp_path)
-        assert str(error.value).startswith(f"plugin 'bad' ({file})")
+    with pytest.raises(PluginError, match=message) as error:
+        with_kinds("bad", tmp_path)
+    assert str(error.value).startswith(f"plugin 'bad' ({file})")
 
 
 def test_a_kind_that_there_is_already(tmp_path: Path) -> None:

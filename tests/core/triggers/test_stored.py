@@ -1,7 +1,9 @@
-"""Stored decisions as triggers: those that the format reads, in every format."""
+"""Stored decisions as triggers, those that the format reads, in every format; and bits of words, one a
+crossing, against Python's own."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,9 @@ import numpy as np
 import pytest
 import uproot
 from real_data import real_file
-from toys import menu_from
+from toys import menu_from, threshold, trigger
 
-from trigemu import compare, decisions, make_plan, run
+from trigemu import Events, compare, decisions, make_events, make_plan, run
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.emulation.plan import decide
 from trigemu.samples.catalogue import Catalogue
@@ -23,22 +25,14 @@ from trigemu.samples.opening import catalogue_of
 #: Missing ET, and the stored decision "L1_M", of a trigger above 20 GeV, which is wrong in
 #: crossing 2.
 CROSSINGS = [(15.0, False), (20.5, True), (22.0, False), (45.0, True), (0.0, False), (38.5, True)]
-EMULATED = """
-[[trigger]]
-name = "M20"
-stored = "L1_M"
-kind = "threshold"
-observable = "met"
-above = 20.0
-"""
+
+
+EMULATED = threshold("M20", "met", 20.0, 'stored = "L1_M"')
 
 
 def stored(*names: str) -> str:
     """A menu of stored decisions."""
-    return "".join(
-        f"[[trigger]]\nname = \"stored{n}\"\nkind = 'stored'\ndecision = '{name}'\n"
-        for n, name in enumerate(names)
-    )
+    return "".join(trigger(f"stored{n}", "stored", f"decision = '{name}'") for n, name in enumerate(names))
 
 
 @pytest.fixture
@@ -129,4 +123,55 @@ def test_a_sample_without_any(tmp_path: Path) -> None:
 )
 def test_mistakes(tmp_path: Path, keys: str, message: str) -> None:
     with pytest.raises(TrigemuError, match=message):
-        menu_from(tmp_path, f"[[trigger]]\nname = 'T'\nkind = 'stored'\n{keys}\n")
+        menu_from(tmp_path, trigger("T", "stored", keys))
+
+
+RNG = random.Random(4)
+
+
+WORDS = [[RNG.getrandbits(64) for _ in range(40)] for _ in range(2)]
+
+
+def word_events() -> Events:
+    scalars = {f"external_{i}": np.array(words, np.uint64).view(np.int64) for i, words in enumerate(WORDS)}
+    return make_events("toy", np.ones(40), {}, scalars | {"flags_0": np.arange(40, dtype=np.int32)})
+
+
+def external(keys: str) -> str:
+    return trigger("T", "external", keys)
+
+
+@pytest.mark.parametrize("bit", [0, 31, 32, 63, 64, 100, 127])
+@pytest.mark.parametrize("crossing", [-2, 0, 1])
+def test_a_bit_of_a_crossing(tmp_path: Path, bit: int, crossing: int) -> None:
+    plan = make_plan([menu_from(tmp_path, external(f"bit = {bit}\ncrossing = {crossing}"))])
+    assert plan.margin == abs(crossing)
+    assert set(plan.needs) == {("", f"external_{bit // 64}")}
+    words = WORDS[bit // 64]
+    expected = [0 <= i + crossing < 40 and words[i + crossing] >> (bit % 64) & 1 == 1 for i in range(40)]
+    assert 0 < sum(expected) < 40
+    assert (decide(word_events(), plan)[:, 0] == 1).tolist() == expected
+
+
+def test_another_word(tmp_path: Path) -> None:
+    plan = make_plan([menu_from(tmp_path, external('bit = 3\nword = "flags"'))])
+    assert decide(word_events(), plan)[:, 0].tolist() == [i >> 3 & 1 for i in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("bit = -1", "bit = -1: expected an integer >= 0"),
+        ("bit = 1\ncrossing = 3", "crossing = 3: expected an integer <= 2"),
+        ('bit = 1\nword = ""', "word = '': expected a string of length >= 1"),
+    ],
+)
+def test_mistakes_of_words(tmp_path: Path, keys: str, message: str) -> None:
+    with pytest.raises(Exception, match=message):
+        menu_from(tmp_path, external(keys))
+
+
+def test_a_sample_without_such_words(tmp_path: Path) -> None:
+    plan = make_plan([menu_from(tmp_path, external("bit = 200"))])
+    with pytest.raises(SampleError, match=r"has no 'external_3'; did you mean 'external_[01]'"):
+        decide(word_events(), plan)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,61 +25,30 @@ def _whole(nodes: list[Any], weights: dict[str, np.ndarray], **others: Any) -> b
     return model(nodes, weights, 6, **others)
 
 
-def _node(*given: Any, **attributes: Any) -> Any:
+def _node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
     from onnx import helper
 
-    return helper.make_node(*given, **attributes)
+    return helper.make_node(kind, inputs.split(), [output], **attributes)
 
 
-def _row_sum(name: str = "x") -> Any:
-    return _node("ReduceMean", [name], ["y"], axes=[1], keepdims=0)
+def _mean(of: str, *nodes: Any) -> bytes:
+    """A network whose score is the mean of a row of what the nodes give."""
+    return _whole([*nodes, _node("ReduceMean", of, "y", axes=[1], keepdims=0)], {})
 
 
-def _random(size: int) -> bytes:
-    return _whole(
-        [_node("RandomNormalLike", ["x"], ["r"]), _node("Add", ["x", "r"], ["z"]), _row_sum("z")], {}
-    )
+def _cast(to: str) -> bytes:
+    """The mean as another type."""
+    import onnx
 
-
-def _across(size: int) -> bytes:
-    """The score of a row depends on the other rows."""
-    return _whole(
-        [_node("ReduceMean", ["x"], ["m"], axes=[0]), _node("Sub", ["x", "m"], ["z"]), _row_sum("z")], {}
-    )
-
-
-def _several(size: int) -> bytes:
-    return _whole([_node("Identity", ["x"], ["y"])], {}, output=("n", 6))
-
-
-def _whole_numbers(size: int) -> bytes:
-    from onnx import TensorProto
-
-    cast = _node("Cast", ["m"], ["y"], to=TensorProto.INT64)
-    mean = _node("ReduceMean", ["x"], ["m"], axes=[1], keepdims=0)
-    return _whole([mean, cast], {}, output_type=TensorProto.INT64)
-
-
-def _texts(size: int) -> bytes:
-    from onnx import TensorProto
-
-    cast = _node("Cast", ["m"], ["y"], to=TensorProto.STRING)
-    mean = _node("ReduceMean", ["x"], ["m"], axes=[1], keepdims=0)
-    return _whole([mean, cast], {}, output_type=TensorProto.STRING)
-
-
-def _not_finite(size: int) -> bytes:
-    return _whole([_node("Sub", ["x", "x"], ["o"]), _node("Div", ["x", "o"], ["z"]), _row_sum("z")], {})
+    kind = getattr(onnx.TensorProto, to)
+    mean = _node("ReduceMean", "x", "m", axes=[1], keepdims=0)
+    return _whole([mean, _node("Cast", "m", "y", to=kind)], {}, output_type=kind)
 
 
 def _long(size: int) -> bytes:
     count = min(size, 3000)
-    nodes = [_node("Tanh", ["x" if i == 0 else f"t{i - 1}"], [f"t{i}"]) for i in range(count)]
-    return _whole([*nodes, _row_sum(f"t{count - 1}")], {})
-
-
-def _foreign(size: int) -> bytes:
-    return _whole([_node("Evil", ["x"], ["y"], domain="com.example")], {})
+    nodes = [_node("Tanh", "x" if i == 0 else f"t{i - 1}", f"t{i}") for i in range(count)]
+    return _mean(f"t{count - 1}", *nodes)
 
 
 def _outside(size: int) -> bytes:
@@ -87,7 +57,7 @@ def _outside(size: int) -> bytes:
     from onnx.external_data_helper import set_external_data
 
     made = onnx.load_from_string(
-        _whole([_node("MatMul", ["x", "c"], ["y"])], {"c": np.ones((6, 1), "f4")}, output=("n", 1))
+        _whole([_node("MatMul", "x c", "y")], {"c": np.ones((6, 1), "f4")}, output=("n", 1))
     )
     tensor = made.graph.initializer[0]
     set_external_data(tensor, location="/etc/passwd" if size % 2 else "../menu.toml", offset=0, length=24)
@@ -96,8 +66,16 @@ def _outside(size: int) -> bytes:
     return content
 
 
-_MAKERS = {
-    **{"random": _random, "across": _across, "several": _several, "whole numbers": _whole_numbers},
-    **{"texts": _texts, "not finite": _not_finite, "long": _long, "foreign": _foreign, "outside": _outside},
+_MAKERS: dict[str, Callable[[int], bytes]] = {
+    "random": lambda _: _mean("z", _node("RandomNormalLike", "x", "r"), _node("Add", "x r", "z")),
+    # The score of a row depends on the other rows.
+    "across": lambda _: _mean("z", _node("ReduceMean", "x", "m", axes=[0]), _node("Sub", "x m", "z")),
+    "several": lambda _: _whole([_node("Identity", "x", "y")], {}, output=("n", 6)),
+    "whole numbers": lambda _: _cast("INT64"),
+    "texts": lambda _: _cast("STRING"),
+    "not finite": lambda _: _mean("z", _node("Sub", "x x", "o"), _node("Div", "x o", "z")),
+    "long": _long,
+    "foreign": lambda _: _whole([_node("Evil", "x", "y", domain="com.example")], {}),
+    "outside": _outside,
 }
 KINDS = tuple(_MAKERS)

@@ -227,21 +227,6 @@ def test_the_window_is_bounded(tmp_path: Path, executor: Lazy, most: int) -> Non
     early.close()  # its futures have nothing but a result
 
 
-def test_the_units_of_a_bad_file_are_left_out_by_any_executor(tmp_path: Path) -> None:
-    units = [replace(unit, file=str(unit.number // 3 % 2)) for unit in items(240)]
-    work, seen = Recital(str(tmp_path), {10: "vanish"}, seconds=0.001, skip=True), list[int]()
-    with ThreadPoolExecutor(2) as threads:
-        engine = Engine(threads, retries=1, progress=seen.append)
-        found = numbers(map_chunks(work, units, engine))
-    assert work.bad == {"1"}
-    good = {unit.number for unit in units if unit.file == "0"}
-    assert found == sorted(found)
-    assert good <= {*found}
-    assert max({*found} - good) < 30  # of the bad file what was on its way, and nothing further
-    assert (engine.counts.retried, engine.counts.skipped) == (1, 1)
-    assert (sum(seen), calls(tmp_path, "unit-10")) == (2400, 2)
-
-
 class Broken(LazyThree):
     """An executor whose futures, or which itself, raises an error; or which returns it."""
 
@@ -384,42 +369,30 @@ def sent(error: Exception) -> Any:
         return pickle.loads(pickle.dumps(transferable(caught)))
 
 
-def test_errors_of_the_user_arrive_as_they_are() -> None:
-    error = PluginError("plugin x fails")
-    error.place = ("sample", 3)
-    arrived = sent(error)
-    assert (type(arrived), str(arrived), arrived.place) == (PluginError, "plugin x fails", ("sample", 3))
-    assert not hasattr(arrived, "__notes__")
-    assert "in sent" in sent(KeyError("x")).__notes__[0]
-
-
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
+        (PluginError("plugin x fails"), "plugin x fails"),
         (MissingExtraError("it", "extra", "package"), "it needs the package"),
         (OfTwoError("this", "that"), "OfTwoError('this')"),
         (HoldingError(), "HoldingError(<function"),
     ],
 )
-def test_errors_that_cannot_be_sent_arrive_with_their_message(error: Exception, expected: str) -> None:
+def test_errors_arrive_or_their_messages_do(error: Exception, expected: str) -> None:
     arrived = sent(error)
     assert isinstance(arrived, TrigemuError) == isinstance(error, TrigemuError)
     assert expected in repr(arrived)
 
 
+def test_errors_arrive_with_their_place_and_others_with_their_lines() -> None:
+    error = PluginError("plugin x fails")
+    error.place = ("sample", 3)
+    assert (type(sent(error)), sent(error).place) == (PluginError, ("sample", 3))
+    assert not hasattr(sent(error), "__notes__")
+    assert "in sent" in sent(KeyError("x")).__notes__[0]
+
+
 # ---- with a checkpoint
-
-
-def test_damage_is_told_and_its_part_done_again(tmp_path: Path) -> None:
-    checkpoint, told, work = Checkpoint(tmp_path / "kept"), list[str](), Recital(str(tmp_path))
-    numbers(map_chunks(work, items(3), Engine(checkpoint=checkpoint)))
-    path = checkpoint.file(work.key(Item(1)))
-    os.truncate(path, path.stat().st_size - 1)
-    engine = Engine(checkpoint=checkpoint, warn=told.append)
-    assert numbers(map_chunks(work, items(3), engine)) == [0, 1, 2]
-    assert told == [f"{path} is damaged or of another program: its part is done again"]
-    assert numbers(map_chunks(work, items(3), engine)) == [0, 1, 2]
-    assert (len(told), calls(tmp_path)) == (1, 4)
 
 
 def test_finished_tasks_are_stored_and_found_by_any_executor(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import pickle
-import signal
 import subprocess
 import sys
 import time
@@ -47,23 +46,16 @@ def test_each_call_has_its_result(number: int) -> None:
         pool.submit(add, 1, 2)
 
 
-def test_errors_of_a_worker_arrive_and_it_works_on(tmp_path: Path) -> None:
-    with worker_pool(1) as pool:
-        with pytest.raises(ValueError, match="three is too many"):
-            pool.submit(perform, str(tmp_path), "fail").result()
-        with pytest.raises((AttributeError, pickle.PicklingError)):
-            pool.submit(lambda: 1).result()
-        assert pool.submit(perform, str(tmp_path), "well").result() == "well"
-        assert len([*tmp_path.iterdir()]) == 1
-    await_all_gone(tmp_path, 1)
-
-
-def test_a_worker_that_dies_is_noticed_and_replaced(tmp_path: Path) -> None:
+def test_errors_arrive_and_a_worker_that_dies_is_replaced(tmp_path: Path) -> None:
     with worker_pool(1) as pool:
         for how, message in (("die", "was ended by signal 9"), ("exit", "ended with status 3")):
             with pytest.raises(WorkerLostError, match=message) as lost:
                 pool.submit(perform, str(tmp_path), how).result()
             assert str(lost.value).endswith("perhaps because memory ran out: try fewer --workers")
+        with pytest.raises(ValueError, match="three is too many"):
+            pool.submit(perform, str(tmp_path), "fail").result()
+        with pytest.raises((AttributeError, pickle.PicklingError)):
+            pool.submit(lambda: 1).result()
         assert pool.submit(perform, str(tmp_path), "well").result() == "well"
     await_all_gone(tmp_path, 3)
 
@@ -102,38 +94,3 @@ def test_a_block_that_is_left_ends_work_and_its_children(tmp_path: Path) -> None
             time.sleep(0.02)
         raise KeyboardInterrupt
     await_all_gone(tmp_path, 2)
-
-
-PROGRAM = """
-import sys
-sys.path[:] = {path}
-from trigemu.base.files import end_on_signals
-from trigemu.base.processes import worker_pool
-from worker_toys import perform
-end_on_signals()
-with worker_pool(2) as pool:
-    for future in [pool.submit(perform, {folder!r}, what) for what in ("child", "sleep")]:
-        future.result()
-"""
-
-
-@pytest.mark.parametrize(
-    ("number", "status", "message"),
-    [
-        (signal.SIGKILL, -9, ""),
-        (signal.SIGTERM, 143, "trigemu: terminated\n"),
-        (signal.SIGINT, 130, "trigemu: interrupted\n"),
-    ],
-)
-def test_workers_end_with_their_parent(tmp_path: Path, number: int, status: int, message: str) -> None:
-    (tmp_path / "seen").mkdir()
-    program = PROGRAM.format(path=sys.path, folder=str(tmp_path / "seen"))
-    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as parent:
-        while len(list((tmp_path / "seen").iterdir())) < 3:
-            assert parent.poll() is None
-            time.sleep(0.02)
-        parent.send_signal(number)
-        assert parent.wait(60) == status
-        await_all_gone(tmp_path / "seen", 3)
-        assert parent.stderr
-        assert parent.stderr.read().replace("heard by nobody\n", "") == message

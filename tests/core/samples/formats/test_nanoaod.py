@@ -1,8 +1,11 @@
-"""What is read equals what uproot and awkward give."""
+"""What is read of trees of any name, in both representations, equals what uproot and awkward give."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import awkward as ak
 import numpy as np
@@ -11,7 +14,9 @@ import uproot
 from real_data import real_file
 from toys import COLUMNS, toy_events, write_root
 
-from trigemu.samples.root import NanoAOD
+from trigemu import TrigemuError, catalogue_of, open_catalogue
+from trigemu.base.errors import SampleError
+from trigemu.samples.root import MOST_KEYS, NanoAOD, tree_names
 
 NEEDS = [("jet", c) for c in COLUMNS] + [("muon", "charge"), ("", "met"), ("", "met_phi")]
 
@@ -44,24 +49,25 @@ def test_columns_equal_uproots(path: str, start: int, stop: int) -> None:
     assert read.id.tolist() == read.parent.tolist() == list(range(start, stop))
 
 
-def test_objects_are_sorted_by_falling_pt(tmp_path: Path) -> None:
-    jets = ak.Array([[10.0, 30.0, 20.0], [], [5.0, 6.0]])
-    labels = ak.Array([[1, 3, 2], [], [5, 6]])
+def test_objects_are_sorted_by_falling_pt_if_they_have_one(tmp_path: Path) -> None:
+    jets, labels = ak.Array([[10.0, 30.0, 20.0], [], [5.0, 6.0]]), ak.Array([[1, 3, 2], [], [5, 6]])
+    vertices = ak.zip({"z": ak.Array([[3.0, 9.0, 1.0], [2.0], []])})
+    arrays = {"Jet": ak.zip({"pt": ak.values_astype(jets, np.float32), "label": labels}), "PV": vertices}
     with uproot.recreate(tmp_path / "a.root") as file:
-        arrays = {"Jet": ak.zip({"pt": ak.values_astype(jets, np.float32), "label": labels})}
-        kinds = {"Jet": arrays["Jet"].type.content}
+        kinds = {name: array.type.content for name, array in arrays.items()}
         file.mktree("Events", kinds, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
         file["Events"].extend(arrays)
-    read = NanoAOD(str(tmp_path / "a.root")).read(0, 3, [("jet", "label")])
+    read = NanoAOD(str(tmp_path / "a.root")).read(0, 3, [("jet", "label"), ("pv", "z")])
     assert read.collections["jet"].columns["label"].tolist() == [3, 2, 1, 6, 5]
     assert read.collections["jet"].columns["pt"].tolist() == [30.0, 20.0, 10.0, 6.0, 5.0]
+    assert read.collections["pv"].columns["z"].tolist() == [3, 9, 1, 2]
 
 
 def test_a_parent_is_read_where_there_is_one(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as file:
-        file.mktree("Events", {"event": "u8", "parent": "u8"})
-        file["Events"].extend({"event": np.arange(3, dtype="u8"), "parent": np.array([7, 7, 2**63], "u8")})
-    read = NanoAOD(str(tmp_path / "a.root")).read(1, 3, [])
+    parent = np.array([7, 7, 2**63], "u8")
+    read = NanoAOD(write_flat(tmp_path / "a.root", event=np.arange(3, dtype="u8"), parent=parent)).read(
+        1, 3, []
+    )
     assert read.id.tolist() == [1, 2]
     assert read.parent.tolist() == [7, 2**63]
 
@@ -110,16 +116,6 @@ def test_sums_of_all_runs_are_added(tmp_path: Path, name: str) -> None:
         file.mktree("Runs", {name: "f8"})
         file["Runs"].extend({name: np.array([100.0, 25.5])})
     assert NanoAOD(str(tmp_path / "a.root")).sum_of_weights == 125.5
-
-
-def test_objects_without_pt_keep_their_order(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as file:
-        arrays = {"PV": ak.zip({"z": ak.Array([[3.0, 9.0, 1.0], [2.0]])})}
-        kinds = {"PV": arrays["PV"].type.content}
-        file.mktree("Events", kinds, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
-        file["Events"].extend(arrays)
-    read = NanoAOD(str(tmp_path / "a.root")).read(0, 2, [("pv", "z")])
-    assert read.collections["pv"].columns["z"].tolist() == [3, 9, 1, 2]
 
 
 def test_a_file_of_cms_is_read_as_uproot_reads_it() -> None:
@@ -219,3 +215,111 @@ def test_a_public_rntuple() -> None:
     for column, values in muons.columns.items():
         assert values.tolist() == ak.flatten(events[f"Muon_{column}"].array()[falling]).tolist()
     assert np.diff(muons.offsets).tolist() == events["nMuon"].array().to_list()
+
+
+N = 300
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, Any]:
+    random = np.random.default_rng(1)
+    counts = random.poisson(2.0, N)
+    pt = ak.unflatten(random.exponential(30.0, counts.sum()).astype(np.float32), counts)
+    return {
+        "fatjet_pt": pt,
+        "fatjet_eta": ak.values_astype(pt / 100, np.float32),
+        "met": random.exponential(9.0, N).astype(np.float32),
+    }
+
+
+def write_trees(path: Path, trees: dict[str, dict[str, Any]], rntuple: bool = False) -> Path:
+    with uproot.recreate(path) as file:
+        for name, columns in trees.items():
+            types = {key: "var * float32" if value.ndim > 1 else "float32" for key, value in columns.items()}
+            (file.mkrntuple if rntuple else file.mktree)(name, columns if rntuple else types)
+            if not rntuple:
+                file[name].extend(columns)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "rntuple"), [("events", False), ("ntuple/deep/events", False), ("nt", True)]
+)
+def test_the_only_tree_is_read_whatever_its_name(
+    tmp_path: Path, columns: dict[str, Any], name: str, rntuple: bool
+) -> None:
+    path = write_trees(tmp_path / "a.root", {name: columns}, rntuple)
+    for tree in (None, name):
+        (sample,) = catalogue_of(path, tree=tree).samples
+        assert sample.schema.collections == {"fatjet": {"pt", "eta"}}
+        read = sample.read(0, 0, N, [("fatjet", "pt"), ("", "met")])
+        falling = ak.sort(columns["fatjet_pt"], ascending=False)
+        assert read.collections["fatjet"].columns["pt"].tolist() == ak.flatten(falling).tolist()
+        assert np.diff(read.collections["fatjet"].offsets).tolist() == ak.num(falling).tolist()
+        assert read.scalars["met"].tolist() == columns["met"].tolist()
+
+
+def test_of_several_trees_one_is_chosen(tmp_path: Path, columns: dict[str, Any]) -> None:
+    half = {name: values[::2] for name, values in columns.items()}
+    path = write_trees(tmp_path / "a.root", {"dir/a": columns, "dir/b": half})
+    expected = r"several trees; choose one with --tree NAME.*: dir/a \(300 events, \d columns\), dir/b \(150 "
+    with pytest.raises(SampleError, match=expected):
+        catalogue_of(path)
+    (sample,) = catalogue_of(path, tree="dir/b").samples
+    assert (sample.entries, sample.sources[0].tree_name) == (N // 2, "dir/b")
+
+
+def test_a_usual_name_comes_first(tmp_path: Path, columns: dict[str, Any]) -> None:
+    path = write_trees(tmp_path / "a.root", {"aaa": columns, "Events": {"met": columns["met"][:7]}})
+    assert catalogue_of(path).samples[0].entries == 7
+    assert catalogue_of(path, tree="aaa").samples[0].entries == N
+
+
+def test_a_missing_tree_lists_the_nearest_first(tmp_path: Path, columns: dict[str, Any]) -> None:
+    path = write_trees(tmp_path / "a.root", {"other": columns, "tuple/events": columns})
+    for wrong in ("tuple/event", "tuple", "tuple/events/met"):
+        with pytest.raises(SampleError, match=f"no tree '{wrong}'; .* nearest first: tuple/events, other"):
+            catalogue_of(path, tree=wrong)
+
+
+def test_the_tree_of_a_catalogue(tmp_path: Path, columns: dict[str, Any]) -> None:
+    half = {name: values[::2] for name, values in columns.items()}
+    write_trees(tmp_path / "a.root", {"dir/a": columns, "dir/b": half})
+    head = '[catalogue]\nname = "c"\nconvention = "crossing"\n'
+    entry = (
+        '[[sample]]\nname = "{}"\nrole = "background"\nrate_hz = 20e6\nfiles = ["a.root"]\ntree = "dir/{}"\n'
+    )
+    file = tmp_path / "c.toml"
+    file.write_text(head + entry.format("a", "a") + entry.format("b", "b"))
+    a, b = open_catalogue(file).samples
+    assert (a.entries, b.entries) == (N, N // 2)
+    assert a.identity != b.identity
+    with pytest.raises(SampleError, match=r"--tree x is for a file of events: in a catalogue, write tree = "):
+        open_catalogue(file, tree="x")
+    file.write_text(head + entry.format("a", "a").replace('tree = "dir/a"', 'format = "parquet"\ntree = "x"'))
+    with pytest.raises(
+        TrigemuError, match=r"c\.toml:10: sample 'a': tree = 'x': files of the format 'parquet'"
+    ):
+        open_catalogue(file)
+
+
+def test_folders_that_contain_themselves_are_searched_for_a_moment_only() -> None:
+    class Folder:
+        def iterclassnames(self, **options: Any) -> Iterator[tuple[str, str]]:
+            for number in count():
+                yield from ((f"{number}/a", "TDirectory"), (f"{number}/tree", "TTree"))
+
+    assert 0 < len(tree_names(Folder())) < MOST_KEYS
+
+
+def test_a_tree_of_another_format_is_not_read_as_a_plain_one(tmp_path: Path, columns: dict[str, Any]) -> None:
+    """PHYSLITE has MeV."""
+    write_trees(tmp_path / "a.root", {"CollectionTree": columns})
+    (tmp_path / "c.toml").write_text(
+        '[catalogue]\nname = "c"\nconvention = "crossing"\n[[sample]]\nname = "a"\nrole = "background"\n'
+        'rate_hz = 1.0\nfiles = ["a.root"]\n'
+    )
+    with pytest.raises(
+        SampleError, match="its tree 'CollectionTree' has the format 'physlite', not 'nanoaod'"
+    ):
+        open_catalogue(tmp_path / "c.toml")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from pileup_toys import crossing_catalogue, crossings
+from toys import threshold
 
 from fuzzing.edits import spoilt, spoilt_words
 from fuzzing.formats.base import Files, Format, close
@@ -68,29 +69,12 @@ target_hz = 5e6
 seconds = 20.0
 prescale = 100.0
 """
-MENU = """
-[menu]
-name = "m"
-crossing_rate_hz = 4e7
-prescale_columns = ["c", "d"]
-[[trigger]]
-name = "T0"
-kind = "threshold"
-observable = "n_jet"
-above = 1.0
-prescales = [2, 1]
-[[trigger]]
-name = "T1"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-[[trigger]]
-name = "T2"
-kind = "threshold"
-observable = "met"
-total_rate_hz = 1e7
-prescales = [1, 3]
-"""
+MENU = (
+    '\n[menu]\nname = "m"\ncrossing_rate_hz = 4e7\nprescale_columns = ["c", "d"]\n'
+    + threshold("T0", "n_jet", 1.0, "prescales = [2, 1]")
+    + threshold("T1", "jet[0].pt", 30.0)
+    + threshold("T2", "met", None, "total_rate_hz = 1e7\nprescales = [1, 3]")
+)
 
 
 def _edited(text: str, name: str) -> st.SearchStrategy[Files]:

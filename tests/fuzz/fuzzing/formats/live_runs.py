@@ -8,25 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
+from toys import threshold, trigger
 
 from fuzzing.edits import NUMBERS, any_digits, as_json, as_toml, encoded, spoilt, table_edits
 from fuzzing.formats.base import Files, Format, command
 from fuzzing.formats.live import RULES
 from fuzzing.formats.menus import write_sample
 
-MENU: dict[str, Any] = {
-    "menu": {"crossing_rate_hz": 4e7},
-    "trigger": [
-        {"name": "A", "kind": "threshold", "observable": "n_jet", "above": 1.0, "prescale": 1.0000001}
-        | {"coherent": "x"},
-        {"name": "T0", "kind": "threshold", "observable": "n_jet", "above": 0.0, "prescale": 1e15}
-        | {"coherent": "x"},
-        {"name": "B", "kind": "threshold", "observable": "jet[0].pt", "above": 30.0, "prescale": 7.25},
-        {"name": "R", "kind": "random", "rate_hz": 1e5},
-        {"name": "S", "kind": "threshold", "observable": "met", "above": 20.0, "seed": "A or not B"}
-        | {"prescale": 2.5},
-    ],
-}
+MENU: dict[str, Any] = tomllib.loads(
+    "[menu]\ncrossing_rate_hz = 4e7\n"
+    + threshold("A", "n_jet", 1.0, 'prescale = 1.0000001\ncoherent = "x"')
+    + threshold("T0", "n_jet", 0.0, 'prescale = 1e15\ncoherent = "x"')
+    + threshold("B", "jet[0].pt", 30.0, "prescale = 7.25")
+    + trigger("R", "random", "rate_hz = 1e5")
+    + threshold("S", "met", 20.0, 'seed = "A or not B"\nprescale = 2.5')
+)
 OPTIONS = {
     "--seconds": ("0.004", "0.0285", "nan", "inf", "1e-300", "1e300", "0.0029"),
     "--counters": ("random", "zero", "section", "one"),

@@ -9,13 +9,19 @@ from typing import Any
 
 import toy_menus
 from hypothesis import strategies as st
+from toys import combination, logic, threshold, trigger
 
 import trigemu
 from fuzzing.edits import as_toml, encoded, spoilt, table_edits
 from fuzzing.formats.base import EVENTS, Files, Format, command, toy_catalogue
 from fuzzing.formats.expressions import CONDITIONS
 
-RICH = """
+NEAR = "n_hard >= 2 and not (dr(hard[0], hard[1]) > 1)"
+REQUIRED = 'requires = "n_muon == 1 or photon[0].pt > 12"'
+LEGS = '{ object = "any", pt = { min = 5.0 } }, { object = "muon", eta = { abs_max = 2.0 } }'
+PAIR = '{ legs = [0, 1], mass = { min = 2.0, max = 60.0 }, charge = "opposite" }'
+RICH = (
+    """
 [menu]
 name = "toy"
 crossing_rate_hz = 40e6
@@ -33,48 +39,14 @@ any_of = [{ pt = { min = 20.0 } }, { charge = { min = 1, max = 1 }, pt = { above
 [sums.ht]
 of = ["hard", "photon"]
 
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "hard[0].pt"
-above = 30.0
-group = "jets"
-
-[[trigger]]
-name = "HT"
-kind = "threshold"
-observable = "ht + 2 * met"
-above = 100.0
-requires = "n_hard >= 2 and not (dr(hard[0], hard[1]) > 1)"
-prescale = 2
-group = "jets"
-
-[[trigger]]
-name = "MM"
-kind = "combination"
-legs = [{ object = "any", pt = { min = 5.0 } }, { object = "muon", eta = { abs_max = 2.0 } }]
-pairs = [{ legs = [0, 1], mass = { min = 2.0, max = 60.0 }, charge = "opposite" }]
-seed = "J30 or HT"
-prescale = 5
-
-[[trigger]]
-name = "R"
-kind = "random"
-rate_hz = 1000.0
-coherent = "c"
-
-[[trigger]]
-name = "L"
-kind = "logic"
-expression = "J30 and not (HT or MM)"
-enabled = false
-
-[[trigger]]
-name = "B"
-kind = "threshold"
-observable = "muon[0].pt"
-total_rate_hz = 20.0
 """
+    + threshold("J30", "hard[0].pt", 30.0, 'group = "jets"')
+    + threshold("HT", "ht + 2 * met", 100.0, f'requires = "{NEAR}"\nprescale = 2\ngroup = "jets"')
+    + combination("MM", LEGS, f'pairs = [{PAIR}]\nseed = "J30 or HT"\nprescale = 5')
+    + trigger("R", "random", 'rate_hz = 1000.0\ncoherent = "c"')
+    + logic("L", "J30 and not (HT or MM)", "enabled = false")
+    + threshold("B", "muon[0].pt", None, "total_rate_hz = 20.0")
+)
 #: Three columns of prescales, and two levels.
 _COLUMNS = RICH.replace(
     'name = "toy"', 'name = "toy"\nprescale_columns = ["a", "b", "c"]\ncolumn = "c"', 1
@@ -89,45 +61,14 @@ _RATES = (
     *("1e300", "1e-300", "1e308", "5e-324", "1e24", "1e25", "1e-12", "9e-13", "1", "inf", "nan", "-1.0"),
     "0",
 )
-PLAIN = """
-[menu]
-crossing_rate_hz = 40e6
-
-[[trigger]]
-name = "T0"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30
-prescale = 2.0
-group = "x"
-
-[[trigger]]
-name = "T1"
-kind = "threshold"
-observable = "ht"
-above = 70
-coherent = "a"
-group = "x"
-
-[[trigger]]
-name = "T2"
-kind = "threshold"
-observable = "met / 2 + dr(jet[0], muon[0])"
-above = 20
-requires = "n_muon == 1 or photon[0].pt > 12"
-coherent = "a"
-prescale = 3.5
-
-[[trigger]]
-name = "T3"
-kind = "logic"
-expression = "T0 and not T1"
-
-[[trigger]]
-name = "T4"
-kind = "random"
-rate_hz = 1000.0
-"""
+PLAIN = (
+    "\n[menu]\ncrossing_rate_hz = 40e6\n"
+    + threshold("T0", "jet[0].pt", 30, 'prescale = 2.0\ngroup = "x"')
+    + threshold("T1", "ht", 70, 'coherent = "a"\ngroup = "x"')
+    + threshold("T2", "met / 2 + dr(jet[0], muon[0])", 20, f'{REQUIRED}\ncoherent = "a"\nprescale = 3.5')
+    + logic("T3", "T0 and not T1")
+    + trigger("T4", "random", "rate_hz = 1000.0")
+)
 
 
 @st.composite

@@ -14,28 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from toys import columns
+from toys import columns, trigger
 
 from fuzzing import onnx_networks
 from fuzzing.edits import as_json, byte_edits, spoilt, table_edits
 from fuzzing.formats.base import EVENTS, Files, Format, close, sha256, toy_catalogue
 
-MENU = """
-[menu]
-plugins = ["decade"]
-
-[[trigger]]
-name = "AN"
-kind = "anomaly"
-card = "network.toml"
-above = 0.1
-
-[[trigger]]
-name = "AD"
-kind = "decade"
-card = "decade.toml"
-above = 0.0
-"""
+MENU = (
+    '\n[menu]\nplugins = ["decade"]\n'
+    + trigger("AN", "anomaly", 'card = "network.toml"\nabove = 0.1')
+    + trigger("AD", "decade", 'card = "decade.toml"\nabove = 0.0')
+)
 #: The values of x in training, near those of the events.
 SEEN = """
 [[quantile.seen]]
@@ -185,13 +174,7 @@ def _twin_trees(folder: Path, made: dict[str, list[float]]) -> str | None:
     return ""
 
 
-CLASSIFIER_MENU = """
-[[trigger]]
-name = "BDT"
-kind = "network"
-card = "card.toml"
-above = 0.0
-"""
+CLASSIFIER_MENU = trigger("BDT", "network", 'card = "card.toml"\nabove = 0.0')
 NAMES = ("met", "n_jet", "n_photon")
 
 

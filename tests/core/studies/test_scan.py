@@ -1,9 +1,11 @@
-"""Scans against separate runs at each value: the same to the last bit, everything that rates hold."""
+"""What a scan goes over; scans against separate runs at each value, everything that rates hold; where budgets
+are met."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,14 +13,112 @@ from typing import Any
 
 import pytest
 from likeness import alike
-from toys import memory_catalogue, menu_from, toy_events
+from toys import combination, logic, memory_catalogue, menu_from, threshold, toy_events, trigger
 
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
 from trigemu.api import MenuRates
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.results.scan import ScanView
 from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.scan import BudgetBracket, Scan, Steps, budget_brackets, scan
+from trigemu.studies.scan import (
+    MAX_POINTS,
+    BudgetBracket,
+    Scan,
+    Steps,
+    budget_brackets,
+    parse_values,
+    scan,
+    steps_of,
+)
+
+STEPPED = (
+    threshold("S", "jet[0].pt", 31.0)
+    + '[[trigger]]\nname = "L"\nkind = "logic"\nexpression = "S and not C"\n'
+    + '[[trigger]]\nname = "C"\nkind = "combination"\npairs = [{ legs = [0, 1], mass = { max = 200 } }]\n'
+    + 'legs = [{ object = "jet", pt = { min = 20 } }, { object = "jet", eta = { min = -2, max = 2 } }]\n'
+    + threshold("OFF", "met", 1, "enabled = false")
+)
+
+
+@pytest.fixture
+def stepped(tmp_path: Path) -> Menu:
+    return menu_from(tmp_path, STEPPED)
+
+
+def test_numbers_have_paths_in_full(stepped: Menu) -> None:
+    given = [Steps("C", (1, 2), "legs[0].pt"), Steps("C", (3,), "pairs[0].mass"), Steps("S", (1,), "above")]  # type: ignore[arg-type]
+    assert steps_of(stepped, given) == (
+        Steps("C", (1.0, 2.0), "legs[0].pt.min"),
+        Steps("C", (3.0,), "pairs[0].mass.max"),
+        Steps("S", (1.0,)),
+    )
+    assert [step.name for step in steps_of(stepped, given)] == [
+        "C legs[0].pt.min",
+        "C pairs[0].mass.max",
+        "S",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([Steps("SS", (1.0,))], r"unknown trigger 'SS'; did you mean 'S'\?"),
+        ([Steps("L", (1.0,))], r"menu\.toml:\d+: trigger 'L': the kind 'logic' has no threshold to scan"),
+        ([Steps("C", (1.0,))], "'combination' has no threshold to scan; vary a number of its table"),
+        ([Steps("L", (1.0,), "above")], "trigger 'L': the kind 'logic' has no numbers to vary"),
+        (
+            [Steps("C", (1.0,), "leg[0].pt")],
+            r"menu\.toml:\d+: trigger 'C': unknown key 'leg'; did you",
+        ),
+        ([Steps("C", (1.0,), "legs[1].eta")], r"say which, legs\[1\]\.eta\.min or legs\[1\]\.eta\.max"),
+        (
+            [Steps("C", (1.0,), "legs[0].pt"), Steps("C", (2.0,), "legs[0].pt.min")],
+            r"scanned twice: give legs\[0\]\.pt\.min its values once",
+        ),
+        (
+            [Steps("S", (1.0,)), Steps("S", (2.0,), "requires")],
+            "requires = 1: expected a string",
+        ),
+        ([Steps("OFF", (1.0,), "above")], "trigger 'OFF' is disabled"),
+        ([Steps("OFF", (1.0,))], "trigger 'OFF' is disabled"),
+        ([Steps("S", (1.0,)), Steps("S", (2.0,))], "trigger 'S' is scanned twice"),
+        ([Steps("S", (2.0, 1.0))], "trigger 'S': expected at least one value to scan, in ascending order"),
+        ([Steps("S", ())], "trigger 'S': expected at least one value"),
+        ([Steps("S", tuple(map(float, range(MAX_POINTS + 1))))], "10001 combinations of values: at most"),
+    ],
+)
+def test_what_cannot_be_scanned_is_named(stepped: Menu, steps: list[Steps], message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        steps_of(stepped, steps)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("60:75:5", (60.0, 65.0, 70.0, 75.0)),
+        ("60:74:5", (60.0, 65.0, 70.0)),
+        ("0:1:0.1", tuple(i / 10 for i in range(11))),
+        ("-1:1:1", (-1.0, 0.0, 1.0)),
+        ("5:5:1", (5.0,)),
+        ("3", (3.0,)),
+        ("3, 1,2,3", (1.0, 2.0, 3.0)),
+        ("1e3:2e3:500", (1000.0, 1500.0, 2000.0)),
+    ],
+)
+def test_values_are_what_a_menu_would_say(text: str, values: tuple[float, ...]) -> None:
+    assert parse_values(text) == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "1:2", "1:2:0", "1:2:-1", "2:1:1", "1:2:3:4", "1,,2", "nan", "inf", "0:inf:1", "nan:1:1",
+     "0:1:1e-9", "0:1:nan", "1e999", "0:9e9:1e-9", "0:1e999999:1", "0:1:1e-999", "1," * MAX_POINTS + "1"],
+)  # fmt: skip
+def test_values_that_are_none_are_refused_at_once(text: str) -> None:
+    with pytest.raises(TrigemuError, match=f"values {re.escape(repr(text)[:20])}") as caught:
+        parse_values(text)
+    assert len(str(caught.value)) < 1000
+
 
 PLUGIN = """
 import numpy as np
@@ -39,69 +139,39 @@ class Compiled(base.Compiled):
 KINDS = {"spread": Spread}
 """
 
-#: What is scanned, with what reads it or shares things with it; numbers and the keys of S and D are put in.
-MENU = """
-[menu]
-plugins = ["spread"]
-[[trigger]]
-name = "S"
-kind = "threshold"
-observable = "jet[0].pt"
-above = {s}
-group = "x"
-{keys}
-[[trigger]]
-name = "TWIN"
-kind = "threshold"
-observable = "jet[0].pt"
-above = {twin}
-group = "x"
-[[trigger]]
-name = "G"
-kind = "threshold"
-observable = "photon[0].pt"
-above = {photon}
-prescale = 3
-coherent = "c"
-group = "y"
-[[trigger]]
-name = "P"
-kind = "spread"
-above = {spread}
-scale = 1.5
-[[trigger]]
-name = "D"
-kind = "combination"
-legs = [
-  {{ object = "jet", pt = {{ min = {lead} }}, eta = {{ abs_max = {eta} }} }},
-  {{ object = "jet", pt = {{ above = {second} }} }},
-]
-pairs = [{{ legs = [0, 1], mass = {{ min = 10, max = {mass} }}, outside_dr = {{ max = {dr} }} }}]
-{keys}
-[[trigger]]
-name = "SAME"
-kind = "combination"
-legs = [
-  {{ object = "jet", pt = {{ min = 30 }}, eta = {{ abs_max = 2.0 }} }},
-  {{ object = "jet", pt = {{ above = 10 }} }},
-]
-pairs = [{{ legs = [0, 1], mass = {{ min = 10, max = 120 }}, outside_dr = {{ max = 0.5 }} }}]
-[[trigger]]
-name = "L"
-kind = "logic"
-expression = "(S or D) and not G"
-prescale = 2
-[[trigger]]
-name = "SEEDED"
-kind = "combination"
-legs = [{{ object = "muon" }}, {{ object = "muon" }}, {{ object = "muon" }}]
-mass3 = {{ max = {mass3} }}
-seed = "S or D or G"
-"""
+
+PAIR = '[{{ object = "jet", pt = {{ min = {lead} }}, eta = {{ abs_max = {eta} }} }}, '
+
+
+PAIR += '{{ object = "jet", pt = {{ above = {second} }} }}]\n'
+
+
+PAIR += "pairs = [{{ legs = [0, 1], mass = {{ min = 10, max = {mass} }}, outside_dr = {{ max = {dr} }} }}]\n"
+
+
+MUONS = '{{ object = "muon" }}, {{ object = "muon" }}, {{ object = "muon" }}'
+
+
 NUMBERS = {
     **{"s": 31.0, "twin": 30.0, "photon": 12.0, "spread": 20.0, "lead": 30.0, "second": 10.0},
     **{"eta": 2.0, "mass": 120.0, "dr": 0.5, "mass3": 90.0},
 }
+
+
+#: What is scanned, with what reads it or shares things with it; numbers and the keys of S and D are put in.
+MENU = (
+    '[menu]\nplugins = ["spread"]\n'
+    + threshold("S", "jet[0].pt", "{s}", 'group = "x"\n{keys}')
+    + threshold("TWIN", "jet[0].pt", "{twin}", 'group = "x"')
+    + threshold("G", "photon[0].pt", "{photon}", 'prescale = 3\ncoherent = "c"\ngroup = "y"')
+    + trigger("P", "spread", "above = {spread}\nscale = 1.5")
+    + trigger("D", "combination", f"legs = {PAIR}{{keys}}")
+    + trigger("SAME", "combination", "legs = " + PAIR.format(**NUMBERS).replace("{", "{{").replace("}", "}}"))
+    + logic("L", "(S or D) and not G", "prescale = 2")
+    + combination("SEEDED", MUONS, 'mass3 = {{ max = {mass3} }}\nseed = "S or D or G"')
+)
+
+
 #: Placeholder → the trigger that has it, its path, and values to scan; at one it is equal to another trigger.
 PATHS: dict[str, tuple[str, str | None, tuple[float, ...]]] = {
     "s": ("S", None, (-1.0, 30.0, 31.0, 44.5, 1e9)),
@@ -169,6 +239,7 @@ def catalogue() -> Catalogue:
     ("name", "keys"),
     [
         *((name, "") for name in PATHS),
+        ("s", "beside"),
         *product(
             ("s", "lead"),
             ('coherent = "c"\nprescale = 2', 'seed = "G"\nprescale = 4', 'fitted_on = "toy"'),
@@ -177,16 +248,12 @@ def catalogue() -> Catalogue:
 )
 def test_a_scan_equals_separate_runs(tmp_path: Path, catalogue: Catalogue, name: str, keys: str) -> None:
     """Of what logic and seeds read, beside a trigger that is equal at one of the values."""
+    if keys == "beside":  # a trigger that is equal at the first value
+        check(tmp_path, {name: PATHS[name][2]}, catalogue, twin=-1.0)
+        return
     found = check(tmp_path, {name: PATHS[name][2]}, catalogue, keys)
     if not keys:
         assert len({tuple(t.total.hz for t in point.triggers) for point in found.points}) > 1
-
-
-@pytest.mark.parametrize("twin", [31.0, -1.0])
-def test_beside_a_trigger_that_is_equal_as_the_menu_has_it_or_at_the_first_value(
-    tmp_path: Path, catalogue: Catalogue, twin: float
-) -> None:
-    check(tmp_path, {"s": PATHS["s"][2]}, catalogue, twin=twin)
 
 
 @pytest.mark.parametrize(
@@ -210,29 +277,18 @@ def test_values_that_are_scores(tmp_path: Path) -> None:
     """Above is >, also where a score is a value, and for an event that has none."""
     events = toy_events(5, 40)
     scores = sorted({event["jet"][0]["pt"] for event in events if event["jet"]})[::3]
-    text = '[[trigger]]\nname = "S"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 1\n'
-    found = scan(menu_from(tmp_path, text), Steps("S", tuple(scores)), memory_catalogue({"a": events}))
+    menu = menu_from(tmp_path, threshold("S", "jet[0].pt", 1))
+    found = scan(menu, Steps("S", tuple(scores)), memory_catalogue({"a": events}))
     for value, point in zip(scores, found.points, strict=True):
         passing = [event for event in events if event["jet"] and event["jet"][0]["pt"] > value]
         assert point.rate.events == len(passing)
 
 
-BUDGETS = """
-[[trigger]]
-name = "J"
-kind = "combination"
-legs = [{{ object = "jet", pt = {{ min = {leg} }} }}]
-[[trigger]]
-name = "K"
-kind = "threshold"
-observable = "jet[0].pt"
-{jet}
-[[trigger]]
-name = "G"
-kind = "threshold"
-observable = "photon[0].pt"
-unique_rate_hz = {budget}
-"""
+BUDGETS = (
+    combination("J", '{{ object = "jet", pt = {{ min = {leg} }} }}')
+    + threshold("K", "jet[0].pt", None, "{jet}")
+    + threshold("G", "photon[0].pt", None, "unique_rate_hz = {budget}")
+)
 
 
 @pytest.mark.parametrize(
@@ -279,9 +335,9 @@ def test_scores_have_no_other_numbers(tmp_path: Path, catalogue: Catalogue) -> N
 
 def test_a_budget_is_met_between_values_of_a_leg(tmp_path: Path) -> None:
     events = [e | {"weight": 1.0} for e in toy_events(1, 300)]
-    text = '[[trigger]]\nname = "D"\nkind = "combination"\nlegs = [{object = "jet"}, {object = "jet"}]\n'
+    menu = menu_from(tmp_path, combination("D", '{object = "jet"}, {object = "jet"}'))
     values = (8.0, 16.0, 32.0)
-    found = scan(menu_from(tmp_path, text), Steps("D", values, "legs[0].pt"), memory_catalogue({"a": events}))
+    found = scan(menu, Steps("D", values, "legs[0].pt"), memory_catalogue({"a": events}))
     counts = [sum(len(e["jet"]) > 1 and e["jet"][0]["pt"] >= value for e in events) for value in values]
     assert [point.rate.hz for point in found.points] == counts
     budget = (counts[0] + counts[1]) / 2
@@ -293,13 +349,12 @@ def test_a_budget_is_met_between_values_of_a_leg(tmp_path: Path) -> None:
 
 
 # ---- where a budget is met
-
-
 def test_budgets_are_met_between_values_or_at_one(tmp_path: Path) -> None:
     events = [e | {"weight": 1.0} for e in toy_events(1, 300)]
-    text = '[[trigger]]\nname = "S"\nkind = "threshold"\nobservable = "met"\nabove = 1\n'
     found = scan(
-        menu_from(tmp_path, text), [Steps("S", (0.0, 10.0, 20.0, 40.0))], memory_catalogue({"a": events})
+        menu_from(tmp_path, threshold("S", "met", 1)),
+        [Steps("S", (0.0, 10.0, 20.0, 40.0))],
+        memory_catalogue({"a": events}),
     )
     counts = [sum(event["met"] > value for event in events) for value in (0.0, 10.0, 20.0, 40.0)]
     assert [point.rate.hz for point in found.points] == counts
@@ -314,10 +369,7 @@ def test_budgets_are_met_between_values_or_at_one(tmp_path: Path) -> None:
 
 def test_over_a_plane_the_menu_rate_is_met_along_the_last_trigger(tmp_path: Path) -> None:
     events = [e | {"weight": 1.0} for e in toy_events(1, 300)]
-    text = (
-        '[[trigger]]\nname = "S"\nkind = "threshold"\nobservable = "met"\nabove = 1\n'
-        '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 1\n'
-    )
+    text = threshold("S", "met", 1) + threshold("J", "jet[0].pt", 1)
     steps = [Steps("S", (10.0, 40.0)), Steps("J", (10.0, 20.0, 40.0))]
     found = scan(menu_from(tmp_path, text), steps, memory_catalogue({"a": events}))
     hz = [point.rate.hz for point in found.points]
