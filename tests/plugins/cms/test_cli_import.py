@@ -19,22 +19,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_import_with_mistakes_leaves_nothing(folder: Path, trigemu: Command) -> None:
-    write_menu(folder, ["frob{MU0,MU0}", "MU0 AND"])
+    write_menu(folder, ["frob{MU0,MU0}", "MU0", "MU0 AND", "MU3p25", "EXT_nothing"])
     before = sorted(folder.iterdir())
     status, text = trigemu("import", "cms-l1", "menu.xml", "-o", "new.toml")
     assert status == 2
-    first, second = text.splitlines()
-    assert "menu.xml:9: algorithm 'A0' (index 0): column 1" in first
-    assert "menu.xml:14: algorithm 'A1' (index 1): column 8" in second
+    for line, (place, what) in zip(
+        text.splitlines(),
+        (
+            ("menu.xml:9: algorithm 'A0' (index 0)", "column 1: unknown function 'frob'"),
+            ("menu.xml:19: algorithm 'A2' (index 2)", "column 8"),
+            ("menu.xml:24: algorithm 'A3' (index 3)", "MU3p25"),
+            ("menu.xml:29: algorithm 'A4' (index 4)", "nothing"),
+        ),
+        strict=True,
+    ):
+        assert place in line
+        assert what in line
     assert sorted(folder.iterdir()) == before
 
 
-def test_what_is_left_out_is_listed(folder: Path, trigemu: Command) -> None:
-    write_menu(folder, {"L1_A": "MU0", "L1_AXO": "AXO"}, "9.9")
+@pytest.mark.parametrize(("grammar", "warns"), [("0.13", False), ("0.14", True)])
+def test_what_is_left_out_is_listed(folder: Path, trigemu: Command, grammar: str, warns: bool) -> None:
+    write_menu(folder, {"L1_A": "MU0", "L1_AXO": "AXO"}, grammar)
     status, text = trigemu("import", "cms-l1", "menu.xml", "-o", "new.toml")
     assert status == 0
-    warning, left_out, counts = text.splitlines()
-    assert "grammar 9.9" in warning
+    *warning, left_out, counts = text.splitlines()
+    assert [f"grammar {grammar}" in line for line in warning] == [True] * warns
     assert "1, L1_AXO (line 14)" in left_out
     assert "new.toml: 1 algorithms, 0 conditions" in counts
 
@@ -64,8 +74,7 @@ def test_a_phase_2_menu(folder: Path, trigemu: Command) -> None:
 
 
 def test_mistakes_of_a_phase_2_menu(folder: Path, trigemu: Command) -> None:
-    phase2_toys.write_files(folder)
-    (folder / "menu.yml").write_text('A:\n  cross_masks: [leg1.eta.sum() > 1]\n  leg1: {obj: "Mu:default"}\n')
+    phase2_toys.write_files(folder, 'A:\n  cross_masks: [leg1.eta.sum() > 1]\n  leg1: {obj: "Mu:default"}\n')
     for objects, message in (("objects", "menu.yml:2: seed 'A': 'leg1.eta.sum() > 1'"), ("none", "none: ")):
         status, text = trigemu("import", "cms-phase2", "menu.yml", "--objects", objects, "-o", "new.toml")
         assert (status, message in text) == (2, True)
