@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from l1_toys import write_menu
-from real_data import real_file
 from trigemu_cms import import_cms_l1
 from trigemu_cms.imported import Imported
 
@@ -131,8 +130,7 @@ def test_the_arithmetic_of_pairs_is_written_once(tmp_path: Path) -> None:
 
 def test_what_cannot_be_had_is_left_out_by_name(tmp_path: Path) -> None:
     result, triggers = imported(
-        tmp_path,
-        {"L1_A": "MU3", "L1_AXO": "AXO AND MU0", "L1_C": "CICADA-1[CICADA-CSCORE_50]", "D": "TOPO"},
+        tmp_path, {"L1_A": "MU3", "L1_AXO": "AXO AND MU0", "L1_C": "CICADA-1[CICADA-CSCORE_50]", "D": "TOPO"}
     )
     assert list(triggers) == ["L1_A"]
     assert [(out.name, out.index) for out in result.left_out] == [("L1_AXO", 1), ("L1_C", 2), ("D", 3)]
@@ -189,11 +187,3 @@ def test_what_is_refused(tmp_path: Path, expression: str, message: str) -> None:
     file.write_text(file.read_text().replace("MU-JET-Delta", "MU-JET-Alpha"))
     with pytest.raises(TrigemuError, match=message):
         import_cms_l1(file)
-
-
-def test_the_menu_of_2016_is_understood() -> None:
-    result = import_cms_l1(real_file("cms_l1", "L1Menu_Collisions2016_v8_m2.xml.xz"))
-    document = tomllib.loads(result.toml)
-    assert (result.items, result.left_out) == (257, ())
-    assert len([trigger for trigger in document["trigger"] if "stored" in trigger]) == 257
-    assert {trigger["kind"] for trigger in document["trigger"]} == {"combination", "external", "logic"}

@@ -155,12 +155,7 @@ def test_compressed_files_and_headers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("numbers", "expected"),
-    [
-        ((3562, 3563, 0, 1), "line"),
-        ((0, 1, 3, 4), "none"),
-        ((0, 0, 0), "none"),
-        (range(ORBIT), "orbit"),
-    ],
+    [((3562, 3563, 0, 1), "line"), ((0, 1, 3, 4), "none"), ((0, 0, 0), "none"), (range(ORBIT), "orbit")],
 )
 def test_which_crossings_are_neighbours(tmp_path: Path, numbers: list[int], expected: str) -> None:
     assert write(tmp_path, *map(vector_line, numbers)).neighbours == expected

@@ -173,10 +173,7 @@ def test_a_negative_mass_passes_nothing() -> None:
 
 def test_objects_without_eta() -> None:
     """Their direction in φ is all there is."""
-    collections = {
-        "etm": [{"pt": 150, "phi": 140}],
-        "jet": [{"pt": 60, "eta": 3, "phi": 4}],
-    }
+    collections = {"etm": [{"pt": 150, "phi": 140}], "jet": [{"pt": 60, "eta": 3, "phi": 4}]}
     d_phi = fixed(8 * 2 * math.pi / 144, 3) / 1000
     for high, expected in ((d_phi, True), (d_phi - 1e-3, False)):
         cuts = {"dphi": Range(max=high), "transverse_mass": Range(min=10.0)}
@@ -229,33 +226,22 @@ def changed(**changes: Any) -> Scope:
 MASS, NEAR = two("muon", "muon", mass=Range(min=4.0)), Range(max=1.0)
 
 
-@pytest.mark.parametrize(
-    ("kind", "scope", "message"),
-    [
-        (MASS, changed(digits=Digits(delta=3, pt=1)), r"pairs\[0\].mass: \[integer.digits\] lacks muon-muon"),
-        (MASS, changed(digits=Digits(mass=7, pt=1, trigonometry=4)), "mass has more digits than 2 pt"),
-        (MASS, changed(digits=Digits(mass=1, pt=6, trigonometry=6)), "numbers exceed 64 bits"),
-        (two("jet", "etm", dr=NEAR), SCOPE, r"pairs\[0\].dr: \[integer.etm\] has no eta"),
-        (two("tau", "jet", dr=NEAR), SCOPE, r"pairs\[0\].dr: \[integer\] has 'jet' but not 'tau'"),
-        (two("jet", "jet", mass_upt=NEAR), SCOPE, r"pairs\[0\].mass_upt: \[integer.jet\] has no upt"),
-        (two("muon", "muon", dr=Range(below=1.0)), SCOPE, "integer limits are inclusive, give min or max"),
-        (
-            Combination(legs=(Leg(object="tau"), *MUONS), mass3=NEAR),
-            SCOPE,
-            r"mass3: \[integer\] has 'muon' but not 'tau'",
-        ),
-        (
-            two("muon", "muon", dphi=NEAR),
-            changed(scales={"muon": HardwareScale(pt=SCALES["muon"].pt)}),
-            r"\[integer.muon\] has no phi",
-        ),
-        (
-            two("jet", "muon", dphi=NEAR),
-            changed(scales=SCALES | {"jet": HardwareScale(pt=SCALES["jet"].pt, phi=PhiScale(bins=100))}),
-            "576 bins of phi are not a multiple of 100",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("kind", "scope", "message"), [
+    (MASS, changed(digits=Digits(delta=3, pt=1)), r"pairs\[0\].mass: \[integer.digits\] lacks muon-muon"),
+    (MASS, changed(digits=Digits(mass=7, pt=1, trigonometry=4)), "mass has more digits than 2 pt"),
+    (MASS, changed(digits=Digits(mass=1, pt=6, trigonometry=6)), "numbers exceed 64 bits"),
+    (two("jet", "etm", dr=NEAR), SCOPE, r"pairs\[0\].dr: \[integer.etm\] has no eta"),
+    (two("tau", "jet", dr=NEAR), SCOPE, r"pairs\[0\].dr: \[integer\] has 'jet' but not 'tau'"),
+    (two("jet", "jet", mass_upt=NEAR), SCOPE, r"pairs\[0\].mass_upt: \[integer.jet\] has no upt"),
+    (two("muon", "muon", dr=Range(below=1.0)), SCOPE, "integer limits are inclusive, give min or max"),
+    (Combination(legs=(Leg(object="tau"), *MUONS), mass3=NEAR), SCOPE,
+     r"mass3: \[integer\] has 'muon' but not 'tau'"),
+    (two("muon", "muon", dphi=NEAR), changed(scales={"muon": HardwareScale(pt=SCALES["muon"].pt)}),
+     r"\[integer.muon\] has no phi"),
+    (two("jet", "muon", dphi=NEAR),
+     changed(scales=SCALES | {"jet": HardwareScale(pt=SCALES["jet"].pt, phi=PhiScale(bins=100))}),
+     "576 bins of phi are not a multiple of 100"),
+])  # fmt: skip
 def test_what_cannot_be_computed(kind: Combination, scope: Scope, message: str) -> None:
     with pytest.raises(TrigemuError, match=message):
         kind.compile(Context(scope))
