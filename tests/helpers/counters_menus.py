@@ -94,21 +94,30 @@ class Scalars(Memory):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.schema = Schema({}, frozenset(self.events[0]) - {"weight"})
+        self.schema = Schema({}, frozenset(self.events[0]) - {"weight", "parent"})
 
     def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         events, numbers = self.events[start:stop], np.arange(start, stop, dtype=np.uint64)
         scalars = {name: np.array([e[name] for e in events], "f4") for name in self.schema.scalars}
-        return ReadEvents(np.array([e["weight"] for e in events]), numbers, numbers, {}, scalars)
+        parents = np.array([e.get("parent", start + i) for i, e in enumerate(events)], np.uint64)
+        return ReadEvents(np.array([e["weight"] for e in events]), numbers, parents, {}, scalars)
 
 
-def catalogue_of(menu: ToyMenu, samples: Mapping[str, Sequence[ToyEvent]]) -> Catalogue:
-    """Background samples of events with those decisions and weights in Hz."""
+def catalogue_of(
+    menu: ToyMenu,
+    samples: Mapping[str, Sequence[ToyEvent]],
+    further: Mapping[str, Sequence[Mapping[str, float]]] | None = None,
+) -> Catalogue:
+    """Background samples of events with those decisions and weights in Hz, and with further scalars."""
     scalars = scalar_names(menu)
     rows: dict[str, Sequence[dict[str, Any]]] = {
         sample: [
-            {"weight": event.weight, **{scalars[name]: float(d) for name, d in event.decisions.items()}}
-            for event in events
+            {
+                "weight": event.weight,
+                **{scalars[name]: float(d) for name, d in event.decisions.items()},
+                **more,
+            }
+            for event, more in zip(events, (further or {}).get(sample, [{}] * len(events)), strict=True)
         ]
         for sample, events in samples.items()
     }

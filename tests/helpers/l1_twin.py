@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trigemu_cms.l1_grammar import ExternalSignal, Function, Junction, Object, Signal, Term
@@ -97,94 +97,109 @@ class Twin:
         if cut.type == "CHGCOR":
             charges = [o["charge"] for o in chosen]
             return 0 not in charges and (len(set(charges)) == 1) == (cut.data == "ls")
+        high = math.inf if cut.type in ("MASSDR", "TBPT") else cut.maximum
         if cut.type.startswith("ORM"):
-            last = Pair(self.menu, legs[0].type, legs[-1].type)
-            near = (last.inside(cut.type[3:], cut, o, veto, name) for o in chosen[:-1] for veto in vetoing)
-            return not any(near)
+            last = self._pair(legs[0].type, legs[-1].type)
+            return not any(
+                last.inside(cut.type[3:], o, veto, cut.minimum, high) for o in chosen[:-1] for veto in vetoing
+            )
+        pair = self._pair(legs[0].type, legs[1].type)
         if name == "mass_inv_3":
-            pair = Pair(self.menu, legs[0].type, legs[1].type)
-            return pair.in_mass(cut, sum(pair.half_mass2(a, b) for a, b in itertools.combinations(chosen, 2)))
-        return Pair(self.menu, legs[0].type, legs[1].type).inside(cut.type, cut, chosen[0], chosen[1], name)
+            return pair.in_mass(three_bodies(pair, chosen), cut.minimum, high)
+        quantity = "TRANSVERSE" if name.startswith("mass_trv") and cut.type == "MASS" else cut.type
+        return pair.inside(quantity, chosen[0], chosen[1], cut.minimum, high)
+
+    def _pair(self, one: str, other: str) -> Pair:
+        names = {f"{one}-{other}-", f"{other}-{one}-"}
+        digits = {key[len(n) :]: d for key, d in self.menu.digits.items() for n in names if key.startswith(n)}
+
+        def middle(kind: str, column: str, number: int) -> float:
+            low, high, _ = self.menu.scales[kind, "ET"].edges[number]
+            return (low + high) / 2
+
+        return Pair((one, other), digits, middle)
 
 
 def fixed(value: float, digits: int) -> int:
     return math.floor(value * 10**digits + 0.5)
 
 
-def lower(value: float, digits: int) -> int:
-    return int(math.floor(value * 10.0**digits) / 10.0**digits * 10.0**digits)
+def limits(low: float, high: float, digits: int) -> tuple[float, float]:
+    """Limits rounded outwards to some digits, as whole numbers, by doubles as compilers of menus do."""
+    unit = 10.0**digits
+    upper = int(math.ceil(high * unit) / unit * unit) if math.isfinite(high) else math.inf
+    return int(math.floor(low * unit) / unit * unit), upper
 
 
-def upper(value: float, digits: int) -> int:
-    return int(math.ceil(value * 10.0**digits) / 10.0**digits * 10.0**digits)
+def three_bodies(pair: Pair, chosen: Sequence[Word]) -> int:
+    """M²/2 of three objects of one type."""
+    return sum(pair.half_mass2(a, b) for a, b in itertools.combinations(chosen, 2))
 
 
 @dataclass
 class Pair:
-    """The integer quantities of two objects of some types."""
+    """The integer quantities of two objects of some types, "MU" for muons; positions are in bins of muons as
+    soon as there is one. digits: by names of the XML; middle: of a type's pt or upt and a bin, in GeV."""
 
-    menu: XMLMenu
-    one: str
-    other: str
+    types: tuple[str, str]
+    digits: Mapping[str, int]
+    middle: Callable[[str, str, int], float]
 
-    def digits(self, kind: str) -> int:
-        names = (f"{self.one}-{self.other}-{kind}", f"{self.other}-{self.one}-{kind}")
-        return next(self.menu.digits[name] for name in names if name in self.menu.digits)
+    def __post_init__(self) -> None:
+        self.fine = "MU" in self.types
+        self.eta_step, self.turn = (0.010875, 576) if self.fine else (0.0435, 144)
 
-    def _fine(self, kind: str, o: Word, column: str) -> int:
-        """A calorimeter's index in the muons' bins, which are four times as fine, if one is a muon."""
-        coarse = kind != "MU" and "MU" in (self.one, self.other)
-        return 4 * o[column] + 2 if coarse else o[column]
+    def _bins(self, o: Word, which: int, column: str) -> int:
+        """A calorimeter's index in the muons' bins is four times as large."""
+        return 4 * o[column] + 2 if self.fine and self.types[which] != "MU" else o[column]
 
-    def _deta(self, a: Word, b: Word) -> float:
-        step = 0.010875 if "MU" in (self.one, self.other) else 0.0435
-        return step * abs(self._fine(self.one, a, "eta") - self._fine(self.other, b, "eta"))
+    def deta(self, a: Word, b: Word) -> float:
+        return self.eta_step * abs(self._bins(a, 0, "eta") - self._bins(b, 1, "eta"))
 
-    def _dphi(self, a: Word, b: Word) -> float:
-        turn = 576 if "MU" in (self.one, self.other) else 144
-        bins = abs(self._fine(self.one, a, "phi") - self._fine(self.other, b, "phi"))
-        return 2 * math.pi / turn * min(bins, turn - bins)
+    def dphi(self, a: Word, b: Word) -> float:
+        bins = abs(self._bins(a, 0, "phi") - self._bins(b, 1, "phi"))
+        return 2 * math.pi / self.turn * min(bins, self.turn - bins)
 
-    def _pt(self, kind: str, o: Word, digits: str) -> int:
-        low, high, _ = self.menu.scales[kind, "ET"].edges[o["pt"]]
-        return fixed((low + high) / 2, self.digits(digits))
+    def dr2(self, a: Word, b: Word) -> int:
+        return sum(fixed(value, self.digits["Delta"]) ** 2 for value in (self.deta(a, b), self.dphi(a, b)))
 
-    def half_mass2(self, a: Word, b: Word, transverse: bool = False) -> int:
-        q = self.digits("Math")
-        cosh = 10**q if transverse else fixed(math.cosh(self._deta(a, b)), q)
-        pt = self._pt(self.one, a, "MassPt") * self._pt(self.other, b, "MassPt")
-        return pt * (cosh - fixed(math.cos(self._dphi(a, b)), q))
+    def _pt(self, o: Word, which: int, digits: str, column: str = "pt") -> int:
+        return fixed(self.middle(self.types[which], column, o[column]), self.digits[digits])
 
-    def in_mass(self, cut: Cut, value: int) -> bool:
-        p = self.digits("Mass")
-        unit = 10 ** (2 * self.digits("MassPt") + self.digits("Math") - p)
-        low, high = lower(cut.minimum**2 * 0.5, p), upper(cut.maximum**2 * 0.5, p)
-        return value >= 0 and low * unit <= value <= high * unit
+    def half_mass2(self, a: Word, b: Word, transverse: bool = False, column: str = "pt") -> int:
+        q = self.digits["Math"]
+        cosh = 10**q if transverse else fixed(math.cosh(self.deta(a, b)), q)
+        pt = self._pt(a, 0, "MassPt", column) * self._pt(b, 1, "MassPt", column)
+        return pt * (cosh - fixed(math.cos(self.dphi(a, b)), q))
+
+    def in_mass(self, value: int, low: float, high: float) -> bool:
+        p = self.digits["Mass"]
+        unit = 10 ** (2 * self.digits["MassPt"] + self.digits["Math"] - p)
+        lower, upper = limits(low**2 * 0.5, high**2 * 0.5, p)
+        return value >= 0 and lower * unit <= value <= upper * unit
 
     def _pt2(self, a: Word, b: Word) -> int:
-        q = self.digits("TwoBodyPtMath")
-        turn = 576 if "MU" in (self.one, self.other) else 144
-        angles = [2 * math.pi / turn * self._fine(k, o, "phi") for k, o in ((self.one, a), (self.other, b))]
+        q = self.digits["TwoBodyPtMath"]
+        angles = [2 * math.pi / self.turn * self._bins(o, which, "phi") for which, o in enumerate((a, b))]
         (c1, s1), (c2, s2) = ((fixed(math.cos(phi), q), fixed(math.sin(phi), q)) for phi in angles)
-        p1, p2 = self._pt(self.one, a, "TwoBodyPt"), self._pt(self.other, b, "TwoBodyPt")
+        p1, p2 = self._pt(a, 0, "TwoBodyPt"), self._pt(b, 1, "TwoBodyPt")
         return (p1 * p1 + p2 * p2) * 10 ** (2 * q) + 2 * p1 * p2 * (c1 * c2 + s1 * s2)
 
-    def inside(self, kind: str, cut: Cut, a: Word, b: Word, function: str) -> bool:
-        if kind == "MASS":
-            return self.in_mass(cut, self.half_mass2(a, b, function.startswith("mass_trv")))
-        if kind == "MASSDR":
-            p, d = self.digits("Mass"), self.digits("InverseDeltaRMath")
-            unit = 10 ** (2 * self.digits("MassPt") + self.digits("Math") - p)
-            half, square = self.half_mass2(a, b), self._deta(a, b) ** 2 + self._dphi(a, b) ** 2
-            ratio = half * fixed(1 / square, d) if half else 0
-            return ratio >= lower(cut.minimum**2 * 0.5, p) * unit * 10**d
-        if kind == "TBPT":
-            p, q = self.digits("TwoBodyPt"), self.digits("TwoBodyPtMath")
-            return self._pt2(a, b) >= lower(cut.minimum**2, p) * 10 ** (p + 2 * q)
-        d = self.digits("Delta")
-        if kind == "DR":
-            square = fixed(self._deta(a, b), d) ** 2 + fixed(self._dphi(a, b), d) ** 2
-            low, high = lower(cut.minimum * cut.minimum, d), upper(cut.maximum * cut.maximum, d)
-            return low * 10**d <= square <= high * 10**d
-        value = fixed(self._deta(a, b) if kind == "DETA" else self._dphi(a, b), d)
-        return lower(cut.minimum, d) <= value <= upper(cut.maximum, d)
+    def inside(self, quantity: str, a: Word, b: Word, low: float, high: float) -> bool:
+        if quantity in ("MASS", "TRANSVERSE", "MASSUPT"):
+            column = "upt" if quantity == "MASSUPT" else "pt"
+            return self.in_mass(self.half_mass2(a, b, quantity == "TRANSVERSE", column), low, high)
+        if quantity == "MASSDR":
+            d, square = self.digits["InverseDeltaRMath"], self.deta(a, b) ** 2 + self.dphi(a, b) ** 2
+            ratio = self.half_mass2(a, b) * fixed(1 / square, d) // 10**d if square else None
+            return ratio is None or self.in_mass(ratio, low, high)  # at the same place the emulator says yes
+        if quantity == "TBPT":
+            p, q = self.digits["TwoBodyPt"], self.digits["TwoBodyPtMath"]
+            lower, upper = limits(low**2, high**2, p)
+            return lower * 10 ** (p + 2 * q) <= self._pt2(a, b) <= upper * 10 ** (p + 2 * q)
+        d = self.digits["Delta"]
+        if quantity == "DR":
+            lower, upper = limits(low * low, high * high, d)
+            return lower * 10**d <= self.dr2(a, b) <= upper * 10**d
+        lower, upper = limits(low, high, d)
+        return lower <= fixed(self.deta(a, b) if quantity == "DETA" else self.dphi(a, b), d) <= upper

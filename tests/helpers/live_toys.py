@@ -1,7 +1,8 @@
-"""Menus whose triggers fire with known probabilities in a crossing, for the plugin `live`."""
+"""Menus whose triggers fire with known probabilities in a crossing, and rules crossing by crossing."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import numpy as np
 from counters_menus import ToyEvent, as_toml, catalogue_of
 from counters_twin import Toy, ToyMenu
 from toys import menu_from
+from trigemu_live import Filling, Rules
+from trigemu_live.filling import ORBIT
 
 from trigemu import Menu
 from trigemu.samples.catalogue import Catalogue
@@ -42,3 +45,46 @@ def pull(value: float, error: float, expected: float) -> float:
     return (
         abs(value - expected) / error if error else np.inf * (value != expected) if value != expected else 0.0
     )
+
+
+def causes_by_hand(rules: Rules, crossings: list[int], filling: Filling) -> list[int]:
+    """The rule that vetoes each crossing, −1: none; as rules are documented: accepts in a list, buckets as
+    queues."""
+    accepts: list[int] = []
+    queues: dict[int, deque[int]] = {n: deque() for n in range(len(rules.rules))}
+    causes = []
+    for x in crossings:
+        cause = -1
+        for n, rule in enumerate(rules.rules):
+            slot, orbit = x % ORBIT, x // ORBIT
+            while queues[n] and queues[n][0] <= x:
+                queues[n].popleft()
+            match rule.kind:
+                case "simple":
+                    veto = any(x - rule.simple <= a for a in accepts)
+                case "at_most":
+                    veto = sum(a > x - rule.crossings for a in accepts) >= rule.at_most
+                case "places":
+                    veto = sum(x < a + rule.latency for a in accepts) >= rule.places
+                case "size":
+                    veto = len(queues[n]) >= rule.size
+                case "gap":
+                    veto = rule.gap[0] <= slot + 1 <= rule.gap[1] and orbit % (rule.every or 1) == 0
+                case "first_bunches":
+                    before = range(1, rule.first_bunches + 1)
+                    veto = filling.filled[slot] and any(
+                        not filling.filled[(slot - k) % ORBIT] for k in before
+                    )
+                case _:
+                    veto = not filling.filled[slot]
+            if veto:
+                cause = n
+                break
+        causes.append(cause)
+        if cause < 0:
+            accepts.append(x)
+            for n, rule in enumerate(rules.rules):
+                if rule.size:
+                    start = max(x, queues[n][-1]) if queues[n] else x
+                    queues[n].append(start + rule.rate)
+    return causes

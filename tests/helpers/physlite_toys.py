@@ -9,6 +9,7 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
+import toys
 import uproot
 
 #: Of two super-master keys, whose menus have the bits elsewhere.
@@ -90,11 +91,7 @@ def _part(**lists: Sequence[Any]) -> ak.Array:
 
 def write_tree(path: Path, columns: dict[str, Any], basket: int) -> None:
     named = {name.replace(":", "."): values for name, values in columns.items()}
-    types = {n: v.dtype if isinstance(v, np.ndarray) else v.type.content for n, v in named.items()}
-    with uproot.recreate(path) as file:
-        file.mktree("CollectionTree", types)
-        for start in range(0, len(next(iter(named.values()))), basket):
-            file["CollectionTree"].extend({n: v[start : start + basket] for n, v in named.items()})
+    toys.write_tree(path, named, "CollectionTree", basket)
 
 
 def chains(path: str) -> tuple[dict[str, list[str]], set[str]]:

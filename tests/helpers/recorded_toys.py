@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import uproot
-from toys import menu_from
+from toys import menu_from, threshold, write_tree
 
 import trigemu
 
@@ -66,10 +65,7 @@ class Crossings(NamedTuple):
 
 @cache
 def crossings() -> Crossings:
-    text = "".join(
-        f'[[trigger]]\nname = "{name}"\nkind = "threshold"\nobservable = "{key[0]}"\nabove = {key[1]}\n'
-        for name, key in (COLLECTING | OTHERS).items()
-    )
+    text = "".join(threshold(name, *key[:2]) for name, key in (COLLECTING | OTHERS).items())
     result = trigemu.emulate(menu_from(Path(mkdtemp()), text), trigemu.open_catalogue())
     (word,) = result.table.words.T
     words, number = np.unique(np.append(word, np.uint64(0)), return_inverse=True)
@@ -138,9 +134,7 @@ def write_events(
         "luminosityBlock": (section + 1).astype("u4"),
         "event": np.arange(len(kind), dtype="u8"),
     }
-    with uproot.recreate(path) as file:
-        tree = file.mktree("Events", {name: column.dtype for name, column in columns.items()})
-        tree.extend(columns)
+    write_tree(path, columns)
 
 
 def write_catalogue(folder: Path, of: dict[str, np.ndarray], further: str = "") -> Path:

@@ -300,6 +300,18 @@ def trigger(name: str, kind: str, more: str = "") -> str:
     return f'[[trigger]]\nname = {json.dumps(name)}\nkind = "{kind}"\n{more}\n'
 
 
+def write_tree(
+    path: Path, columns: dict[str, Any], tree: str = "Events", basket: int = 10**6, **naming: Any
+) -> Path:
+    """Columns of arrays as a tree of a new ROOT file, in baskets; naming: of uproot's counters and fields."""
+    types = {name: c.type.content if isinstance(c, ak.Array) else c.dtype for name, c in columns.items()}
+    with uproot.recreate(path) as file:
+        made = file.mktree(tree, types, **naming)
+        for start in range(0, len(next(iter(columns.values()))), basket):
+            made.extend({name: column[start : start + basket] for name, column in columns.items()})
+    return path
+
+
 def threshold(name: str, observable: str, above: float | None, more: str = "") -> str:
     """None: a budget is among the further keys."""
     cut = "" if above is None else f"above = {above}\n"

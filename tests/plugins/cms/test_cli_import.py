@@ -1,13 +1,24 @@
-"""What a user of `trigemu import` sees."""
+"""`trigemu import`, and what is opened for menus in XML and for test vectors by any command."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import phase2_toys
 import pytest
+from command_checks import check_documents_and_help, check_other_schemes_are_refused, completed
 from l1_toys import write_menu
+from places import (
+    Place,
+    check_nothing_else_is_opened,
+    check_others_get_to_the_libraries,
+    libraries as libraries,
+    of_format,
+)
+from servers import check_a_server_that_falls_silent
+from trigemu_cms.l1_xml import read_xml
 
 Command = Callable[..., tuple[int, str]]
 
@@ -19,22 +30,32 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_import_with_mistakes_leaves_nothing(folder: Path, trigemu: Command) -> None:
-    write_menu(folder, ["frob{MU0,MU0}", "MU0 AND"])
+    write_menu(folder, ["frob{MU0,MU0}", "MU0", "MU0 AND", "MU3p25", "EXT_nothing"])
     before = sorted(folder.iterdir())
     status, text = trigemu("import", "cms-l1", "menu.xml", "-o", "new.toml")
     assert status == 2
-    first, second = text.splitlines()
-    assert "menu.xml:9: algorithm 'A0' (index 0): column 1" in first
-    assert "menu.xml:14: algorithm 'A1' (index 1): column 8" in second
+    for line, (place, what) in zip(
+        text.splitlines(),
+        (
+            ("menu.xml:9: algorithm 'A0' (index 0)", "column 1: unknown function 'frob'"),
+            ("menu.xml:19: algorithm 'A2' (index 2)", "column 8"),
+            ("menu.xml:24: algorithm 'A3' (index 3)", "MU3p25"),
+            ("menu.xml:29: algorithm 'A4' (index 4)", "nothing"),
+        ),
+        strict=True,
+    ):
+        assert place in line
+        assert what in line
     assert sorted(folder.iterdir()) == before
 
 
-def test_what_is_left_out_is_listed(folder: Path, trigemu: Command) -> None:
-    write_menu(folder, {"L1_A": "MU0", "L1_AXO": "AXO"}, "9.9")
+@pytest.mark.parametrize(("grammar", "warns"), [("0.13", False), ("0.14", True)])
+def test_what_is_left_out_is_listed(folder: Path, trigemu: Command, grammar: str, warns: bool) -> None:
+    write_menu(folder, {"L1_A": "MU0", "L1_AXO": "AXO"}, grammar)
     status, text = trigemu("import", "cms-l1", "menu.xml", "-o", "new.toml")
     assert status == 0
-    warning, left_out, counts = text.splitlines()
-    assert "grammar 9.9" in warning
+    *warning, left_out, counts = text.splitlines()
+    assert [f"grammar {grammar}" in line for line in warning] == [True] * warns
     assert "1, L1_AXO (line 14)" in left_out
     assert "new.toml: 1 algorithms, 0 conditions" in counts
 
@@ -64,9 +85,49 @@ def test_a_phase_2_menu(folder: Path, trigemu: Command) -> None:
 
 
 def test_mistakes_of_a_phase_2_menu(folder: Path, trigemu: Command) -> None:
-    phase2_toys.write_files(folder)
-    (folder / "menu.yml").write_text('A:\n  cross_masks: [leg1.eta.sum() > 1]\n  leg1: {obj: "Mu:default"}\n')
+    phase2_toys.write_files(folder, 'A:\n  cross_masks: [leg1.eta.sum() > 1]\n  leg1: {obj: "Mu:default"}\n')
     for objects, message in (("objects", "menu.yml:2: seed 'A': 'leg1.eta.sum() > 1'"), ("none", "none: ")):
         status, text = trigemu("import", "cms-phase2", "menu.yml", "--objects", objects, "-o", "new.toml")
         assert (status, message in text) == (2, True)
     assert not (folder / "new.toml").exists()
+
+
+PLACES: dict[str, Place] = {
+    "read_xml": lambda folder, value: read_xml(Path(value)),
+    **of_format("cms-l1-vector"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_else_is_opened(tmp_path: Path, libraries: list[object], place: str) -> None:
+    check_nothing_else_is_opened(tmp_path, libraries, PLACES[place], place.startswith("catalogue, "))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_is_not_refused_gets_to_the_libraries(
+    tmp_path: Path, libraries: list[object], place: str
+) -> None:
+    check_others_get_to_the_libraries(tmp_path, libraries, PLACES[place], local=place == "read_xml")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("check", "menu.toml", "{}"), ("import", "cms-l1", "{}", "-o", "new.toml")],
+    ids=lambda command: command[0],
+)
+def test_other_schemes_than_a_few_are_status_2(
+    place: Any,
+    trigemu: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    command: tuple[str, ...],
+) -> None:
+    check_other_schemes_are_refused(place, trigemu, monkeypatch, command)
+
+
+def test_documents_help_and_completion() -> None:
+    assert check_documents_and_help({"check-decisions", "import"}) == {"check-decisions"}
+    assert [item.type for item in completed("check", "menu.toml", "v")] == ["file"]
+
+
+def test_a_server_that_falls_silent() -> None:
+    check_a_server_that_falls_silent("a.txt", "cms-l1-vector")

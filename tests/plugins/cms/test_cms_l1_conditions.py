@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 from l1_toys import CUTS, write_menu
 from trigemu_cms import AsEmulated
-from trigemu_cms.l1_conditions import Converted, InexpressibleError, condition_table
+from trigemu_cms.l1_conditions import Converted, condition_table
 from trigemu_cms.l1_grammar import Junction, parse
-from trigemu_cms.l1_objects import digits_of
+from trigemu_cms.l1_objects import digits_of, edge_of, scale_warnings
 from trigemu_cms.l1_xml import XMLMenu, read_xml
 
 from trigemu import TrigemuError
 
-PI = math.pi
 AS_THE_MENU_SAYS = AsEmulated()
 
 
@@ -42,6 +41,10 @@ def make(expression: str, as_emulated: AsEmulated = AS_THE_MENU_SAYS, **cuts: di
     return condition_table(menu(), replace(algorithm, cuts=changed), term, as_emulated)
 
 
+def above(observable: str, threshold: float) -> dict[str, Any]:
+    return {"kind": "threshold", "observable": observable, "above": threshold}
+
+
 def legs(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "combination", "legs": list(parts)}
 
@@ -49,7 +52,6 @@ def legs(*parts: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("expression", "table"),
     [
-        ("EG.eq.10p5+1", legs({"object": "egamma", "crossing": 1, "pt": {"min": 10.5, "max": 10.5}})),
         ("HTT120", legs({"object": "htt", "pt": {"min": 120.0}})),
         ("MBT0HFP1-1", legs({"object": "mbt0hfp", "crossing": -1, "pt": {"min": 1.0}})),
         ("MU0[MU-PHI_TOP,MU-PHI_ALL]", legs({"object": "muon", "pt": {"min": 0.0}})),
@@ -64,6 +66,11 @@ def legs(*parts: dict[str, Any]) -> dict[str, Any]:
         ("JET20[JET-SLICE_2_5]", legs({"object": "jet", "pt": {"min": 20.0}, "slot": {"min": 2, "max": 5}})),
         ("EXT_BPTX_AND.v0", {"kind": "external", "bit": 32}),
         ("CENT5", {"kind": "external", "word": "centrality", "bit": 5}),
+        ("AXO[AXO-MODEL_v5,AXO-SCORE_Tight]", above("axo_v5", 3317.5)),
+        ("CICADA[CICADA-CSCORE_50]", above("cicada", 50 - 1 / 512)),
+        ("ADT+1", {"kind": "external", "word": "adt", "bit": 0, "crossing": 1}),
+        ("MUS2", {"kind": "external", "word": "shower", "bit": 4}),
+        ("ZDCP16", legs({"object": "zdcp", "pt": {"min": 16.0}})),
         ("MUSOOT1+1", {"kind": "external", "word": "shower", "bit": 3, "crossing": 1}),
     ],
 )
@@ -71,12 +78,6 @@ def test_single_conditions(expression: str, table: dict[str, Any]) -> None:
     result = make(expression)
     assert result.table == table
     assert [*digits_of(menu(), table)] == []
-
-
-def test_windows_in_phi_go_from_minus_pi_to_pi() -> None:
-    for cut, window in (("BOTTOM", (-5 * PI / 6, -PI / 6)), ("LEFT", (5 * PI / 6, -5 * PI / 6))):
-        phi = make(f"MU0[MU-PHI_{cut}]").table["legs"][0]["phi"]
-        assert (phi["min"], phi["max"]) == pytest.approx(window)
 
 
 J30 = {"object": "jet", "pt": {"min": 30.0}}
@@ -88,12 +89,6 @@ DELTA, MASS = {"delta"}, {"mass", "pt", "trigonometry"}
 @pytest.mark.parametrize(
     ("expression", "table", "pairs"),
     [
-        (
-            "dist{JET30,MU0}[DETA_MAX_1p5,DPHI_MIN_1]",
-            legs(J30, M0)
-            | {"pairs": [{"legs": [0, 1], "deta": {"max": 1.5}, "dphi": {"min": 1.0, "max": 3.15}}]},
-            {("MU", "JET"): DELTA},
-        ),
         (
             "mass_inv{MU0,MU0}[MASS_MAX_12,CHGCOR_OS,TBPT_20]",
             legs(M0, M0)
@@ -182,48 +177,46 @@ def test_cuts_that_mean_nothing(expression: str, change: dict[str, Any], message
         make(expression, **{name: change})
 
 
-@pytest.mark.parametrize("expression", ["AXO", "TOPO+1", "CICADA"])
-def test_unknown_conditions_are_left_out(expression: str) -> None:
-    with pytest.raises(InexpressibleError):
-        make(expression)
-
-
-@pytest.mark.parametrize(
-    ("expression", "table"),
-    [
-        (
-            "AXO[AXO-MODEL_v5,AXO-SCORE_Tight]",
-            {"kind": "threshold", "observable": "axo_v5", "above": 3317.5},
-        ),
-        (
-            "CICADA[CICADA-CSCORE_50]",
-            {"kind": "threshold", "observable": "cicada", "above": 50 - 1 / 512},
-        ),
-        ("ADT+1", {"kind": "external", "word": "adt", "bit": 0, "crossing": 1}),
-        ("MUS2", {"kind": "external", "word": "shower", "bit": 4}),
-        ("ZDCP16", legs({"object": "zdcp", "pt": {"min": 16.0}})),
-    ],
-)
-def test_what_vectors_do_not_hold_is_read_from_columns(expression: str, table: dict[str, Any]) -> None:
-    assert make(expression).table == table
-
-
 def test_thresholds_at_the_end_of_their_scale_are_never_reached() -> None:
     for expression in ("HTM50", "HTM.eq.50", "MBT0HFP15"):
         assert make(expression).table["legs"][0]["pt"]["min"] == 1e9
     assert make("HTM49p5").table["legs"][0]["pt"] == {"min": 49.5}
 
 
-def test_windows_in_eta_wrap_around_as_their_codes_do() -> None:
-    (leg,) = make("MU0[MU-ETA_NEG_er1p2]").table["legs"]
-    assert leg["eta"] == [{"min": -1.2016875}, {"max": -1.9846875}]
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> XMLMenu:
+    return read_xml(write_menu(tmp_path_factory.mktemp("menu"), ["MU0"]))
 
 
-def test_overlap_removal_of_the_chosen_object_or_of_every_one() -> None:
-    expression = "comb_orm{EG20,EG20,JET30}[ORMDR_0p5]"
-    everything = make(expression, AsEmulated(any_overlap_vetoes=True)).table["pairs"]
-    assert everything == [
-        {"legs": [0, 2], "outside_dr": {"max": 0.5}, "every": True},
-        {"legs": [1, 2], "outside_dr": {"max": 0.5}, "every": True},
-    ]
-    assert all("every" not in pair for pair in make(expression).table["pairs"])
+def test_edges_are_the_doubles_of_the_xml(small: XMLMenu) -> None:
+    for (object_, kind), scale in small.scales.items():
+        if kind != "UPT":
+            for i, (lower, upper, _) in enumerate(scale.edges):
+                assert (edge_of(small, object_, kind, i, 0), edge_of(small, object_, kind, i, 1)) == (
+                    lower,
+                    upper,
+                )
+    assert list(scale_warnings(small, ["MU", "EG", "JET", "ETM"])) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "shift", "of_bin_3"),
+    [
+        (("MU", "ET"), 0.5, -0.5 + 3 * 0.5),  # as in 2015
+        (("MU", "ETA"), 0.0054375, 2.5 * 0.010875),
+        (("JET", "ETA"), -0.0435, 3 * 0.0435),
+        (("ETM", "PHI"), 0.1, 3 * math.tau / 144),
+        (("MBT0HFP", "COUNT"), 1.0, 3.0),
+    ],
+)
+def test_a_scale_that_begins_elsewhere_is_reported_and_its_integers_remain(
+    small: XMLMenu, key: tuple[str, str], shift: float, of_bin_3: float
+) -> None:
+    scale = small.scales[key]
+    edges = tuple((lower + shift, upper + shift, number) for lower, upper, number in scale.edges)
+    moved = replace(small, scales={**small.scales, key: replace(scale, edges=edges)})
+    place = next(i for i, (_, _, number) in enumerate(edges) if number == 3)
+    assert edge_of(moved, *key, place, 0) == pytest.approx(of_bin_3)
+    (message,) = scale_warnings(moved, [key[0]])
+    assert message.startswith(f"the scale {key[0]} {key[1]} (line {scale.line}) has its bin 0 at ")
+    assert list(scale_warnings(moved, ["EG"])) == []

@@ -6,7 +6,6 @@ import random
 from pathlib import Path
 
 import pytest
-from l1_crossings import EXPRESSIONS as EMBEDDED, write_files
 from l1_toys import calorimeter, jet, muon, vector_line, write_menu
 from l1_twin import Crossing, Twin, Word
 from trigemu_cms import AsEmulated, import_cms_l1
@@ -14,7 +13,7 @@ from trigemu_cms.l1_grammar import parse
 from trigemu_cms.l1_xml import read_xml
 from trigemu_validation import check_decisions
 
-from trigemu import catalogue_of, read_menu
+from trigemu import catalogue_of
 from trigemu.base.mapping import Engine
 
 EXPRESSIONS = [
@@ -119,15 +118,3 @@ def test_every_function_decides_as_the_twin(tmp_path: Path, seed: int, any_overl
     )
     names = dict(zip((a.name for a in menu.algorithms), EXPRESSIONS, strict=True))
     assert {names[t.name]: (t.differ, t.skipped) for t in result.triggers if t.differ or t.skipped} == {}
-
-
-def test_crossings_of_the_embedded_sample(tmp_path: Path) -> None:
-    """Each algorithm fires in some of them; the notebook on CMS menus shows the same."""
-    xml, vector = write_files(tmp_path)
-    (tmp_path / "menu.toml").write_text(import_cms_l1(xml).toml)
-    stored = [int(line.split()[-2], 16) for line in vector.read_text().splitlines()]
-    fired = [sum(word >> bit & 1 for word in stored) for bit in range(len(EMBEDDED))]
-    assert all(0 < count < len(stored) for count in fired)
-    result = check_decisions(read_menu(tmp_path / "menu.toml"), catalogue_of(vector))
-    agree = {t.name: t.agree for t in result.triggers if not t.skipped}
-    assert {name: agree[name] for name in EMBEDDED} == dict.fromkeys(EMBEDDED, len(stored))

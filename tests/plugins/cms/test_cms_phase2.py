@@ -53,18 +53,13 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert "# barrel: {eleId} == 1\n" in imported.toml
 
 
-@pytest.mark.parametrize(
-    ("masks", "reason"),
-    [
-        (["open('x')"], "open('x')"),
-        (
-            ["abs(leg1.z0-leg2.z0) < 1", "abs(leg1.chg-leg2.z0) < 1"],
-            "leg1 has two columns as its z0, 'z0' and 'chg'",
-        ),
-        (["leg1.pt + leg2.pt > 9", "leg1.chg + leg2.chg > 0"], "a seed may have one sum over legs"),
-        (["leg1.charge*leg2.charge < 0", "leg1.charge*leg2.chg < 0"], "leg2 has two columns as its charge"),
-    ],
-)
+@pytest.mark.parametrize(("masks", "reason"), [
+    (["open('x')"], "open('x')"),
+    (["abs(leg1.z0-leg2.z0) < 1", "abs(leg1.chg-leg2.z0) < 1"],
+     "leg1 has two columns as its z0, 'z0' and 'chg'"),
+    (["leg1.pt + leg2.pt > 9", "leg1.chg + leg2.chg > 0"], "a seed may have one sum over legs"),
+    (["leg1.charge*leg2.charge < 0", "leg1.charge*leg2.chg < 0"], "leg2 has two columns as its charge"),
+])  # fmt: skip
 def test_a_seed_that_cannot_be_imported_is_left_out(tmp_path: Path, masks: list[str], reason: str) -> None:
     """With the line and the reason, also in the menu; the others are imported."""
     legs = '\n  leg1: {obj: "Mu:default"}\n  leg2: {obj: "Mu:default"}\n'
@@ -98,35 +93,24 @@ def test_constants_of_offline_pt_from_files(tmp_path: Path) -> None:
         import_cms_phase2(menu, objects, scalings)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('A:\n  leg1: {threshold_cut: "pt > 3", obj: "Mu:defalt"}\n', "menu.yml:2: seed 'A': leg1: "),
-        ('A:\n  leg1: {threshold_cut: "pt > 3", obj: "Muon:default"}\n', "unknown object 'Muon'"),
-        ('A:\n  leg1: {threshold_cut: "pt > 3", obj: "Mu"}\n', "NAME:ID or NAME:ID:RANGE"),
-        (
-            'A:\n  leg1:\n    obj: "Mu:default"\n    threshold_cut: 5\n',
-            "menu.yml:4: seed 'A': A.leg1.threshold_cut = 5: ",
-        ),
-        ('A:\n  leg1: {obj: "Mu:default", cut: 5}\n', "unknown key 'cut'"),
-        ("A:\n  cross_masks: []\n", "menu.yml:1: seed 'A': 0 legs"),
-        ('A:\n  x_seeds: [B]\n  leg1: {obj: "Mu:default"}\n', "menu.yml:2: seed 'A': unknown key"),
-        (
-            'A:\n  cross_masks:\n    - open("x")\n  leg1: {obj: "Mu:default"}\n',
-            "menu.yml:3: seed 'A': 'open",
-        ),
-        (
-            'A:\n  cross_masks: leg1.pt > 3\n  leg1: {obj: "Mu:default"}\n',
-            "menu.yml:2: seed 'A': A.cross_masks",
-        ),
-        ('A:\n  cross_masks: [leg1.pt > 3, leg1.pt < 2]\n  leg1: {obj: "Mu:default"}\n', "never fires"),
-        ("A: !!python/object/apply:os.system ['true']\n", "menu.yml:1: not valid YAML"),
-        ("'': {leg1: {obj: 'Mu:default'}}\n", "menu.yml:1: seed '': expected a name"),
-        ("A: &a {leg1: *a}\n", "unknown key 'leg1'"),
-        ("A: {cross_masks: &a [*a], leg1: {obj: 'Mu:default'}}\n", "expected a string, got a list"),
-        ("", "no seeds"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ('A:\n  leg1: {threshold_cut: "pt > 3", obj: "Mu:defalt"}\n', "menu.yml:2: seed 'A': leg1: "),
+    ('A:\n  leg1: {threshold_cut: "pt > 3", obj: "Muon:default"}\n', "unknown object 'Muon'"),
+    ('A:\n  leg1: {threshold_cut: "pt > 3", obj: "Mu"}\n', "NAME:ID or NAME:ID:RANGE"),
+    ('A:\n  leg1:\n    obj: "Mu:default"\n    threshold_cut: 5\n',
+     "menu.yml:4: seed 'A': A.leg1.threshold_cut = 5: "),
+    ('A:\n  leg1: {obj: "Mu:default", cut: 5}\n', "unknown key 'cut'"),
+    ("A:\n  cross_masks: []\n", "menu.yml:1: seed 'A': 0 legs"),
+    ('A:\n  x_seeds: [B]\n  leg1: {obj: "Mu:default"}\n', "menu.yml:2: seed 'A': unknown key"),
+    ('A:\n  cross_masks:\n    - open("x")\n  leg1: {obj: "Mu:default"}\n', "menu.yml:3: seed 'A': 'open"),
+    ('A:\n  cross_masks: leg1.pt > 3\n  leg1: {obj: "Mu:default"}\n', "menu.yml:2: seed 'A': A.cross_masks"),
+    ('A:\n  cross_masks: [leg1.pt > 3, leg1.pt < 2]\n  leg1: {obj: "Mu:default"}\n', "never fires"),
+    ("A: !!python/object/apply:os.system ['true']\n", "menu.yml:1: not valid YAML"),
+    ("'': {leg1: {obj: 'Mu:default'}}\n", "menu.yml:1: seed '': expected a name"),
+    ("A: &a {leg1: *a}\n", "unknown key 'leg1'"),
+    ("A: {cross_masks: &a [*a], leg1: {obj: 'Mu:default'}}\n", "expected a string, got a list"),
+    ("", "no seeds"),
+])  # fmt: skip
 def test_mistakes_have_their_lines(tmp_path: Path, text: str, message: str) -> None:
     menu, objects = toys.write_files(tmp_path)
     menu.write_text(text)
@@ -142,10 +126,7 @@ IDS = "Mu:\n  ids:\n    default:\n"
     ("text", "message"),
     [
         ("Mu: {}\n", "others.yml:1: object 'Mu'"),
-        (
-            f"{IDS}      cuts:\n        inclusive:\n        - '{{pt}} = 3'\n",
-            "others.yml:6: ",
-        ),
+        (f"{IDS}      cuts:\n        inclusive:\n        - '{{pt}} = 3'\n", "others.yml:6: "),
         (f"{IDS}      cuts:\n        barrel: ['{{pt}} > 3']\n", "others.yml:5: object 'Mu'"),
         (f"{IDS}      cuts:\n        inclusive: '{{pt}} > 3'\n", "a list of expressions"),
         ("Mu:\n  eta_ranges:\n    barrel: [2, 1]\n  ids: {default: {}}\n", "others.yml:3: object 'Mu'"),

@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given, strategies as st
 from l1_toys import calorimeter, jet, muon, vector_line
 from real_data import real_file
-from toys import menu_from
 from trigemu_cms import CMSVector
 from trigemu_cms.vectors import ORBIT
 
-from trigemu import catalogue_of, decisions, run
+from trigemu import catalogue_of
 from trigemu.api import ReadEvents, SampleError
 
 
@@ -156,12 +155,7 @@ def test_compressed_files_and_headers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("numbers", "expected"),
-    [
-        ((3562, 3563, 0, 1), "line"),
-        ((0, 1, 3, 4), "none"),
-        ((0, 0, 0), "none"),
-        (range(ORBIT), "orbit"),
-    ],
+    [((3562, 3563, 0, 1), "line"), ((0, 1, 3, 4), "none"), ((0, 0, 0), "none"), (range(ORBIT), "orbit")],
 )
 def test_which_crossings_are_neighbours(tmp_path: Path, numbers: list[int], expected: str) -> None:
     assert write(tmp_path, *map(vector_line, numbers)).neighbours == expected
@@ -242,15 +236,3 @@ def test_the_vector_of_2016_is_an_orbit_and_decodes_as_by_hand() -> None:
     stored = source.read_stored(0, 3564, ["0", "99", "511"])
     for name, fired in stored.items():
         assert fired.tolist() == [bool(int(line[-2], 16) >> int(name) & 1) for line in lines]
-
-
-def test_algorithms_are_stored_decisions(tmp_path: Path) -> None:
-    """A number from 0 to 511 for each, also for the trigger kind `stored`."""
-    on = [False, True, False, True, False, True]
-    write(tmp_path, *(vector_line(i, jets=[jet(40)], algorithms=fired << 3) for i, fired in enumerate(on)))
-    names = "".join(
-        f"[[trigger]]\nname = 'stored{bit}'\nkind = 'stored'\ndecision = '{bit}'\n" for bit in ("3", "511")
-    )
-    menu, vector = menu_from(tmp_path, names), catalogue_of(tmp_path / "vector.txt")
-    assert [column.tolist() for column in decisions(menu, vector).values()] == [on, [False] * 6]
-    assert run(menu, vector)["stored3"].total.hz == pytest.approx(3 * 40e6 / 6)

@@ -12,6 +12,7 @@ import awkward as ak
 import numpy as np
 import pytest
 from project import ROOT
+from toys import even_events
 
 import trigemu
 from trigemu.api import samples_of
@@ -37,23 +38,7 @@ def read(name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def events() -> ak.Array:
-    random = np.random.default_rng(5)
-    result = []
-    for _ in range(300):
-        muons = sorted(
-            (
-                {
-                    "pt": random.exponential(20.0) + 1,
-                    "eta": random.uniform(-3, 3),
-                    "phi": random.uniform(-3, 3),
-                    "charge": int(random.choice([-1, 1])),
-                }
-                for _ in range(random.poisson(1.5))
-            ),
-            key=lambda muon: -muon["pt"],
-        )
-        result.append({"muon": muons, "weight": random.exponential(3.0)})
-    return ak.Array(result)
+    return ak.Array([{"muon": event["muon"], "weight": event["weight"]} for event in even_events(5, 300)])
 
 
 def measured(measure: ModuleType, events: ak.Array, *quantities: Any) -> list[tuple[Any, Any]]:

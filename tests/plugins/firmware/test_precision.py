@@ -25,7 +25,6 @@ from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
 from trigemu_anomaly.precision import PrecisionTable, table_of
 from trigemu_anomaly.trees import FixedEnsemble
 from trigemu_firmware import PAPER_PRECISION, choose, survey, with_modes, with_widths
-from trigemu_firmware.precision import ranges
 
 from trigemu import TrigemuError
 
@@ -177,13 +176,3 @@ def test_survey(tmp_path: Path) -> None:
     assert (own.ranges.low, own.ranges.high) == (exact.min(), exact.max())
     with pytest.raises(TrigemuError, match=r"menu.toml:8: trigger 'AD' has no precision"):
         survey(menu(tmp_path), "AD", SAMPLES)
-
-
-def test_types_far_from_one_are_reported_too() -> None:
-    """The range of the scores has no room for more bits before the point."""
-    x = np.float32([entered(event) for event in EVENTS])
-    fixed = choose(TREES, x, ("a", "b"), PAPER_PRECISION)
-    far = replace(fixed, precision=replace(fixed.precision, score=ApFixed(16, 60)))
-    words, beyond = fixed_walk(far, x)
-    assert not any(beyond)
-    assert ranges(far, x, ("a", "b")).high == max(words) * 2.0**44

@@ -4,7 +4,6 @@ files are reported, and changed sources never run."""
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from firmware_toys import needs, toy, write_project
-from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
-from tree_toys import READS, TREES, Boosted, fixed_walk, inputs
+from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, threshold, toy_events
+from tree_toys import READS, TREES, Boosted, fixed_walk
 from trigemu_anomaly.precision import PrecisionTable
 from trigemu_firmware import Manifest, choose, export, open_project, project as layout
 from trigemu_firmware.estimate import estimate
@@ -24,13 +23,7 @@ from trigemu_firmware.verify import verify
 
 from trigemu import Catalogue, Menu, TrigemuError, __version__
 
-MENU = """
-[[trigger]]
-name = "AD"
-kind = "threshold"
-observable = "met"
-above = 0.0
-"""
+MENU = threshold("AD", "met", 0.0)
 PRECISION = PrecisionTable(
     input="ap_fixed<10,8>", threshold="ap_fixed<10,8>", score="ap_fixed<12,4>", scales=(0, 2)
 )
@@ -136,23 +129,11 @@ def test_hls_is_the_model_where_conifer_has_no_other(tmp_path: Path, catalogue: 
 
 
 @CONIFER
-def test_the_same_gives_the_same_bytes_in_a_new_folder(tmp_path: Path, catalogue: Catalogue) -> None:
-    result = []
-    for name in ("one", "another"):
-        export(menu(tmp_path), "AD", catalogue, tmp_path / name)
-        files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
-        result.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
-    assert result[0] == result[1]
-    with pytest.raises(TrigemuError, match="one: it already exists"):
-        export(menu(tmp_path), "AD", catalogue, tmp_path / "one")
-
-
-@CONIFER
 def test_an_export_that_fails_leaves_nothing(
     tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     precision = PrecisionTable(input="ap_fixed<10,8>", threshold="ap_fixed<10,8>", score="ap_fixed<12,1>")
-    with pytest.raises(TrigemuError, match=r"menu.toml:2: trigger 'AD': score = ap_fixed<12,1>"):
+    with pytest.raises(TrigemuError, match=r"menu.toml:1: trigger 'AD': score = ap_fixed<12,1>"):
         exported(tmp_path, catalogue, menu(tmp_path, precision))
 
     def interrupted(*_: object) -> None:
@@ -163,6 +144,9 @@ def test_an_export_that_fails_leaves_nothing(
     with pytest.raises(KeyboardInterrupt):
         exported(tmp_path, catalogue, menu(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["menu.toml"]
+    (tmp_path / "made").mkdir()
+    with pytest.raises(TrigemuError, match="made: it already exists"):
+        exported(tmp_path, catalogue, menu(tmp_path))
 
 
 def test_rows_lie_on_thresholds_next_to_them_and_beyond_the_type() -> None:
@@ -176,12 +160,6 @@ def test_rows_lie_on_thresholds_next_to_them_and_beyond_the_type() -> None:
         assert inside
         assert {word + by for word in inside for by in (-1, 0, 1)} | {*fixed.precision.input.words} <= seen
         assert overflows.inputs[feature] > 0
-
-
-def test_events_are_spread_over_the_sample() -> None:
-    x = inputs(900, seed=4)
-    assert layout._spread(x, 400).tolist() == x[np.linspace(0, 899, 400).astype(int)].tolist()
-    assert layout._spread(x, 5000).tolist() == x.tolist()
 
 
 # ---- files that were changed
@@ -260,7 +238,6 @@ def test_manifests_that_were_changed(folder: Path, changed: dict[str, object], m
     ("backend", "file", "how"),
     [
         ("cpp", "run.cpp", "gone"),
-        ("cpp", "run.cpp", "pipe"),
         ("cpp", "run.cpp", '#include <fstream>\nint main() {{ std::ofstream("{seen}") << 1; }}\n'),
         ("cpp", f"{NAME}.json", "{{}}"),
         ("verilog", "trees.v", "// {seen}"),
@@ -269,9 +246,8 @@ def test_manifests_that_were_changed(folder: Path, changed: dict[str, object], m
 def test_changed_sources_are_named_and_not_run(tmp_path: Path, backend: str, file: str, how: str) -> None:
     project = write_project(toy(), tmp_path, (backend,), events=10)
     seen, source = tmp_path / "seen", project.folder / backend / file
-    if how in ("gone", "pipe"):
+    if how == "gone":
         source.unlink()
-        os.mkfifo(source) if how == "pipe" else None
     else:
         source.write_text(how.format(seen=seen).ljust(source.stat().st_size))
     with pytest.raises(TrigemuError, match=rf"{file}: is not what trigemu .* and conifer .* write"):

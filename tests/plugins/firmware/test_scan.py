@@ -11,11 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 from toys import evaluation_half, is_evaluation
-from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk, menu
+from tree_toys import EVENTS, SAMPLES, TREES, Boosted, entered, fixed_walk, floating_walk, menu
 from trigemu_anomaly.precision import PrecisionTable, table_of
 from trigemu_anomaly.trees import FixedEnsemble
-from trigemu_firmware import PAPER_PRECISION, choose, scan_bits, with_modes, with_widths
-from trigemu_firmware.model import in_precision
+from trigemu_firmware import (
+    PAPER_PRECISION,
+    choose,
+    read_rows,
+    scan_bits,
+    tree_model,
+    with_modes,
+    with_widths,
+)
+from trigemu_firmware.model import halves, in_precision, with_trees
 from trigemu_firmware.scan import figure_of, parse_bits
 
 from trigemu import TrigemuError, compare, emulate, solve_budgets
@@ -128,19 +136,8 @@ def test_the_figure_has_shifts_in_percent_and_differing_decisions(tmp_path: Path
     assert (lower.get_yscale(), np.isnan(lower.lines[0].get_ydata()).all()) == ("linear", True)
 
 
-def test_signs_and_modes_are_those_of_the_menu(tmp_path: Path) -> None:
-    types = PrecisionTable(
-        input="ap_ufixed<8,8,AP_TRN,AP_SAT>", threshold="ap_ufixed<8,8,AP_RND>", score="ap_fixed<8,4,AP_RND>"
-    )
-    (point,) = scan_bits(menu(tmp_path, precision=types), "AD", [(10, 12)], SAMPLES).points
-    assert point.precision.input.startswith("ap_ufixed<10,")
-    assert point.precision.input.endswith(",AP_TRN,AP_SAT>")
-    assert point.precision.score.endswith(",AP_RND>")
-
-
 @pytest.mark.parametrize(
-    ("text", "bits"),
-    [("8:11", (8, 9, 10, 11)), ("12", (12,)), ("16,8,8", (8, 16)), ("5:5", (5,))],
+    ("text", "bits"), [("8:11", (8, 9, 10, 11)), ("12", (12,)), ("16,8,8", (8, 16)), ("5:5", (5,))]
 )
 def test_bits(text: str, bits: tuple[int, ...]) -> None:
     assert parse_bits(text) == bits
@@ -164,3 +161,56 @@ def test_what_cannot_be_scanned(tmp_path: Path) -> None:
     disabled = replace(result, triggers=(result.triggers[0], replace(result.triggers[1], enabled=False)))
     with pytest.raises(TrigemuError, match="is disabled"):
         scan_bits(disabled, "AD", [(8, 8)], SAMPLES)
+
+
+def test_rows_are_what_the_trees_read(tmp_path: Path) -> None:
+    rows = read_rows(menu(tmp_path), SAMPLES, "AD")
+    requested = [(e, number) for number, e in enumerate(EVENTS) if e["photon"]]
+    assert rows.x.tolist() == np.float32([entered(e) for e, _ in requested]).tolist()
+    assert rows.weight.tolist() == [e["weight"] for e, _ in requested]
+    assert rows.sample.tolist() == [int(number >= 500) for _, number in requested]
+    assert rows.half.tolist() == [is_evaluation(number - 500 * (number >= 500)) for _, number in requested]
+    both = [rows, rows]
+    assert list(halves(menu(tmp_path), SAMPLES, rows)) == both
+    fitted, evaluated = halves(menu(tmp_path, trained_on="toy"), SAMPLES, rows)
+    assert set(fitted.half) == {0}
+    assert set(evaluated.half) == {1}
+    assert len(fitted.x) + len(evaluated.x) == len(rows.x)
+
+
+def test_a_trigger_whose_preselection_no_event_passes(tmp_path: Path) -> None:
+    result = menu(tmp_path)
+    nothing = replace(result.triggers[1], description=Boosted(above=0.0, requires="n_photon >= 99"))
+    with pytest.raises(TrigemuError, match=r"no event of toy.toml passes `requires` of trigger 'AD'"):
+        read_rows(replace(result, triggers=(result.triggers[0], nothing)), SAMPLES, "AD")
+
+
+def test_trees_of_a_trigger(tmp_path: Path) -> None:
+    table = PrecisionTable(
+        input="ap_fixed<8,4>", threshold="ap_fixed<3,2>", score="ap_fixed<8,1>", scales=(1, -2)
+    )
+    assert with_trees(menu(tmp_path), "AD").name == "AD"
+    model = tree_model(menu(tmp_path, precision=table), "AD")
+    assert model.ensemble is TREES
+    assert model.fixed
+    assert table_of(model.fixed) == table
+    thresholds, leaves = model.fixed.overflowing
+    assert thresholds > 0
+    assert leaves > 0
+    low, high = (word / 128 for word in model.fixed.reach)
+    numbers = (f"{thresholds} thr", f"{leaves} leaf", f"{low:.4g} and {high:.4g}", "-32 … 31.75")
+    assert all(number in warning for number, warning in zip(numbers, model.warnings, strict=True))
+    assert tree_model(menu(tmp_path), "AD").fixed is None
+    assert tree_model(menu(tmp_path), "AD").warnings == ()
+    roomy = PrecisionTable(
+        input="ap_fixed<12,8,AP_TRN,AP_SAT>", threshold="ap_fixed<12,8>", score="ap_fixed<16,6>"
+    )
+    assert tree_model(menu(tmp_path, precision=roomy), "AD").warnings == ()
+
+
+def test_mistakes_of_a_table() -> None:
+    good = {"input": "ap_fixed<8,4>", "threshold": "ap_fixed<8,4>", "score": "ap_fixed<8,4>"}
+    for key, value in (("input", "float"), ("score", "ap_fixed<40,2>"), ("scales", (65,))):
+        ((name, _),) = PrecisionTable(**good | {key: value}).mistakes()
+        assert name == key
+    assert not list(PrecisionTable(**good, scales=(1, 2)).mistakes())

@@ -244,14 +244,3 @@ def test_differences_and_missing_tools_are_told(
     assert (status, "apt-get install yosys" in " ".join(text.split())) == (0, True)
     status, text = trigemu("firmware", "estimate", "made", "--clock", "nan")
     assert (status, "nan is not a number" in text) == (2, True)
-
-
-@needs("conifer")
-@pytest.mark.parametrize(
-    ("trigger", "message"),
-    [("J30", "the kind 'threshold' has no trees"), ("BTD", "unknown trigger 'BTD'; did you mean 'BDT'?")],
-)
-def test_triggers_that_have_no_trees(folder: Path, trigemu: Run, trigger: str, message: str) -> None:
-    status, text = export(trigemu, "--trigger", trigger)
-    assert (status, message in text) == (2, True)
-    assert not (folder / "made").exists()

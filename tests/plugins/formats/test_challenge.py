@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from toys import menu_from, threshold
 from trigemu_formats import challenge
 from trigemu_formats.challenge import Challenge
 
@@ -85,12 +86,8 @@ def test_boundaries_are_those_of_what_is_compressed_together(
 def test_a_menu_runs_over_one_file_in_any_chunks(tmp_path: Path) -> None:
     particles = challenge_events(1)
     write_challenge(tmp_path / "a.h5", particles)
-    (tmp_path / "m.toml").write_text(
-        '[menu]\nname = "m"\n'
-        '[[trigger]]\nname = "M"\nkind = "threshold"\nobservable = "muon[1].pt"\nabove = 20.0\n'
-        '[[trigger]]\nname = "E"\nkind = "threshold"\nobservable = "met"\nabove = 40.0\n'
-    )
-    menu, catalogue = trigemu.read_menu(tmp_path / "m.toml"), catalogue_of(tmp_path / "a.h5")
+    menu = menu_from(tmp_path, threshold("M", "muon[1].pt", 20.0) + threshold("E", "met", 40.0))
+    catalogue = catalogue_of(tmp_path / "a.h5")
     expected = [int((particles[:, 6, 0] > 20).sum()), int((particles[:, 0, 0] > 40).sum())]
     for chunk in (50, N):
         result = trigemu.rates_of(trigemu.emulate([menu], catalogue, executor=Engine(chunk_events=chunk)))

@@ -16,6 +16,7 @@ import pytest
 import uproot
 from command_checks import check_other_schemes_are_refused
 from real_data import real_file
+from toys import write_tree
 from trigemu_formats.samples_command import columns_page
 
 import trigemu as tg
@@ -39,13 +40,9 @@ def ntuple(path: Path) -> Path:
     random = np.random.default_rng(1)
     counts = random.poisson(2.0, N)
     pt = ak.unflatten(random.exponential(30.0, counts.sum()), counts)
-    with uproot.recreate(path) as file:
-        columns = {"lep_pt": pt, "lep_class": ak.values_astype(pt > 1, np.int32), "met": ak.num(pt) * 1.0}
-        columns |= {"HLT_A": ak.num(pt) > 2, "genWeight": np.ones(N)}
-        types = {"lep_pt": "var * float64", "lep_class": "var * int32", "met": "float64"}
-        file.mktree("dir/mini", types | {"HLT_A": "bool", "genWeight": "float64"})
-        file["dir/mini"].extend(columns)
-    return path
+    columns = {"lep_pt": pt, "lep_class": ak.values_astype(pt > 1, np.int32)}
+    numbers = {"met": counts * 1.0, "HLT_A": counts > 2, "genWeight": np.ones(N)}
+    return write_tree(path, columns | numbers, "dir/mini")
 
 
 def test_collections_numbers_weight_and_decisions(tmp_path: Path) -> None:
@@ -88,9 +85,7 @@ def test_the_example_runs_and_each_name_can_be_used(tmp_path: Path, make: Callab
 @pytest.mark.parametrize("factor", [1.0, 1000.0])
 def test_values_in_mev_raise_the_question(tmp_path: Path, factor: float) -> None:
     file = tmp_path / "a.root"
-    with uproot.recreate(file) as root:
-        root.mktree("t", {"jet_pt": "var * float64"})
-        root["t"].extend({"jet_pt": ak.Array([[20.0 * factor, 30.0 * factor]] * 50)})
+    write_tree(file, {"jet_pt": ak.Array([[20.0 * factor, 30.0 * factor]] * 50)}, "t")
     _, lines = listed(tg.catalogue_of(file).samples[0])
     assert ("Is jet[0].pt in MeV? trigemu reads GeV: convert the file." in lines) == (factor > 1)
 

@@ -8,7 +8,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
-import uproot
+from toys import write_tree
 from trigemu_formats.delphes import Delphes
 
 from trigemu import open_catalogue
@@ -51,18 +51,10 @@ def delphes_columns(seed: int, n: int = N) -> dict[str, Any]:
     return columns
 
 
-def write_delphes(path: Path, columns: dict[str, Any], basket: int = 60) -> None:
-    n = len(next(iter(columns["Jet"].values())))
+def write_delphes(path: Path, columns: dict[str, Any]) -> None:
     records = {name: ak.zip(leaves) for name, leaves in columns.items()}
-    with uproot.recreate(path) as file:
-        file.mktree(
-            "Delphes",
-            {name: record.type.content for name, record in records.items()},
-            counter_name=lambda name: f"{name}_size",
-            field_name=lambda name, leaf: f"{name}.{leaf}",
-        )
-        for start in range(0, n, basket):
-            file["Delphes"].extend({name: r[start : start + basket] for name, r in records.items()})
+    naming = {"counter_name": lambda name: f"{name}_size", "field_name": lambda name, leaf: f"{name}.{leaf}"}
+    write_tree(path, records, "Delphes", 60, **naming)
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +138,6 @@ def test_an_event_with_two_weights_is_an_error(tmp_path: Path) -> None:
 
 
 def test_another_tree_is_an_error(tmp_path: Path) -> None:
-    with uproot.recreate(tmp_path / "a.root") as file:
-        file.mktree("Events", {"x": "f8"})
+    write_tree(tmp_path / "a.root", {"x": np.ones(1)})
     with pytest.raises(SampleError, match="no tree 'Delphes'"):
         _ = Delphes(str(tmp_path / "a.root")).entries

@@ -9,7 +9,7 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
-from toys import menu_from
+from toys import menu_from, write_tree
 
 from trigemu import run
 
@@ -30,14 +30,10 @@ def _stored(folder: Path, store: str, values: list[int], dtype: str) -> Any:
     if store == "Parquet":
         ak.to_parquet(ak.Array(columns), folder / "x.parquet")
         return folder / "x.parquet"
+    if store == "TTree":
+        return write_tree(folder / "x.root", columns)
     with uproot.recreate(folder / "x.root") as file:
-        if store == "RNTuple":
-            file.mkrntuple("Events", columns)
-        else:
-            file.mktree(
-                "Events", {n: getattr(c, "dtype", None) or c.type.content for n, c in columns.items()}
-            )
-            file["Events"].extend(columns)
+        file.mkrntuple("Events", columns)
     return folder / "x.root"
 
 

@@ -9,7 +9,7 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
-from toys import menu_from
+from toys import menu_from, threshold, write_tree
 from trigemu_formats.orbit import Orbits
 
 import trigemu
@@ -19,24 +19,11 @@ from trigemu.samples.sample import BUNCHES as ORBIT
 #: Of each orbit in the file: run, section, number.
 ORBITS = [(5, 1, 7), (5, 1, 9), (5, 2, 10), (6, 1, 7)]
 OF_ORBIT = ("run", "luminosityBlock", "orbitNumber")
-MENU = """
-[[trigger]]
-name = "Mu20"
-kind = "threshold"
-observable = "l1mu[0].pt"
-above = 20.0
-
-[[trigger]]
-name = "Sum"
-kind = "threshold"
-observable = "L1EtSum_totalEt"
-above = 150.0
-
-[[trigger]]
-name = "Bit"
-kind = "stored"
-decision = "L1_Some"
-"""
+MENU = (
+    threshold("Mu20", "l1mu[0].pt", 20.0)
+    + threshold("Sum", "L1EtSum_totalEt", 150.0)
+    + '[[trigger]]\nname = "Bit"\nkind = "stored"\ndecision = "L1_Some"\n'
+)
 
 
 def crossings(seed: int = 1, orbits: Any = ORBITS, share: float = 0.05) -> dict[str, Any]:
@@ -70,14 +57,8 @@ def crossings(seed: int = 1, orbits: Any = ORBITS, share: float = 0.05) -> dict[
 
 
 def write(path: Path, columns: dict[str, Any], n_orbits: int = 0) -> Orbits:
-    types = {
-        name: column.type.content if isinstance(column, ak.Array) else column.dtype
-        for name, column in columns.items()
-    }
-    with uproot.recreate(path) as file:
-        tree = file.mktree("Events", types)
-        for start in range(0, len(columns["run"]), 100):
-            tree.extend({name: column[start : start + 100] for name, column in columns.items()})
+    write_tree(path, columns, basket=100)
+    with uproot.update(path) as file:
         if n_orbits:
             file.mktree("LuminosityBlocks", {"nOrbits": "u4"}).extend({"nOrbits": np.array([n_orbits], "u4")})
     return Orbits(str(path))

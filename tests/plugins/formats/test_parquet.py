@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from real_data import real_file
+from toys import threshold
 from trigemu_formats import parquet
 from trigemu_formats.parquet import Parquet
 
 from trigemu import catalogue_of, open_catalogue, run
 from trigemu.api import SampleError
 from trigemu.base.mapping import Engine
-from trigemu.samples.catalogue import numbers_of
 from trigemu.samples.events import make_events
-from trigemu.samples.source import format_named
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100
@@ -87,10 +86,7 @@ def test_columns_are_those_that_were_written(tmp_path: Path, layout: str, start:
 def test_a_large_row_group_is_decoded_once_in_a_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ak.to_parquet(records(toy(2)), tmp_path / "a.parquet")
     samples = open_catalogue(tmp_path / "a.parquet")
-    (tmp_path / "menu.toml").write_text(
-        '[menu]\nname = "m"\n[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\n'
-        "above = 30.0\n"
-    )
+    (tmp_path / "menu.toml").write_text(threshold("J", "jet[0].pt", 30.0))
     groups_read: list[list[int]] = []
     read_row_groups = pq.ParquetFile.read_row_groups
 
@@ -280,13 +276,6 @@ def test_events_twice_are_known_by_run_section_and_number(tmp_path: Path) -> Non
     (warning,) = catalogue_of([tmp_path / "a.parquet", tmp_path / "b.parquet"]).repeated
     assert warning.startswith("10 events of 'a' are there twice")
     assert f"362000, 1, 90, is entry 90 of {tmp_path}/a.parquet and entry 0 of" in warning
-
-
-def test_physlite_files_have_run_section_and_number() -> None:
-    source = format_named("physlite")(str(real_file("root", "PHYSLITE_example.root")))
-    numbering = numbers_of(source, 2**20)
-    assert numbering
-    assert (len({*numbering.hashes.tolist()}), numbering.simulated) == (source.entries, True)
 
 
 def test_columns_with_different_numbers_of_objects(tmp_path: Path) -> None:

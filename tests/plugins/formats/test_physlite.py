@@ -12,12 +12,9 @@ import numpy as np
 import physlite_toys as toys
 import pytest
 import uproot
-from project import ROOT
 from real_data import real_file
 from trigemu_formats.physlite import COLLECTIONS, Physlite
 
-import trigemu
-from trigemu import catalogue_of
 from trigemu.api import SampleError
 
 N = 230
@@ -176,17 +173,6 @@ def test_real_files_are_read_as_uproot_reads_them(name: str) -> None:
         for column in ("eta", "phi"):
             stored = tree[f"{prefix}{mark}{column}"].array()[order]
             assert got.columns[column].tolist() == ak.flatten(stored).tolist()
-
-
-def test_the_smallest_menu_runs_on_a_real_file() -> None:
-    path = real_file("root", REAL[0])
-    menu = trigemu.read_menu(ROOT / "menus" / "primary.toml")
-    result = trigemu.run(menu, catalogue_of(path))
-    tree = uproot.open(path)["CollectionTree"]
-    photons = tree["AnalysisPhotonsAuxDyn.pt"].array()
-    fired = {t.name: t.total.events for t in result.triggers}
-    assert fired["G30"] == ak.sum(ak.any(photons > 30_000, axis=1))
-    assert fired["J100"] <= ak.sum(ak.any(tree["AnalysisJetsAuxDyn.pt"].array() > 100_000, axis=1))
 
 
 def test_chains_of_a_real_file_fire_where_their_level_1_items_do() -> None:

@@ -68,17 +68,6 @@ def test_a_folder_without_any_samples(tmp_path: Path) -> None:
         catalogue_of(tmp_path)
 
 
-def test_no_format_looks_for_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    write_root(tmp_path / "a.root", toy_events(1, 20))
-    for name in PLUGIN.formats:
-        for value in ("~/a.root", "$HOME/a.root", "${HOME}/a.root"):
-            with pytest.raises(FileNotFoundError):
-                assert PLACES[name](tmp_path, value)
-
-
 def test_the_files_of_a_dataset_are_physlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_root(tmp_path / "a.root", toy_events(1, 20))
     answers = SimpleNamespace(

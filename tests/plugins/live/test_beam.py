@@ -136,16 +136,6 @@ def test_sections_reset_counters(tmp_path: Path) -> None:
         live_rates(menu, catalogue, counters="one")  # type: ignore[arg-type]
 
 
-def test_coherent_triggers_accept_together(tmp_path: Path) -> None:
-    """The rarer trigger of a set accepts only together with the other one where both fire."""
-    triggers = [Toy("A", prescale=10, coherent="s"), Toy("B", prescale=25, coherent="s")]
-    menu, catalogue = toy(tmp_path, triggers, {"A B": 0.004})
-    result = live_rates(menu, catalogue, seconds=1)
-    assert result["B"].unique.events == 0
-    assert result["A"].before.events == result.rate.before.events
-    assert result["A"].before.events / result["B"].before.events == pytest.approx(2.5, rel=1e-3)
-
-
 @pytest.mark.parametrize("start", STARTS)
 def test_workers_do_not_matter(tmp_path: Path, start: Start) -> None:
     menu = menu_from(tmp_path, as_toml(TWO_LEVELS))

@@ -88,13 +88,6 @@ def test_the_curve_interpolates() -> None:
     assert curve.at(1.25e5) == pytest.approx(1 / (1 + 40 * 1.25e5 / 40e6), abs=2e-3)
 
 
-def test_the_same_seed_gives_the_same() -> None:
-    rules, filling = read_rules("atlas"), spread(2544)
-    one, two, other = (live_fraction(rules, filling, 1e5, attempts=50_000, seed=s) for s in (1, 1, 2))
-    assert one == two
-    assert one != other
-
-
 def test_impossible_requests() -> None:
     rules = read_rules("cms")
     for rate in (0.0, 50e6, float("nan")):

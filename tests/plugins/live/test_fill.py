@@ -19,45 +19,31 @@ import pytest
 from command_checks import Run
 from commands import Place
 from pileup_toys import crossing_catalogue, crossings
+from toys import threshold
 from trigemu_live import FillConfig, Rules, read_fill, spread, through_fill
 from trigemu_live.rules import Rule
 
-from trigemu import (
-    Menu,
-    Profile,
-    TrigemuError,
-    at_pileup,
-    column_rates,
-    efficiencies,
-    read_menu,
-    run,
-)
+from trigemu import Menu, Profile, TrigemuError, at_pileup, column_rates, efficiencies, read_menu, run
 from trigemu.base.shown import view_of
 from trigemu.samples.catalogue import Catalogue
 
-
-def trigger(name: str, observable: str, *keys: str) -> str:
-    keys = ('kind = "threshold"', f'observable = "{observable}"', *keys)
-    return "\n".join([f'[[trigger]]\nname = "{name}"', *keys, ""])
-
-
 LOGIC = '[[trigger]]\nname = "LOGIC"\nkind = "logic"\nexpression = "J"\nprescale = 10\n'
-JET = trigger("J", "jet[0].pt", "above = 30.0", "prescale = 4")
-MENU = JET + trigger("M", "met", "above = 20.0", "prescale = 2") + LOGIC
+JET = threshold("J", "jet[0].pt", 30.0, "prescale = 4")
+MENU = JET + threshold("M", "met", 20.0, "prescale = 2") + LOGIC
 BUDGET = MENU.replace("above = 20.0", "total_rate_hz = 2e6")
 COLUMNS = (
     '[menu]\nprescale_columns = ["tight", "loose"]\n'
     + JET.replace("prescale = 4", "prescales = [4, 2]")
-    + trigger("M", "met", "above = 20.0", "prescales = [6, 3]")
-    + trigger("N", "n_jet", "above = 1", "prescales = [2, 0]")
+    + threshold("M", "met", 20.0, "prescales = [6, 3]")
+    + threshold("N", "n_jet", 1, "prescales = [2, 0]")
     + LOGIC
 )
 LEVELS = (
     '[menu]\nlevels = ["L1", "HLT"]\n'
-    + trigger("N", "n_jet", "above = 1", "prescale = 2", 'level = "L1"')
-    + trigger("M", "met", "above = 20.0", 'level = "L1"')
-    + trigger("J", "jet[0].pt", "above = 30.0", 'level = "L1"')
-    + trigger("H", "jet[0].pt", "above = 50.0", "prescale = 3", 'level = "HLT"', 'seed = "J"')
+    + threshold("N", "n_jet", 1, 'prescale = 2\nlevel = "L1"')
+    + threshold("M", "met", 20.0, 'level = "L1"')
+    + threshold("J", "jet[0].pt", 30.0, 'level = "L1"')
+    + threshold("H", "jet[0].pt", 50.0, 'prescale = 3\nlevel = "HLT"\nseed = "J"')
 )
 FILL = "[fill]\nhours = 4\nstep_seconds = 600\npileup = 3.5\nhalf_life_hours = 8\n"
 CONTROL = '[[control]]\ntrigger = "M"\n'
@@ -94,14 +80,14 @@ def setting(folder: Path, menu: str, fill: str) -> tuple[Menu, FillConfig, Catal
     ("menu", "fill"),
     [
         (MENU, CONTROL),
-        (MENU + trigger("N", "n_jet", "above = 1"), CONTROL + CONTROL_N),
+        (MENU + threshold("N", "n_jet", 1), CONTROL + CONTROL_N),
         (MENU, CONTROL + "target_hz = 3e6\n"),
         (COLUMNS, CONTROL + CONTROL_N + IN_COLUMNS),
         (COLUMNS, CONTROL + "target_hz = 1e6\n" + IN_COLUMNS),
         (LEVELS, CONTROL + CONTROL_N),
         (LEVELS, CONTROL_N + "target_hz = 3e6\n"),
         (BUDGET, CONTROL),
-        (BUDGET + trigger("N", "n_jet", "above = 1"), CONTROL_N),
+        (BUDGET + threshold("N", "n_jet", 1), CONTROL_N),
     ],
 )
 def test_the_first_step_is_that_of_run(tmp_path: Path, menu: str, fill: str) -> None:
@@ -145,17 +131,6 @@ def test_a_target_is_met_as_nearly_as_the_scores_allow(tmp_path: Path) -> None:
     nearest = rates[np.argmin(np.abs(rates - 3e6))]
     assert result.traces[0].rates[0][0] == pytest.approx(nearest, rel=1e-12)
     assert abs(nearest / 3e6 - 1) > 1e-4  # the events of one value make the difference
-
-
-@pytest.mark.parametrize("menu", [MENU, BUDGET])
-def test_rates_are_those_of_reweighted_samples(tmp_path: Path, menu: str) -> None:
-    read, config, samples = setting(tmp_path, menu, FILL + CONTROL)
-    fill = through_fill(read, config, samples)
-    fixed = fill.traces[0]
-    for step in (12, -1):
-        rates = run(fill.menu, at_pileup(samples, float(fill.pileup[step])))
-        assert fixed.before[step] == pytest.approx(rates.rate.hz, rel=5e-3)  # factors are interpolated
-        assert fixed.rates[0][step] == pytest.approx(rates["M"].total.hz, rel=5e-3)
 
 
 def test_columns_of_prescales(tmp_path: Path) -> None:
@@ -242,17 +217,11 @@ def test_noise_is_that_of_the_counts(tmp_path: Path) -> None:
     assert np.log(rate).std() == pytest.approx(sigma * np.sqrt(0.2 / 1.8), rel=0.35)
 
 
-@pytest.mark.parametrize(
-    ("gains", "message"),
-    [
-        ("proportional = 0\nintegral = 0.2\n", ""),
-        (
-            "proportional = 0\nintegral = 0.001\n",
-            "of M does not follow: the rate is .* below its target in the",
-        ),
-        ("prescale = 4e6\nintegral = 1.0\n", r"of M does not hold its rate, .* sees .* accepts in a step, ±"),
-    ],
-)
+@pytest.mark.parametrize(("gains", "message"), [
+    ("proportional = 0\nintegral = 0.2\n", ""),
+    ("proportional = 0\nintegral = 0.001\n", "of M does not follow: the rate is .* below its target in the"),
+    ("prescale = 4e6\nintegral = 1.0\n", r"of M does not hold its rate, .* sees .* accepts in a step, ±"),
+])  # fmt: skip
 def test_a_controller_that_does_not_follow_says_so(tmp_path: Path, gains: str, message: str) -> None:
     read, config, samples = setting(tmp_path, MENU, FILL.replace("600", "60") + CONTROL + gains)
     text = " ".join(str(through_fill(read, config, samples)).split())
@@ -272,14 +241,7 @@ def test_the_live_fraction_follows_the_rate(tmp_path: Path, control: str) -> Non
         assert fill.traces[0].before[0] > 2 * run(read, at_pileup(samples, 3.5)).rate.hz
 
 
-def test_signals(tmp_path: Path) -> None:
-    read, config, samples = setting(tmp_path, MENU, FILL + 'signals = ["some"]\n' + CONTROL)
-    (efficiency,) = through_fill(read, config, samples).traces[0].efficiencies
-    assert ((efficiency > 0) & (efficiency < 1)).all()
-    assert efficiency[0] > efficiency[-1]
-
-
-@pytest.mark.parametrize("menu", [BUDGET + trigger("N", "n_jet", "above = 1"), LEVELS])
+@pytest.mark.parametrize("menu", [BUDGET + threshold("N", "n_jet", 1), LEVELS])
 def test_signals_are_those_of_efficiencies(tmp_path: Path, menu: str) -> None:
     """A signal keeps all its events beside a fitted trigger; of a background, only the unseen half counts.
     Events with equal numbers of interactions have equal factors."""
@@ -294,8 +256,8 @@ def test_signals_are_those_of_efficiencies(tmp_path: Path, menu: str) -> None:
         assert efficiency[0] == pytest.approx(expected.turnons[0].curves[0].overall.value, rel=1e-12)
 
 
-NEVER = trigger("M", "met", "above = 1e6")
-COARSE = trigger("M", "n_photon", "above = 3")
+NEVER = threshold("M", "met", 1e6)
+COARSE = threshold("M", "n_photon", 3)
 ALL_OFF = (
     COLUMNS.replace("[4, 2]", "[4, 0]")
     .replace("[6, 3]", "[6, 0]")
@@ -303,63 +265,31 @@ ALL_OFF = (
 )
 
 
-@pytest.mark.parametrize(
-    ("menu", "fill", "message"),
-    [
-        (MENU, '[[control]]\ntrigger = "N"\n', "has no such trigger"),
-        (MENU, '[[control]]\ntrigger = "LOGIC"\n', "expected a trigger with a threshold"),
-        (MENU, '[[control]]\ntrigger = "J"\n', "'LOGIC' reads it, so its threshold cannot be moved"),
-        (LEVELS, '[[control]]\ntrigger = "H"\n', "expected a trigger with a threshold, and without a seed"),
-        (LEVELS, CONTROL + 'of = "menu"\n', "the rate of the menu is that of HLT, which a threshold of L1"),
-        (MENU, 'signals = ["other"]\n', "other"),
-        (MENU, "pileup = 35\n", "generate crossings at that pile-up"),
-        (COLUMNS, "", "m.toml has columns of prescales, tight, loose: choose one or several with"),
-        (COLUMNS, '[[column]]\nname = "none"\nbelow = 4\n', "unknown column 'none'"),
-        (
-            COLUMNS,
-            '[[column]]\nname = "tight"\nbelow = 3\n',
-            r"pile-up is up to 3.5, .* begin at 3: .* 3.5 or",
-        ),
-        (ALL_OFF, '[[column]]\nname = "loose"\nbelow = 4\n', "column 'loose' switches every trigger"),
-        (
-            COLUMNS,
-            CONTROL_N + IN_COLUMNS.replace("loose", "-").replace("tight", "loose").replace("-", "tight"),
-            "above 1 and switched off it accepts no",
-        ),
-        (
-            COLUMNS,
-            CONTROL_N + '[[column]]\nname = "loose"\nbelow = 4\n',
-            "control of 'N': it is switched off at all times: give another prescale or column",
-        ),
-        (NEVER, "", "'m' accepts no event at the beginning of the fill, so there is no rate to follow"),
-        (
-            MENU + NEVER.replace('"M"', '"N"'),
-            CONTROL_N,
-            "control of 'N': above 1e.06 and with a prescale of 1 it",
-        ),
-        (
-            MENU,
-            CONTROL + "target_hz = 1e-200\n",
-            "1e-200 Hz before the rules cannot be met: the highest score",
-        ),
-        (
-            MENU,
-            CONTROL + "target_hz = 1e9\n",
-            "1e.09 Hz before the rules cannot be met: all events with a score",
-        ),
-        (
-            MENU,
-            CONTROL + "seconds = 1e-200\n",
-            "it would count .* in a step: give more seconds, or a smaller",
-        ),
-        (
-            MENU,
-            CONTROL + 'of = "menu"\ntarget_hz = 1e-200\n',
-            "it would count .* in a step: give more seconds",
-        ),
-        (COARSE, CONTROL, "'M': no threshold beside 3, with .* too many events share a score"),
-    ],
-)
+@pytest.mark.parametrize(("menu", "fill", "message"), [
+    (MENU, '[[control]]\ntrigger = "N"\n', "has no such trigger"),
+    (MENU, '[[control]]\ntrigger = "LOGIC"\n', "expected a trigger with a threshold"),
+    (MENU, '[[control]]\ntrigger = "J"\n', "'LOGIC' reads it, so its threshold cannot be moved"),
+    (LEVELS, '[[control]]\ntrigger = "H"\n', "expected a trigger with a threshold, and without a seed"),
+    (LEVELS, CONTROL + 'of = "menu"\n', "the rate of the menu is that of HLT, which a threshold of L1"),
+    (MENU, 'signals = ["other"]\n', "other"),
+    (MENU, "pileup = 35\n", "generate crossings at that pile-up"),
+    (COLUMNS, "", "m.toml has columns of prescales, tight, loose: choose one or several with"),
+    (COLUMNS, '[[column]]\nname = "none"\nbelow = 4\n', "unknown column 'none'"),
+    (COLUMNS, '[[column]]\nname = "tight"\nbelow = 3\n', r"pile-up is up to 3.5, .* begin at 3: .* 3.5 or"),
+    (ALL_OFF, '[[column]]\nname = "loose"\nbelow = 4\n', "column 'loose' switches every trigger"),
+    (COLUMNS, CONTROL_N + IN_COLUMNS.replace("loose", "-").replace("tight", "loose").replace("-", "tight"),
+     "above 1 and switched off it accepts no"),
+    (COLUMNS, CONTROL_N + '[[column]]\nname = "loose"\nbelow = 4\n',
+     "control of 'N': it is switched off at all times: give another prescale or column"),
+    (NEVER, "", "'m' accepts no event at the beginning of the fill, so there is no rate to follow"),
+    (MENU + NEVER.replace('"M"', '"N"'), CONTROL_N,
+     "control of 'N': above 1e.06 and with a prescale of 1 it"),
+    (MENU, CONTROL + "target_hz = 1e-200\n", "1e-200 Hz before the rules cannot be met: the highest score"),
+    (MENU, CONTROL + "target_hz = 1e9\n", "1e.09 Hz before the rules cannot be met: all events with a score"),
+    (MENU, CONTROL + "seconds = 1e-200\n", "it would count .* in a step: give more seconds, or a smaller"),
+    (MENU, CONTROL + 'of = "menu"\ntarget_hz = 1e-200\n', "it would count .* in a step: give more seconds"),
+    (COARSE, CONTROL, "'M': no threshold beside 3, with .* too many events share a score"),
+])  # fmt: skip
 def test_what_is_refused(tmp_path: Path, menu: str, fill: str, message: str) -> None:
     text = FILL.replace("pileup = 3.5\n", "" if "pileup" in fill else "pileup = 3.5\n") + fill
     read, config, samples = setting(tmp_path, menu, text)
@@ -485,10 +415,7 @@ def test_a_curve(tmp_path: Path) -> None:
         (GOOD.replace("20", "-1"), "pileup"),
         (GOOD.replace("20", "1e300"), "pileup"),
         (GOOD.replace("20", "nan"), "pileup"),
-        (
-            GOOD.replace("= 5", "= 1e-300"),
-            "the pile-up is 0 to 20: expected 1e-06 to 100000",
-        ),
+        (GOOD.replace("= 5", "= 1e-300"), "the pile-up is 0 to 20: expected 1e-06 to 100000"),
         ("[fill]\ncurve = [[0, 20], [1, nan]]\n", r"nan\]\]: expected finite numbers"),
         ("[fill]\ncurve = [[0, 20], [1, 1e9]]\n", "expected 1e-06 to 100000"),
         (GOOD + '[[column]]\nname = "c"\nbelow = 12\n' * 2, "two columns begin below the same pile-up"),

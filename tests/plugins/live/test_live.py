@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from counters_twin import Toy
 from live_toys import single, toy
 from pileup_toys import alike, crossing_catalogue
-from toys import even_events, memory_catalogue, menu_from
+from toys import even_events, memory_catalogue, menu_from, threshold
 from trigemu_live import (
     Filling,
     Rules,
@@ -106,11 +105,7 @@ def test_the_errors_from_drawing_are_the_spread_of_seeds(tmp_path: Path) -> None
 
 def test_the_errors_from_the_table_are_the_spread_of_samples(tmp_path: Path) -> None:
     """Samples of other crossings give other rates: by what `table_error_hz` says, dead time included."""
-    text = "".join(
-        f'[[trigger]]\nname = "{name}"\nkind = "threshold"\nobservable = "{of}"\nabove = {above}\n'
-        for name, of, above in (("J", "jet[0].pt", 60.0), ("M", "met", 60.0))
-    )
-    menu = menu_from(tmp_path, text.replace("[[trigger]]", "[menu]\n[[trigger]]", 1))
+    menu = menu_from(tmp_path, threshold("J", "jet[0].pt", 60.0) + threshold("M", "met", 60.0))
     after: dict[str, list[float]] = {"J": [], "M": []}
     claimed: dict[str, list[float]] = {"J": [], "M": []}
     for seed in range(14):
@@ -152,41 +147,31 @@ def test_what_a_trigger_costs_is_what_a_run_without_it_gains(
         assert result[name].gain_live == pytest.approx(rest.rate.live - result.rate.live, abs=4e-3)
 
 
-def _few(n: int) -> np.ndarray:
-    """Two values, the higher one rare."""
-    return np.where(np.arange(n) % 20 == 0, 3.0, 1.0)
+SLOTS = np.arange(0, 3564, 3)
+NUMBER = np.arange(len(SLOTS))
+#: Two values, eight, and one for each bunch; a few are high.
+LUMINOSITIES = (
+    np.where(NUMBER % 20 == 0, 3.0, 1.0),
+    np.where(NUMBER % 40 == 0, 4.0, 1.0 + 0.05 * (NUMBER % 7)),
+    np.where(NUMBER % 20 == 0, 3.0, 1.0) + 0.1 * NUMBER / len(SLOTS),
+)
 
 
-def _eight(n: int) -> np.ndarray:
-    """Eight values, the highest one rare."""
-    return np.where(np.arange(n) % 40 == 0, 4.0, 1.0 + 0.05 * (np.arange(n) % 7))
-
-
-def _many(n: int) -> np.ndarray:
-    """All differ, and a few are high."""
-    return np.where(np.arange(n) % 20 == 0, 3.0, 1.0) + 0.1 * np.arange(n) / n
-
-
-@pytest.mark.parametrize("pattern", [_few, _eight, _many])
-def test_bunches_have_the_rate_of_their_luminosity(
-    tmp_path: Path, pattern: Callable[[int], np.ndarray]
-) -> None:
+@pytest.mark.parametrize("pattern", LUMINOSITIES, ids=("two", "eight", "all"))
+def test_bunches_have_the_rate_of_their_luminosity(tmp_path: Path, pattern: np.ndarray) -> None:
     """A trigger fires in crossings with three interactions or more: a Poisson probability of each bunch."""
     weights = [math.exp(-1) / math.factorial(n) for n in range(13)]
     events = [event for n, w in enumerate(weights) for event in alike(n, 120, w * 40e6 / sum(weights))]
     fires = [event | {"met": 100.0 * (event["n_interaction"] > 2)} for event in events]
-    menu = menu_from(
-        tmp_path, '[[trigger]]\nname = "M"\nkind = "threshold"\nobservable = "met"\nabove = 50.0\n'
-    )
-    slots = np.arange(0, 3564, 3)
-    luminosity = pattern(len(slots)) / pattern(len(slots)).mean()
-    filling = Filling("pattern", slots, luminosity)
+    menu = menu_from(tmp_path, threshold("M", "met", 50.0))
+    luminosity = pattern / pattern.mean()
+    filling = Filling("pattern", SLOTS, luminosity)
     catalogue = crossing_catalogue({"all": fires})
     with pytest.raises(SampleError, match="give the mean number of interactions"):
         live_rates(menu, catalogue, filling=filling)
     result = live_rates(menu, catalogue, filling=filling, pileup=1.0, seconds=0.5)
     orbits = result.seconds * filling.orbit_hz
-    accepts = result.by_slot[0][slots]
+    accepts = result.by_slot[0][SLOTS]
     high = luminosity > 2
     for bunches in (high, ~high):
         mean = luminosity[bunches]
@@ -194,23 +179,17 @@ def test_bunches_have_the_rate_of_their_luminosity(
         assert abs(accepts[bunches].sum() - expected) < 4 * np.sqrt(expected) + 1e-3 * expected
 
 
-def test_times_and_rates_that_cannot_be(tmp_path: Path) -> None:
+def test_what_is_refused(tmp_path: Path) -> None:
     menu, catalogue = single(tmp_path, 0.001)
     for seconds in (0.0, 0.002, 1e7, math.nan, math.inf):
         with pytest.raises(TrigemuError, match="s of beam: expected at least 32 orbits"):
             live_rates(menu, catalogue, seconds=seconds)
     with pytest.raises(TrigemuError, match=r"at most 1.1e\+09 orbits, .* at a crossing rate of 1e\+22 Hz"):
         live_rates(menu, catalogue, filling=every_slot(1e22), seconds=1)
-
-
-def test_what_is_refused(tmp_path: Path) -> None:
-    menu, catalogue = single(tmp_path, 0.001)
     with pytest.raises(TrigemuError, match="veto every filled slot"):
         live_rates(menu, catalogue, filling=read_filling("10b"), rules=Rules("", (Rule(gap=[1, 10]),)))
     interactions = memory_catalogue({"all": even_events(1, 50)}, convention="luminosity")
-    other = menu_from(
-        tmp_path, '[[trigger]]\nname = "M"\nkind = "threshold"\nobservable = "met"\nabove = 50.0\n'
-    )
+    other = menu_from(tmp_path, threshold("M", "met", 50.0))
     with pytest.raises(SampleError, match=r"single interactions \(convention 'luminosity'\), not crossings"):
         live_rates(other, interactions)
 

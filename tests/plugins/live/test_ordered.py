@@ -12,9 +12,10 @@ from command_checks import Run
 from commands import Place
 from counters_menus import ToyEvent, as_toml, catalogue_of
 from counters_twin import Toy, ToyMenu
+from live_toys import causes_by_hand
 from real_data import real_file
 from toys import menu_from
-from trigemu_live import accepts_in_order, live_rates, read_rules
+from trigemu_live import accepts_in_order, every_slot, live_rates, read_rules
 from trigemu_live.live import is_consecutive
 
 from trigemu import Menu
@@ -34,33 +35,19 @@ def orbit(folder: Path, n: int, share: float, neighbours: str = "line") -> tuple
     return menu_from(folder, as_toml(MENU)), catalogue, fires
 
 
-def brute(accepts: np.ndarray) -> list[int]:
-    """The rule of CMS that vetoes each crossing, −1: it is accepted, −2: no trigger accepts."""
-    live: list[int] = []
-    causes = []
-    for x, accept in enumerate(accepts):
-        cause = -1 if accept else -2
-        for number, (most, length) in enumerate([(1, 3), (2, 25), (3, 100), (4, 240)] if accept else []):
-            if sum(y > x - length for y in live) >= most:
-                cause = number
-                break
-        if cause == -1:
-            live.append(x)
-        causes.append(cause)
-    return causes
-
-
 def test_a_line_of_crossings(tmp_path: Path) -> None:
     menu, catalogue, fires = orbit(tmp_path, 600, 0.05)
     result = accepts_in_order(menu, catalogue, rules=read_rules("cms"))
     a, b = fires[:, 0], np.zeros(600, np.bool_)
     b[np.flatnonzero(fires[:, 1])[2::3]] = True  # a counter from zero accepts every third
-    causes = brute(a | b)
-    assert [v.crossing for v in result.vetoed] == [x for x, cause in enumerate(causes) if cause >= 0]
+    accepts = np.flatnonzero(a | b)
+    causes = causes_by_hand(read_rules("cms"), accepts.tolist(), every_slot(40e6))
+    vetoed = [(x, cause) for x, cause in zip(accepts.tolist(), causes, strict=True) if cause >= 0]
     labels = read_rules("cms").labels
-    assert [v.rule for v in result.vetoed] == [labels[cause] for cause in causes if cause >= 0]
+    assert [(v.crossing, v.rule) for v in result.vetoed] == [(x, labels[cause]) for x, cause in vetoed]
     counted = {name: (result[name].before, result[name].after) for name in ("A", "B", "S", "g")}
-    live = np.array(causes) == -1
+    live = np.ones(600, np.bool_)
+    live[[x for x, _ in vetoed]] = False
     seeded = a & fires[:, 2]
     assert counted == {
         name: (int(of.sum()), int((of & live).sum()))

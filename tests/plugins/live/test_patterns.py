@@ -9,24 +9,13 @@ import pytest
 from counters_twin import Toy
 from hypothesis import given, strategies as st
 from live_toys import toy
-from toys import even_events, memory_catalogue, menu_from
+from toys import even_events, memory_catalogue, menu_from, threshold
 from trigemu_live.patterns import Patterns, aliases, menu_arrays, patterns_of
 
 from trigemu import TrigemuError, emulate, rates_of
 from trigemu.emulation.loop import Emulation
 
-FITTED = """
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-[[trigger]]
-name = "MET"
-kind = "threshold"
-observable = "met"
-total_rate_hz = 100.0
-"""
+FITTED = threshold("J30", "jet[0].pt", 30.0) + threshold("MET", "met", None, "total_rate_hz = 100.0")
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40).filter(lambda p: sum(p) > 1e-6))

@@ -11,9 +11,9 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import pytest
-import uproot
 from command_checks import completed
 from project import ROOT
+from toys import threshold, write_tree
 from trigemu_recorded.along import rates_along
 from trigemu_recorded.sections import Sections
 from view_checks import check_hepdata, check_html, check_plot, check_texts
@@ -22,28 +22,12 @@ from trigemu import TrigemuError, event_table, make_events, read_menu, run
 from trigemu.rates.menu_rates import ZERO_EVENTS_LIMIT
 from trigemu.samples.events import Collection, Events
 
-MENU = """
-[menu]
-plugins = ["alpha_t"]
-
-[[trigger]]
-name = "J40"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 40.0
-
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-prescale = 5
-
-[[trigger]]
-name = "AT"
-kind = "alpha_t"
-above = 0.55
-"""
+MENU = (
+    '[menu]\nplugins = ["alpha_t"]\n'
+    + threshold("J40", "jet[0].pt", 40.0)
+    + threshold("J30", "jet[0].pt", 30.0, "prescale = 5")
+    + '[[trigger]]\nname = "AT"\nkind = "alpha_t"\nabove = 0.55\n'
+)
 PT = np.linspace(10, 60, 1000)
 
 
@@ -90,18 +74,16 @@ def test_rates_are_those_of_a_loop_over_the_sections(tmp_path: Path) -> None:
     has_jet = np.diff(jets.offsets) > 0
     leading[has_jet] = jets.columns["pt"][jets.offsets[:-1][has_jet]]
     run_of, section_of = events.scalars["run"], events.scalars["luminosityBlock"]
-    for name, threshold, prescale in (("J40", 40.0, 1.0), ("J30", 30.0, 5.0)):
+    for name, above, prescale in (("J40", 40.0, 1.0), ("J30", 30.0, 5.0)):
         rates, keys = result[name], zip(table.run[live], table.section[live], strict=True)
         for row, (run_, section) in enumerate(keys):
-            weights = (
-                events.weight[(run_of == run_) & (section_of == section) & (leading > threshold)] / prescale
-            )
+            weights = events.weight[(run_of == run_) & (section_of == section) & (leading > above)] / prescale
             factor = total / table.live_s[live][row]
             assert rates.hz[row] == pytest.approx(weights.sum() * factor, rel=1e-12)
             assert rates.error_hz[row] == pytest.approx((weights**2).sum() ** 0.5 * factor, rel=1e-12)
             assert rates.events[row] == len(weights)
             assert (len(weights) == 0) == (section == 3)
-            most = ZERO_EVENTS_LIMIT * factor * events.weight[leading > threshold].max() / prescale
+            most = ZERO_EVENTS_LIMIT * factor * events.weight[leading > above].max() / prescale
             assert rates.limit_hz[row] <= most * (1 + 1e-12)
     in_none = (run_of == 9) & (section_of == 8) | (run_of == 7) & (section_of == 5)
     assert result.outside == in_none.sum() > 0
@@ -163,19 +145,12 @@ def test_without_pileup_there_are_rates_and_no_fits(tmp_path: Path) -> None:
     assert "not all have a pile-up, so there are no fits" in str(result)
 
 
-@pytest.mark.parametrize(
-    ("change", "settings", "message"),
-    [
-        ({}, {"false_alarms": 0.9}, "false alarms 0.9: expected a probability from 0.0001 to 0.5"),
-        ({}, {"order": 7}, "order 7: expected one from 0 to 4"),
-        (
-            {"live_s": np.zeros(15)},
-            {},
-            "0 of 15 sections have live time, .* at least 3: see the column live_s",
-        ),
-        ({"pileup": np.full(15, np.nan)}, {"pileup": 70.0}, "14 of 14 sections have no pile-up, .* at 70"),
-    ],
-)
+@pytest.mark.parametrize(("change", "settings", "message"), [
+    ({}, {"false_alarms": 0.9}, "false alarms 0.9: expected a probability from 0.0001 to 0.5"),
+    ({}, {"order": 7}, "order 7: expected one from 0 to 4"),
+    ({"live_s": np.zeros(15)}, {}, "0 of 15 sections have live time, .* at least 3: see the column live_s"),
+    ({"pileup": np.full(15, np.nan)}, {"pileup": 70.0}, "14 of 14 sections have no pile-up, .* at 70"),
+])  # fmt: skip
 def test_mistakes(tmp_path: Path, change: Any, settings: Any, message: str) -> None:
     with pytest.raises(TrigemuError, match=message):
         rates_along(menu(tmp_path), some_events(), replace(some_sections(), **change), **settings)
@@ -200,17 +175,15 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: A
     count = rng.poisson(pileup * 20)
     section = np.repeat(np.arange(n), count)
     met = rng.exponential(20, len(section)) * np.where(section >= 25, 1.3, 1.0)
-    with uproot.recreate("data.root") as file:
-        columns = {"run": section * 0 + 5, "luminosityBlock": section + 1, "MET_pt": met, "MET_phi": met * 0}
-        file.mktree("Events", {name: column.dtype for name, column in columns.items()}).extend(columns)
+    columns = {"run": section * 0 + 5, "luminosityBlock": section + 1, "MET_pt": met, "MET_phi": met * 0}
+    write_tree(Path("data.root"), columns)
     rows = [f"5,{k + 1},23.3,0.04,{mu:.3f}" for k, mu in enumerate(pileup)]
     Path("sections.csv").write_text("\n".join(["run,section,live_s,luminosity,pileup", *rows]))
     head = '[catalogue]\nname = "c"\nconvention = "crossing"\ncrossing_rate_hz = 3e7\n'
     sample = '[[sample]]\nname = "data"\nrole = "background"\nfiles = ["data.root"]\n'
     table = '[sample.recorded]\nprescale = 1000\nsection_table = "sections.csv"\n'
     Path("data.toml").write_text(head + sample + table)
-    trigger = '[[trigger]]\nname = "MET40"\nkind = "threshold"\nobservable = "met"\nabove = 40.0\n'
-    Path("menu.toml").write_text("[menu]\ncrossing_rate_hz = 3e7\n" + trigger)
+    Path("menu.toml").write_text("[menu]\ncrossing_rate_hz = 3e7\n" + threshold("MET40", "met", 40.0))
     command = ("rates-vs", "section", "menu.toml", "--samples", "data.toml", "--at-pileup", "55")
     status, output = trigemu(*command, "--json", "o.json", "--csv", "o.csv", "--figure", "f.png")
     assert status == 0

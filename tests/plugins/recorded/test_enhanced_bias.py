@@ -8,9 +8,7 @@ import shutil
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from typing import Any
 
-import awkward as ak
 import numpy as np
 import pytest
 import recorded_toys as toys
@@ -151,54 +149,26 @@ def test_prescales_in_branches_count_as_those_of_a_table(
 
 #: What is changed in which file, and the message.
 BAD = [
-    (
-        "columns.csv",
-        f"{toys.RUN},3,c2\n",
-        "",
-        "of 20000 events, the first in run 400001, section 3, have no row in columns.csv",
-    ),
+    ("columns.csv", f"{toys.RUN},3,c2\n", "",
+     "of 20000 events, the first in run 400001, section 3, have no row in columns.csv"),
     ("columns.csv", "c2\n", "c22\n", r"columns.csv:4: unknown column 'c22'"),
-    (
-        "columns.csv",
-        f"{toys.RUN},3,",
-        f"{toys.RUN},2,",
-        r"columns.csv:4: section 2 of run 400001 is there twice",
-    ),
-    (
-        "columns.csv",
-        f"{toys.RUN},3,",
-        "x,3,",
-        r"columns.csv:4: x,3,c2: expected a run, a section and a column",
-    ),
+    ("columns.csv", f"{toys.RUN},3,", f"{toys.RUN},2,",
+     r"columns.csv:4: section 2 of run 400001 is there twice"),
+    ("columns.csv", f"{toys.RUN},3,", "x,3,",
+     r"columns.csv:4: x,3,c2: expected a run, a section and a column"),
     ("columns.csv", "run,", "fill,", r"columns.csv:1: expected the heading run,section,column"),
-    (
-        "collected.toml",
-        "L1_J35",
-        "L1_J36",
-        "events.root: collected.toml: no stored decision 'L1_J36' of its trigger",
-    ),
+    ("collected.toml", "L1_J35", "L1_J36",
+     "events.root: collected.toml: no stored decision 'L1_J36' of its trigger"),
     ("collected.toml", 'name = "J100"', 'seed = "J35"\nname = "J100"', "trigger 'J100' has a seed"),
-    (
-        "collected.toml",
-        "rate_hz = 3000.0",
-        "rate_hz = 3000.0\nenabled = false",
-        "are not explained by collected.toml",
-    ),
+    ("collected.toml", "rate_hz = 3000.0", "rate_hz = 3000.0\nenabled = false",
+     "are not explained by collected.toml"),
     ("catalogue.toml", 'columns = "columns.csv"', "", "it has 12 columns of prescales: give columns"),
-    (
-        "catalogue.toml",
-        "columns =",
-        'branches = "PS"\ncolumns =',
-        'branches = "PS": expected {} for a decision',
-    ),
+    ("catalogue.toml", "columns =", 'branches = "PS"\ncolumns =',
+     'branches = "PS": expected {} for a decision'),
     ("catalogue.toml", "columns =", 'branches = "PS_{}"\ncolumns =', "no branch 'PS_L1_J20' of its trigger"),
-    (
-        "catalogue.toml",
-        "[sample.recorded.c",
-        "prescale = 2\n[sample.recorded.c",
-        "prescale and collected: give one",
-    ),
-]
+    ("catalogue.toml", "[sample.recorded.c", "prescale = 2\n[sample.recorded.c",
+     "prescale and collected: give one"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "old", "new", "message"), BAD)
@@ -241,28 +211,10 @@ def test_a_live_section_with_all_triggers_off_and_rows_without_a_trigger_are_nam
         trigemu.open_catalogue(tmp_path / "catalogue.toml")
 
 
-@pytest.mark.parametrize(
-    ("file", "format", "names", "weights"),
-    [
-        (
-            "nano_dy.root",
-            "nanoaod",
-            ("HLT_IsoMu24", "HLT_Mu8_TrkIsoVVL", "L1_SingleMuOpen"),
-            lambda file: file["Events"]["genWeight"].array(library="np"),
-        ),
-        (
-            "uproot-physlite-rntuple_v1-0-0-0.root",
-            "physlite",
-            ("L1_MU14FCH", "L1_eEM26M", "L1_jJ50"),
-            lambda file: ak.to_numpy(file["EventData"]["EventInfoAuxDyn:mcEventWeights"].array()[:, 0]),
-        ),
-    ],
-)
-def test_files_of_experiments_are_weighted(
-    tmp_path: Path, file: str, format: str, names: tuple[str, ...], weights: Any
-) -> None:
+def test_a_file_of_an_experiment_is_weighted(tmp_path: Path) -> None:
     """Three decisions of the file with prescales 2, 5 and 8, of which the last two share a counter."""
-    path = real_file("root", file)
+    names = ("HLT_IsoMu24", "HLT_Mu8_TrkIsoVVL", "L1_SingleMuOpen")
+    path = real_file("root", "nano_dy.root")
     (sample,) = trigemu.catalogue_of(path).samples
     fired = sample.sources[0].read_stored(0, sample.entries, names)
     coherent = ("", 'coherent = "a"', 'coherent = "a"')
@@ -273,7 +225,7 @@ def test_files_of_experiments_are_weighted(
     (tmp_path / "collected.toml").write_text("".join(triggers))
     (tmp_path / "catalogue.toml").write_text(
         '[catalogue]\nname = "c"\nconvention = "crossing"\n[[sample]]\nname = "s"\nrole = "background"\n'
-        f'files = ["{path}"]\nformat = "{format}"\n[sample.recorded]\nlive_time_s = 3.0\n'
+        f'files = ["{path}"]\nformat = "nanoaod"\n[sample.recorded]\nlive_time_s = 3.0\n'
         '[sample.recorded.collected]\nmenu = "collected.toml"\nunexplained = "leave out"\n'
     )
     a, b, c = (np.where(fired[n], 1 / p, 0.0) for n, p in zip(names, (2, 5, 8), strict=True))
@@ -281,6 +233,7 @@ def test_files_of_experiments_are_weighted(
     catalogue = trigemu.open_catalogue(tmp_path / "catalogue.toml")
     taken = probability > 0
     assert catalogue.samples[0].events == taken.sum() > 10
-    weight = weights(uproot.open(path))[taken] / probability[taken] / 3.0
+    generated = uproot.open(path)["Events"]["genWeight"].array(library="np")
+    weight = generated[taken] / probability[taken] / 3.0
     result = trigemu.run(menu_from(tmp_path, triggers[1].replace("prescale = 5", "")), catalogue)
     assert result.triggers[0].total.hz == pytest.approx(weight[fired[names[1]][taken]].sum())

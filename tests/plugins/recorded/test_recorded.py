@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import uproot
 from real_data import real_file
+from toys import threshold, write_tree
 from trigemu_recorded.sections import LumiMask
 
 from trigemu import open_catalogue, run
@@ -24,23 +25,9 @@ from trigemu.samples.events import Events
 ORBIT_HZ = 11_245.5
 N = 6000
 MASK = {"400": [[3, 9], [20, 40]], "402": [[1, 12]], "405": [[1, 99]]}
-MENU = """
-[menu]
-crossing_rate_hz = {rate}
-
-[[trigger]]
-name = "J40"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 40.0
-
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-prescale = 5
-"""
+MENU = "[menu]\ncrossing_rate_hz = {rate}\n" + (
+    threshold("J40", "jet[0].pt", 40.0) + threshold("J30", "jet[0].pt", 30.0, "prescale = 5")
+)
 
 
 def columns(seed: int = 1, n: int = N) -> dict[str, Any]:
@@ -58,14 +45,6 @@ def columns(seed: int = 1, n: int = N) -> dict[str, Any]:
         "Jet_eta": pt * 0,
         "Jet_phi": pt * 0,
     }
-
-
-def write(file: Path, events: dict[str, Any], basket: int = 10**6) -> None:
-    with uproot.recreate(file) as out:
-        types = {name: "var * float32" if name[:3] == "Jet" else c.dtype for name, c in events.items()}
-        out.mktree("Events", types)
-        for start in range(0, len(events["run"]), basket):
-            out["Events"].extend({name: c[start : start + basket] for name, c in events.items()})
 
 
 def catalogue(folder: Path, recorded: str, head: str = "", file: str = "data.root", **more: str) -> Path:
@@ -86,7 +65,7 @@ def count(event: dict[str, Any]) -> bool:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "data.root", columns())
+    write_tree(tmp_path / "data.root", columns())
     (tmp_path / "mask.json").write_text(json.dumps(MASK))
     return tmp_path
 
@@ -119,7 +98,7 @@ def test_events_that_count_are_those_of_a_loop(folder: Path, table: str, counts:
     assert open_catalogue(samples).samples[0].events == len(rows)
     (folder / "menu.toml").write_text(MENU.format(rate=r0))
     leading = ak.fill_none(ak.firsts(of_file["Jet_pt"]), 0.0)[rows]
-    write(folder / "data.root", of_file, basket=700)
+    write_tree(folder / "data.root", of_file, basket=700)
     for engine in (None, Engine(chunk_events=37), Engine(chunk_events=1000)):
         rate = run("menu.toml", samples, executor=engine).triggers[0].total
         assert rate.events == ak.sum(leading > 40)
@@ -179,10 +158,7 @@ def test_a_random_trigger_has_an_error_where_the_crossings_are_counted(folder: P
     assert (rate.hz, rate.error_hz) == (pytest.approx(100), pytest.approx(100 / math.sqrt(n)))
 
 
-COMMANDS = [
-    ("run", "menu.toml"),
-    ("rates-vs", "jet[0].pt", "menu.toml", "--bins", "0,30,60,100"),
-]
+COMMANDS = [("run", "menu.toml"), ("rates-vs", "jet[0].pt", "menu.toml", "--bins", "0,30,60,100")]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
@@ -193,7 +169,7 @@ def test_commands_see_only_events_that_count(
     monkeypatch.setattr("trigemu.cli.session.Engine", partial(Engine, chunk_events=100))
     of_file = columns()
     rows = np.flatnonzero(LumiMask.read(folder / "mask.json")(of_file["run"], of_file["luminosityBlock"]))
-    write(folder / "other.root", {name: c[rows] for name, c in of_file.items()})
+    write_tree(folder / "other.root", {name: c[rows] for name, c in of_file.items()})
     (folder / "menu.toml").write_text(MENU.format(rate=40e6))
     masked = catalogue(folder, 'lumi_mask = "mask.json"')
     other = catalogue(folder, "", file="other.root")
@@ -232,15 +208,11 @@ def test_tables_of_events_and_scores_have_events_that_count(folder: Path, trigem
 FILES = [
     ("nano_dy.root", "nanoaod", "Events", ("run", "luminosityBlock"), {"1": [[13889, 13889]]}),
     ("nano_dy.root", "nanoaod", "Events", ("run", "luminosityBlock"), {"1": [[1, 13888]]}),
-    (
-        *("PHYSLITE_example.root", "physlite", "CollectionTree"),
-        *(("EventInfoAuxDyn.runNumber", "EventInfoAuxDyn.lumiBlock"), {"300000": [[16, 21], [30, 60]]}),
-    ),
-    (
-        *("uproot-physlite-rntuple_v1-0-0-0.root", "physlite", "EventData"),
-        *(("EventInfoAuxDyn:runNumber", "EventInfoAuxDyn:lumiBlock"), {"450000": [[2, 4], [9, 11]]}),
-    ),
-]
+    (*("PHYSLITE_example.root", "physlite", "CollectionTree"),
+     *(("EventInfoAuxDyn.runNumber", "EventInfoAuxDyn.lumiBlock"), {"300000": [[16, 21], [30, 60]]})),
+    (*("uproot-physlite-rntuple_v1-0-0-0.root", "physlite", "EventData"),
+     *(("EventInfoAuxDyn:runNumber", "EventInfoAuxDyn:lumiBlock"), {"450000": [[2, 4], [9, 11]]})),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "format", "tree", "branches", "mask"), FILES)
@@ -295,11 +267,7 @@ MISTAKES = [
     ("prescale = 2", "", "give live_time_s or section_table"),
     ("prescale = 2", 'convention = "luminosity"', "give luminosity_pb or section_table"),
     ("prescale = 2\nluminosity_pb = 3", 'convention = "luminosity"', "needs luminosity_cm2s"),
-    (
-        'prescale = 2\nsection_table = "few.csv"',
-        "",
-        "120 of 160 sections .* no live_s in few.csv",
-    ),
+    ('prescale = 2\nsection_table = "few.csv"', "", "120 of 160 sections .* no live_s in few.csv"),
     ('prescale = 2\nsection_table = "no.csv"', "", "the first is section 1 of run 400"),
     ("", "colliding_bunches = 5000", "colliding_bunches"),
 ]
@@ -316,7 +284,7 @@ def test_mistakes(folder: Path, table: str, head: str, message: str) -> None:
 
 
 def test_a_file_without_sections_is_refused(folder: Path) -> None:
-    write(folder / "data.root", {name: c for name, c in columns().items() if name != "luminosityBlock"})
+    write_tree(folder / "data.root", {name: c for name, c in columns().items() if name != "luminosityBlock"})
     with pytest.raises(TrigemuError, match="no section of an event, luminosityBlock or lumiBlock"):
         open_catalogue(catalogue(folder, ""))
 
@@ -336,7 +304,7 @@ def test_an_event_twice_is_named_only_if_it_counts_twice(folder: Path) -> None:
     """The second file repeats the first 600 events of the first, all in run 400."""
     first = columns()
     rows = np.arange(600)
-    write(folder / "again.root", {name: c[rows] for name, c in first.items()})
+    write_tree(folder / "again.root", {name: c[rows] for name, c in first.items()})
     both = {"again": ("again.root", 'lumi_mask = "mask.json"')}
     (warning,) = open_catalogue(catalogue(folder, "runs = [[400, 400]]", **both)).warnings
     counted = sum(count({n: first[n][row] for n in ("run", "luminosityBlock")}) for row in rows)
@@ -349,7 +317,7 @@ def test_an_event_twice_is_named_only_if_it_counts_twice(folder: Path) -> None:
 def test_decisions_are_compared_on_all_events(folder: Path, trigemu: Any) -> None:
     of_file = columns()
     leading = ak.fill_none(ak.firsts(of_file["Jet_pt"]), 0.0)
-    write(folder / "data.root", {**of_file, "HLT_J40": np.asarray(leading > 40)})
+    write_tree(folder / "data.root", {**of_file, "HLT_J40": np.asarray(leading > 40)})
     text = MENU.format(rate=40e6).replace('name = "J40"', 'name = "J40"\nstored = "HLT_J40"')
     (folder / "menu.toml").write_text(text)
     samples = catalogue(folder, 'lumi_mask = "mask.json"')

@@ -7,8 +7,8 @@ import json
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
@@ -19,16 +19,16 @@ import jsonschema
 import numpy as np
 import pytest
 from commands import Place
-from counters_menus import PRESCALES, any_menu, as_toml, scalar_names, toy_samples
+from counters_menus import PRESCALES, ToyEvent, any_menu, as_toml, catalogue_of, toy_samples
 from counters_twin import Event, ToyMenu
 from hypothesis import given, strategies as st
 from pileup_toys import crossing_catalogue, crossings
 from printing import text_of
-from toys import Memory, engine, even_events, factors, memory_catalogue, menu_from, toy_events
+from toys import engine, even_events, factors, memory_catalogue, menu_from, threshold, toy_events
 from trigemu_recorded.streams import Written
 
 from trigemu import Catalogue, at_pileup, read_menu, run
-from trigemu.api import MenuRates, ReadEvents, SampleError, Schema, TrigemuError
+from trigemu.api import MenuRates, SampleError, TrigemuError
 from trigemu.base.shown import view_of
 from trigemu.menus.schema import menu_schema
 
@@ -100,35 +100,15 @@ def contributions(
     return found
 
 
-@dataclass
-class Scalars(Memory):
-    """A source whose events have scalars and nothing else."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.schema = Schema({}, frozenset(self.events[0]) - {"weight", "parent"})
-
-    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
-        events, ids = self.events[start:stop], np.arange(start, stop, dtype=np.uint64)
-        parents = np.array([event["parent"] for event in events], np.uint64)
-        scalars = {name: np.array([e[name] for e in events], "f4") for name in self.schema.scalars}
-        return ReadEvents(np.array([e["weight"] for e in events]), ids, parents, {}, scalars)
-
-
-def samples_of(toy: ToyMenu, seed: int) -> tuple[Catalogue, list[tuple[dict[str, Any], Mapping[str, bool]]]]:
-    """Samples, and their events with what fires in each; up to three events of a sample share a parent."""
-    rng, names = random.Random(seed), scalar_names(toy)
-    rows: dict[str, list[dict[str, Any]]] = {}
-    events = []
-    for sample, made in toy_samples(toy, seed, 60, 8).items():
-        for event in made:
-            row = {names[name]: float(fired) for name, fired in event.decisions.items()}
-            row |= {"weight": event.weight, "size": float(rng.randrange(5)), "parent": rng.randrange(30)}
-            rows.setdefault(sample, []).append(row)
-            events.append((row, event.decisions))
-    catalogue = memory_catalogue(rows)
-    made_samples = (replace(s, sources=(Scalars(s.sources[0].events),)) for s in catalogue.samples)
-    return replace(catalogue, samples=tuple(made_samples)), events
+def samples_of(toy: ToyMenu, seed: int) -> tuple[Catalogue, list[tuple[ToyEvent, dict[str, float]]]]:
+    """Samples; their events, and of each its size and its interaction, which some of a sample share."""
+    rng, samples = random.Random(seed), toy_samples(toy, seed, 60, 8)
+    further: dict[str, list[dict[str, float]]] = {
+        name: [{"size": float(rng.randrange(5)), "parent": rng.randrange(30)} for _ in events]
+        for name, events in samples.items()
+    }
+    pairs = [pair for name in samples for pair in zip(samples[name], further[name], strict=True)]
+    return catalogue_of(toy, samples, further), pairs
 
 
 @st.composite
@@ -155,13 +135,14 @@ def test_streams_are_those_of_a_loop_over_events(data: st.DataObject, toy: ToyMe
     hz: dict[Key, np.ndarray] = defaultdict(lambda: np.zeros(4))
     by_parent: dict[int, dict[Key, np.ndarray]] = defaultdict(lambda: defaultdict(lambda: np.zeros(4)))
     known: dict[tuple[bool, ...], Event] = {}
-    for row, decisions in events:
+    for toy_event, more in events:
+        decisions = toy_event.decisions
         event = known.setdefault(tuple(decisions.values()), Event(toy, decisions))
-        sizes = {s.name: s.kb(row["size"]) for s in streams}
+        sizes = {s.name: s.kb(more["size"]) for s in streams}
         for key, f in contributions(event, streams, sizes).items():
-            value = scale * row["weight"] * np.array([float(part) for part in f])
+            value = scale * toy_event.weight * np.array([float(part) for part in f])
             hz[key] += value
-            by_parent[row["parent"]][key] += value
+            by_parent[int(more["parent"])][key] += value
     assert hz.keys() <= found.keys()
     constant = any(t.random_hz is not None for t in toy.triggers)
     for key, part in found.items():
@@ -181,28 +162,12 @@ def test_streams_are_those_of_a_loop_over_events(data: st.DataObject, toy: ToyMe
 
 # ---- streams by themselves
 
-JETS = """
-[[trigger]]
-name = "J30"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30
-group = "jets"
-
-[[trigger]]
-name = "J20_PS"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 20
-prescale = 5
-group = "jets"
-
-[[trigger]]
-name = "MET40"
-kind = "threshold"
-observable = "met"
-above = 40
-""".lstrip()
+JETS = (
+    threshold("J30", "jet[0].pt", 30, 'group = "jets"\n')
+    + threshold("J20_PS", "jet[0].pt", 20, 'prescale = 5\ngroup = "jets"\n')
+    + threshold("MET40", "met", 40).rstrip()
+    + "\n"
+)
 
 
 def stream(
@@ -293,51 +258,31 @@ def test_a_size_matters_where_the_stream_takes_the_event(tmp_path: Path) -> None
     assert bandwidth[0] == pytest.approx(math.fsum(w * 2 * pt / 1e3 for w, pt in leading), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("size", "message"),
-    [
-        (
-            "jet[1].pt",
-            r"menu.toml:25: stream 'Main': event_size_kb = 'jet\[1\].pt' has no value in an event of",
-        ),
-        (
-            "30 - jet[0].pt",
-            r"menu.toml:25: .*'30 - jet\[0\].pt' is -.* of sample 'a' that it takes: expected",
-        ),
-        ("n_jet / 0", r"is inf in an event"),
-        ("n_jat", r"sample 'a' has no observable 'n_jat'.*, which stream 'Main' needs"),
-    ],
-)
+@pytest.mark.parametrize(("size", "message"), [
+    ("jet[1].pt", r"menu.toml:25: stream 'Main': event_size_kb = 'jet\[1\].pt' has no value in an event of"),
+    ("30 - jet[0].pt", r"menu.toml:25: .*'30 - jet\[0\].pt' is -.* of sample 'a' that it takes: expected"),
+    ("n_jet / 0", r"is inf in an event"),
+    ("n_jat", r"sample 'a' has no observable 'n_jat'.*, which stream 'Main' needs"),
+])  # fmt: skip
 def test_sizes_that_events_do_not_have(tmp_path: Path, size: str, message: str) -> None:
     menu = menu_from(tmp_path, JETS + stream(triggers=["J30"], size=size))
     with pytest.raises(SampleError, match=message):
         run(menu, memory_catalogue({"a": toy_events(1, 300)}))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (stream(triggers=[]), r":24: \[\[stream\]\]: triggers = \[\]: expected a list of length >= 1"),
-        (stream(prescale=0.5), r":26: \[\[stream\]\]: prescale = 0.5: expected a number >= 1"),
-        (stream(size=-1), r":25: \[\[stream\]\]: event_size_kb = -1: expected a number > 0"),
-        (
-            stream(size="n_jet > 2"),
-            r":25: stream 'Main': event_size_kb: 'n_jet > 2': 'n_jet > 2' is a condition",
-        ),
-        (
-            stream(triggers=["J31"]),
-            r":24: stream 'Main': triggers: unknown trigger or group 'J31'; did you mean",
-        ),
-        (stream(triggers=["HLT_*"]), r":24: stream 'Main': triggers: unknown trigger or group 'HLT_\*'"),
-        (stream() + stream(), r":28: stream 'Main': name: another stream has this name"),
-        ("[stream]\nname = 'a'", r":21: stream = .*: expected a list"),
-        ("[[streams]]", r":21: unknown table \[\[streams\]\]; did you mean \[\[stream\]\]\?"),
-        (
-            "".join(stream(f"S{i}", prescale=2) for i in range(11)),
-            r":86: stream 'S10': prescale: at most 10 streams may have one",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    (stream(triggers=[]), r":24: \[\[stream\]\]: triggers = \[\]: expected a list of length >= 1"),
+    (stream(prescale=0.5), r":26: \[\[stream\]\]: prescale = 0.5: expected a number >= 1"),
+    (stream(size=-1), r":25: \[\[stream\]\]: event_size_kb = -1: expected a number > 0"),
+    (stream(size="n_jet > 2"), r":25: stream 'Main': event_size_kb: 'n_jet > 2': 'n_jet > 2' is a condition"),
+    (stream(triggers=["J31"]), r":24: stream 'Main': triggers: unknown trigger or group 'J31'; did you mean"),
+    (stream(triggers=["HLT_*"]), r":24: stream 'Main': triggers: unknown trigger or group 'HLT_\*'"),
+    (stream() + stream(), r":28: stream 'Main': name: another stream has this name"),
+    ("[stream]\nname = 'a'", r":21: stream = .*: expected a list"),
+    ("[[streams]]", r":21: unknown table \[\[streams\]\]; did you mean \[\[stream\]\]\?"),
+    ("".join(stream(f"S{i}", prescale=2) for i in range(11)),
+     r":86: stream 'S10': prescale: at most 10 streams may have one"),
+])  # fmt: skip
 def test_mistakes_have_their_lines(tmp_path: Path, text: str, message: str) -> None:
     """Besides those of triggers."""
     with pytest.raises(TrigemuError, match=f"menu.toml{message}"):

@@ -12,27 +12,18 @@ from pathlib import Path
 import awkward as ak
 import numpy as np
 import pytest
-import uproot
 from matplotlib.figure import Figure
+from toys import threshold, write_tree
 from trigemu_recorded import Probes, matched_turnons
 from view_checks import check_hepdata, check_html, check_plot, check_texts
 
 from trigemu import read_menu
 from trigemu.base.shown import view_of
 
-MENU = """
-[[trigger]]
-name = "MU_15"
-kind = "threshold"
-observable = "trigmuon[0].pt"
-above = 15.0
-prescale = 7
-
-[[trigger]]
-name = "MU$_30"
-kind = "combination"
-legs = [{ object = "trigmuon", pt = { min = 30.0 } }]
-"""
+MENU = threshold("MU_15", "trigmuon[0].pt", 15.0, "prescale = 7") + (
+    '[[trigger]]\nname = "MU$_30"\nkind = "combination"\n'
+    'legs = [{ object = "trigmuon", pt = { min = 30.0 } }]\n'
+)
 EDGES = (0.0, 10.0, 20.0, 30.0, 40.0, 60.0, 200.0)
 COMMAND = ("turnon", "menu.toml", "MU_15", "MU$_30", "--against", "muon", "--bins", "0,10,20,30,40,60,200",
            "--samples", "muons.root", "--tag", "MU_15", "--mass", "0", "300")  # fmt: skip
@@ -50,10 +41,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         name: ak.from_regular(ak.zip({"pt": values, "eta": eta, "phi": phi}))
         for name, values in (("Muon", pt), ("TrigMuon", seen))
     }
-    with uproot.recreate("muons.root") as file:
-        types = {name: array.type.content for name, array in arrays.items()}
-        file.mktree("Events", types, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
-        file["Events"].extend(arrays)
+    naming = {"counter_name": lambda n: f"n{n}", "field_name": lambda a, b: f"{a}_{b}"}
+    write_tree(Path("muons.root"), arrays, **naming)
     Path("menu.toml").write_text(MENU)
     return tmp_path
 
@@ -80,9 +69,9 @@ def test_documents_are_those_of_the_result(folder: Path, trigemu: Callable[..., 
 
 def test_numbers_that_are_printed_and_drawn(folder: Path) -> None:
     result = matched_turnons("menu.toml", ("MU_15", "MU$_30"), Probes("muon"), EDGES, "muons.root")
-    for fit, threshold in zip(result.fits, (15.0, 30.0), strict=True):
+    for fit, true in zip(result.fits, (15.0, 30.0), strict=True):
         assert fit
-        assert abs(fit.x50 - threshold) < 5 * fit.x50_error
+        assert abs(fit.x50 - true) < 5 * fit.x50_error
         assert abs(fit.width - 3.0) < 5 * fit.width_error
         assert f" {fit.x95:.1f}" in str(result)
     (figure,) = view_of(result).figures(result)

@@ -34,15 +34,21 @@ def rate(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[float, float]:
     return float(chosen.sum()), float(np.sqrt((chosen**2).sum()))
 
 
-def soft_and_hard(n: int) -> list[Pool]:
-    """In the proportion of nature."""
+def soft_and_hard(n: int, hard_pb: float = 7e8) -> list[Pool]:
+    """In the proportion of nature, if not with another cross-section of the hard ones."""
     soft = toys.pool("soft", 0, toys.soft_rows(n), 5.6e10, uses=3)
-    return [soft, toys.pool("hard", 1, toys.hard_rows(6000, muons=True), 7e8, uses=2)]
+    return [soft, toys.pool("hard", 1, toys.hard_rows(6000, muons=True), hard_pb, uses=2)]
 
 
 @pytest.fixture(scope="module")
 def pair() -> list[Pool]:
     return soft_and_hard(20_000)
+
+
+@pytest.fixture(scope="module")
+def dense() -> list[Pool]:
+    """One hard interaction in eight."""
+    return soft_and_hard(20_000, 7e9)
 
 
 @pytest.fixture(scope="module")
@@ -207,3 +213,48 @@ def test_true_photons_are_not_weighted_up(pair: list[Pool]) -> None:
     alone = weight[(events.objects["photon"].counts == 1) & (events.scalars["MET_pt"] < 1)]
     common = alone[alone > 10]  # not the copies in which missing momentum fluctuates much
     assert common.max() < 1.3 * common.mean()
+
+
+def test_how_often_an_interaction_is_used(dense: list[Pool]) -> None:
+    config = toys.config(dense, 13.0)
+    for pool in dense:
+        case = recipe(config, dense, pool)
+        drawn, _ = crossings.contents(case, 0, case.n)
+        uses = np.bincount(drawn[0].rows, minlength=len(pool))
+        assert uses.max() == pool.part.uses
+        if pool is dense[1]:
+            assert uses.min() == pool.part.uses
+        else:
+            assert uses.sum() > 0.98 * pool.part.uses * len(pool)
+
+
+def test_composition_of_each_class(dense: list[Pool]) -> None:
+    """Own interactions: Poisson given one; lower ones: Poisson; and the means are right once weighted."""
+    mu = 13.0
+    config = toys.config(dense, mu)
+    case = recipe(config, dense, dense[1])
+    drawn, weight = crossings.contents(case, 0, case.n)
+    own = sum(np.bincount(d.crossing, minlength=case.n) for d in drawn if d.own)
+    lower = sum(np.bincount(d.crossing, minlength=case.n) for d in drawn if not d.own)
+    hard = mu / 8
+    assert own.min() == 1
+    error = 5 / np.sqrt(case.n)
+    assert own.mean() == pytest.approx(hard / -math.expm1(-hard), rel=error)
+    assert lower.mean() == pytest.approx(mu, rel=error)
+    assert weight.mean() == pytest.approx(1.0, abs=5 * weight.std() / np.sqrt(case.n))
+
+
+def test_weights_of_several_biased_interactions(dense: list[Pool]) -> None:
+    """The weighted number of interactions above any p̂T is that of independent ones, and no weight exceeds
+    what the number of interactions explains."""
+    hard = dense[1]
+    mu = 13.0
+    case = recipe(toys.config(dense, mu), dense, hard)
+    drawn, weight = crossings.contents(case, 0, case.n)
+    lead = hard.rows.objects["jet"].columns["pt"][hard.offsets["jet"][:-1]]
+    for threshold in (40, 80, 150):
+        each = sum(np.bincount(d.crossing, lead[d.rows] > threshold, case.n) for d in drawn if d.own)
+        expected = np.average(lead > threshold, weights=hard.weight) * mu / 8 / -math.expm1(-mu / 8)
+        error = np.std(weight * each) / np.sqrt(case.n)
+        assert np.mean(weight * each) == pytest.approx(expected, abs=4 * error)
+        assert error < 0.05 * expected

@@ -39,24 +39,6 @@ def test_fakes_are_as_frequent_as_configured() -> None:
     assert np.median(around[photons.columns["isolation"] < 1.9]) == pytest.approx(40, rel=0.06)
 
 
-def test_events_do_not_depend_on_their_neighbours() -> None:
-    rng = np.random.default_rng(1)
-    rows = toys.interactions(
-        [sorted(rng.uniform(9, 90, rng.integers(0, 5)), reverse=True) for _ in range(300)]
-    )
-    rows.scalars["soft_et"][:] = 50
-    fakes = Fakes(probability=20.0, electrons=1.0, taus=0.5)
-    full = events(rows, fakes)
-    head = events(rows.of(np.arange(300) < 100), fakes)
-    for name, column in head.scalars.items():
-        assert np.array_equal(column, full.scalars[name][:100])
-    for kind, objects in head.objects.items():
-        same = full.objects[kind].of(np.arange(300) < 100)
-        assert objects.counts.sum() > 20 or kind == "muon"
-        for name, column in objects.columns.items():
-            assert np.array_equal(column, same.columns[name]), (kind, name)
-
-
 def test_true_objects_keep_what_they_are() -> None:
     """Levels of identification have their shares, and isolation is the cone over pT."""
     n = 20_000
@@ -143,9 +125,3 @@ def test_copies_with_and_without_a_badly_measured_jet_add_up() -> None:
     assert changed[0::3].all()
     assert changed[1::3].all()
     assert not changed[2::3].any()
-
-
-def test_parents_differ_between_slices() -> None:
-    rows = toys.interactions([[]] * 5)
-    parents = [events(rows, number=k).scalars["parent"] for k in (0, 1, 254)]
-    assert len(np.unique(parents)) == 15

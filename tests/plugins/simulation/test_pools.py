@@ -7,7 +7,9 @@ import generate_toys as toys
 import numpy as np
 import pytest
 from msgspec.structs import replace
-from trigemu_simulation import Slice, interactions, pools
+from trigemu_simulation import Slice, interactions, overlay, pools
+from trigemu_simulation.interactions import Objects
+from trigemu_simulation.overlay import Drawn, merge
 
 
 @pytest.mark.parametrize("mu", [[12.8, 0.16, 1.6e-3, 3.2e-5], [0.5], [60.0, 0.7], [1e-9, 1e-12]])
@@ -95,3 +97,90 @@ def test_a_class_of_muons_has_none_that_come_without_drawn_decays(tmp_path: Path
     assert without.cross_section_pb == pytest.approx(1e9 * 1.7 / 4)
     assert soft_muons.rows.scalars["weight"].tolist() == [0.3]
     assert soft_muons.cross_section_pb == pytest.approx(1e9 * 0.3 / 4)
+
+
+def test_objects_and_sums_of_each_crossing() -> None:
+    """Random interactions in random crossings, against loops over lists."""
+    rng = np.random.default_rng(1)
+    a = toys.pool("a", 0, toys.soft_rows(50, rate=2.0))
+    b = toys.pool("b", 1, toys.hard_rows(30))
+    for pool in (a, b):
+        for name in ("invisible_x", "soft_et"):
+            pool.rows.scalars[name][:] = rng.uniform(1, 9, len(pool))
+    n, drawn = 20, []
+    for pool, own in ((a, False), (b, True)):
+        counts = rng.integers(0, 5, n)
+        rows = rng.integers(0, len(pool), counts.sum())
+        drawn.append(Drawn(pool, np.repeat(np.arange(n), counts), rows, own))
+    output = overlay.overlay(drawn, n)
+    jets = output.objects["jet"]
+    ends = np.cumsum(jets.counts)
+    for i in range(n):
+        expected, invisible, number = [], 0.0, 0
+        for d in drawn:
+            for row in d.rows[d.crossing == i]:
+                number += 1
+                invisible += d.pool.rows.scalars["invisible_x"][row]
+                first, stop = d.pool.offsets["jet"][row : row + 2]
+                for pt in d.pool.rows.objects["jet"].columns["pt"][first:stop]:
+                    expected.append((pt, int(d.pool.ids(np.array([row]))[0]), d.own))
+        mine = slice(ends[i] - jets.counts[i], ends[i])
+        result = list(zip(*(jets.columns[c][mine].tolist() for c in ("pt", "source", "own")), strict=True))
+        assert sorted(result) == sorted(expected)
+        assert (np.diff(jets.columns["pt"][mine]) <= 0).all()
+        assert output.interactions[i] == number
+        assert output.sums["invisible_x"][i] == pytest.approx(invisible)
+    assert set(output.objects["muon"].columns) >= {"charge", "source"}
+
+
+Jet = tuple[float, float, float, int]
+
+
+def jets_of(events: list[list[Jet]]) -> Objects:
+    flat = np.array([jet for event in events for jet in event])
+    columns = dict(zip(("pt", "eta", "phi"), flat.T[:3].astype(np.float32), strict=True))
+    return Objects(np.array([len(e) for e in events]), columns | {"source": flat[:, 3].astype(np.uint64)})
+
+
+def slowly(jets: list[Jet]) -> list[float]:
+    """The pT of merged jets, by the definition."""
+    left, done = [list(jet) for jet in jets], []
+    while left:
+        first, *left = left
+        remaining = []
+        for other in left:
+            dphi = math.remainder(other[2] - first[2], 2 * math.pi)
+            if other[3] != first[3] and math.hypot(other[1] - first[1], dphi) < 0.4:
+                share = other[0] / (first[0] + other[0])
+                first[1] += share * (other[1] - first[1])
+                first[2] += share * dphi
+                first[0] += other[0]
+            else:
+                remaining.append(other)
+        left = remaining
+        done.append(first[0])
+    return sorted(done, reverse=True)
+
+
+def test_merged_jets_agree_with_the_definition() -> None:
+    rng = np.random.default_rng(1)
+    events = []
+    for _ in range(300):
+        pt = np.sort(rng.exponential(20, 6) + 8)[::-1]
+        angles = rng.uniform(-0.6, 0.6, (2, 6))
+        angles[1] = np.where(rng.random(6) < 0.5, angles[1], np.pi - np.abs(angles[1]))
+        events.append(list(zip(pt, *angles, rng.integers(0, 3, 6), strict=True)))
+    merged = merge(jets_of(events))
+    assert merged.counts.sum() < 1700
+    ends = np.cumsum(merged.counts)
+    for event, end, count in zip(events, ends, merged.counts, strict=True):
+        assert merged.columns["pt"][end - count : end] == pytest.approx(slowly(event), rel=1e-5)
+
+
+def test_jets_of_one_interaction_stay_apart() -> None:
+    merged = merge(
+        jets_of([[(30.0, 0.0, 0.0, 1), (20.0, 0.3, 0.0, 1)], [(30.0, 0.0, 3.1, 1), (20.0, 0.0, -3.1, 2)]])
+    )
+    assert merged.counts.tolist() == [2, 1]
+    assert merged.columns["pt"][2] == pytest.approx(50.0)
+    assert abs(merged.columns["phi"][2]) > 3.1

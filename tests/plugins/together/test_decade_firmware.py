@@ -116,30 +116,13 @@ def as_toml(precision: dict[str, object]) -> str:
     return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in keys.items()) + " }"
 
 
-def test_tools_that_are_missing_are_named_before_any_work(
-    place: Models, firmware: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    status, text = firmware("scan", "no.toml", "--trigger", "AD", "--bits", "8", "--resources")
-    assert (status, text) == (
-        2,
-        "trigemu: yosys is not installed: it is in the Debian package yosys (apt-get install yosys)\n",
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("precision", "menu.toml", "--trigger", "AD"), "trigger 'AD' has no precision: --auto chooses one"),
-        (("precision", "menu.toml", "--trigger", "AD", "--input-bits", "9"), "need --auto"),
-        (("precision", "menu.toml", "--trigger", "J60", "--auto"), "the kind 'threshold' has no trees"),
-        (("scan", "menu.toml", "--trigger", "AD", "--bits", "9:8"), "bits '9:8': expected"),
-        (
-            ("scan", "menu.toml", "--trigger", "AD", "--bits", "8", "--json", "no/where"),
-            "there is no folder no",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("precision", "menu.toml", "--trigger", "AD"), "trigger 'AD' has no precision: --auto chooses one"),
+    (("precision", "menu.toml", "--trigger", "AD", "--input-bits", "9"), "need --auto"),
+    (("precision", "menu.toml", "--trigger", "J60", "--auto"), "the kind 'threshold' has no trees"),
+    (("scan", "menu.toml", "--trigger", "AD", "--bits", "9:8"), "bits '9:8': expected"),
+    (("scan", "menu.toml", "--trigger", "AD", "--bits", "8", "--json", "no/where"), "there is no folder no"),
+])  # fmt: skip
 def test_mistakes_end_with_a_message(
     place: Models, firmware: Run, arguments: tuple[str, ...], message: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""The menus that come with trigemu and need plugins: reader, schema and warnings."""
+"""The menus that come with trigemu and need plugins: reader, schema, warnings, and profiles of the paper."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from project import CORE_MENUS, MENUS, ROOT
 
 from trigemu import make_plan, menu_schema, read_menu
+from trigemu.studies.efficiency_profiles import read_profiles
 
 FILES = [file for file in MENUS if file not in CORE_MENUS]
 PATH = [ROOT / "plugins"]
@@ -45,3 +46,26 @@ def test_the_keys_of_an_anomaly_trigger(schema: dict[str, Any]) -> None:
     validator.validate({"trigger": [trigger | {"sha256": "ab"}]})
     assert not validator.is_valid({"trigger": [trigger | {"model": "x.onnx"}]})
     assert not validator.is_valid({"trigger": [{k: v for k, v in trigger.items() if k != "card"}]})
+
+
+def test_the_efficiency_profiles_of_the_paper_are_of_its_menus() -> None:
+    result = read_profiles(ROOT / "menus" / "paper.toml")
+    menus = [read_menu(menu, [ROOT / "plugins"]) for menu in result.menus]
+    assert [menu.name for menu in menus] == ["primary", "baseline", "decade"]
+    assert len(result.observables) == 6
+    assert len(result.categories) == 3
+    of_menus = {menu.name: [r for r in result.references if r.menu == menu.name] for menu in menus}
+    assert sum(map(len, of_menus.values())) == len(result.references)
+    (ceiling,) = (part for part in result.references if part.quantity == "unique_ceiling")
+    assert all(part.source == "arXiv:2508.10224" for part in result.references if part is not ceiling)
+    stated = {part.quantity: part.value for part in of_menus["decade"]}
+    assert ceiling.source.startswith("derived from arXiv:2508.10224")
+    assert ceiling.value == round(stated["unique_hz"] / stated["total_hz"], 3)
+    for menu in menus:
+        for reference in of_menus[menu.name]:
+            assert reference.trigger is not None
+            assert menu.trigger(reference.trigger).enabled
+    assert result.scope is not None
+    assert result.scope.object("jet") == menus[0].scope.object("jet")
+    assert result.scope.ht == tuple(menus[0].scope.object(name) for name in ("jet", "photon"))
+    assert result.scope.mht == result.scope.ht

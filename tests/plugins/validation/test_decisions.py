@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from toys import menu_from
+from toys import Memory, menu_from, threshold, toy_events
 from trigemu_validation import DecisionCheck, check_decisions
 from trigemu_validation.decisions import SHOWN
 
-from trigemu import Catalogue, Collection as Objects, TrigemuError
-from trigemu.api import BoolArray, ReadEvents, Sample, Schema, Source
+from trigemu import Catalogue, TrigemuError
+from trigemu.api import BoolArray, ReadEvents, Sample
 from trigemu.base.mapping import Engine
 from trigemu.samples.events import Need
 from trigemu.samples.sample import CatalogueTable, SampleTable
@@ -34,7 +33,7 @@ prescale = 50
 name = "MU"
 enabled = false
 kind = "combination"
-legs = [{ object = "muon", pt = { min = 5.0 }, quality = { any_of = [12] } }]
+legs = [{ object = "muon", pt = { min = 10.0 }, charge = { any_of = [1] } }]
 
 [[trigger]]
 name = "NOT_MU"
@@ -51,79 +50,40 @@ above = 1.0
 seed = "J20"
 """
 DECISIONS = {"J20": "3", "NOT_MU": "70", "seeded": "511"}
+Event = dict[str, Any]
 
-Event = tuple[list[int], list[tuple[int, int]]]
 
-
-def toy_events(seed: int, n: int) -> list[Event]:
-    """pT of jets, pT and quality of muons, in steps of 0.5 GeV."""
-    rng = random.Random(seed)
-    return [
-        (
-            sorted((rng.randrange(1, 80) for _ in range(rng.randrange(4))), reverse=True),
-            sorted(
-                ((rng.randrange(1, 30), rng.choice((4, 12))) for _ in range(rng.randrange(3))), reverse=True
-            ),
-        )
-        for _ in range(n)
-    ]
+def event(*pt: float) -> Event:
+    """One with jets of these pT, and nothing else."""
+    jets = [{"pt": value, "eta": 0.0, "phi": 0.0, "charge": 1} for value in pt]
+    return {"weight": 1.0, "met": 0.0, "met_phi": 0.0, "jet": jets, "photon": [], "muon": []}
 
 
 def fired(event: Event) -> dict[str, bool]:
-    jets, muons = event
-    j20 = any(pt > 40 for pt in jets)
-    return {
-        "J20": j20,
-        "NOT_MU": not any(pt >= 10 and quality == 12 for pt, quality in muons),
-        "seeded": j20 and len(jets) > 1,
-    }
+    jets, muons = event["jet"], event["muon"]
+    j20 = any(jet["pt"] > 20 for jet in jets)
+    not_mu = not any(muon["pt"] >= 10 and muon["charge"] == 1 for muon in muons)
+    return {"J20": j20, "NOT_MU": not_mu, "seeded": j20 and len(jets) > 1}
 
 
 @dataclass
-class Recorded(Source):
+class Recorded(Memory):
     """Events in memory with recorded decisions: by name, the events with each."""
 
-    events: Sequence[Event] = ()
-    decisions: Mapping[str, Collection[int]] | None = None
-    neighbours: Literal["none", "line", "orbit"] = "line"
+    decisions: Mapping[str, Collection[int]] = field(default_factory=dict)
+    neighbours: str = "line"
 
-    @property
-    def entries(self) -> int:
-        return len(self.events)
-
-    @property
-    def schema(self) -> Schema:
-        objects = frozenset({"pt", "eta", "phi"})
-        return Schema({"jet": objects, "muon": objects | {"quality"}}, frozenset())
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        return tuple(self.decisions or ())
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.stored = tuple(self.decisions)
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
-        assert self.decisions
         return {name: np.array([i in self.decisions[name] for i in range(start, stop)]) for name in names}
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        jets = [[(pt, 0) for pt in of] for of, _ in self.events[start:stop]]
-        muons = [of for _, of in self.events[start:stop]]
-        collections = {}
-        requested = {name for name, _ in needs}
-        for name, objects in (("jet", jets), ("muon", muons)):
-            if name not in requested:
-                continue
-            offsets = np.cumsum([0, *map(len, objects)])
-            pt, quality = (np.array([one[k] for event in objects for one in event], float) for k in range(2))
-            columns = {
-                "pt": (pt / 2).astype("f4"),
-                "eta": 0 * pt,
-                "phi": 0 * pt,
-                "quality": quality.astype(int),
-            }
-            chosen = self.schema.collections[name]
-            collections[name] = Objects(offsets, {c: columns[c] for c in columns if c in chosen})
-        numbers = np.arange(start, stop, dtype=np.uint64)
-        return ReadEvents(np.ones(stop - start), numbers, numbers, collections, {})
+        read = super().read(start, stop, needs)
+        wanted = {name for name, _ in needs} & {*read.collections}
+        return replace(read, collections={name: read.collections[name] for name in wanted})
 
 
 def recorded(events: Sequence[Event], flips: Sequence[tuple[int, str]] = (), name: str = "v") -> Recorded:
@@ -132,7 +92,7 @@ def recorded(events: Sequence[Event], flips: Sequence[tuple[int, str]] = (), nam
         DECISIONS[of]: {i for i, event in enumerate(events) if fired(event)[of] != ((i, of) in flips)}
         for of in DECISIONS
     }
-    return Recorded(name, events, decisions | {"1": (), "2": (), "4": ()})
+    return Recorded(events, name, decisions=decisions | {"1": (), "2": (), "4": ()})
 
 
 def catalogue_of(*files: Recorded) -> Catalogue:
@@ -147,14 +107,6 @@ def catalogue_of(*files: Recorded) -> Catalogue:
 
 def counts(result: DecisionCheck) -> dict[str, tuple[int, int, int]]:
     return {t.name: (t.agree, t.only_emulated, t.only_stored) for t in result.triggers if t.skipped is None}
-
-
-def test_decisions_before_prescales_agree(tmp_path: Path) -> None:
-    events = toy_events(1, 200)
-    result = check_decisions(menu_from(tmp_path, MENU), catalogue_of(recorded(events)))
-    assert (result.crossings, result.differ) == (200, 0)
-    assert counts(result) == dict.fromkeys(DECISIONS, (200, 0, 0))
-    assert {name for event in events for name, on in fired(event).items() if on} == set(DECISIONS)
 
 
 @given(
@@ -185,9 +137,9 @@ def test_the_objects_of_a_difference_are_those_that_the_trigger_looks_at(tmp_pat
     ((difference,),) = (trigger.first for trigger in result.triggers if trigger.first)
     assert (difference.sample, difference.path) == ("v", "v")
     (collection,) = difference.events.collections.values()
-    assert set(collection.columns) == {"pt", "eta", "phi", "quality"}
-    expected = sorted((pt / 2, quality) for pt, quality in events[17][1])
-    output = zip(collection.columns["pt"].tolist(), collection.columns["quality"].tolist(), strict=True)
+    assert set(collection.columns) == {"pt", "eta", "phi", "charge"}
+    expected = sorted((muon["pt"], muon["charge"]) for muon in events[17]["muon"])
+    output = zip(collection.columns["pt"].tolist(), collection.columns["charge"].tolist(), strict=True)
     assert sorted(output) == expected
 
 
@@ -213,6 +165,8 @@ def test_injected_differences_are_all_found(tmp_path: Path, inject: int) -> None
     assert sum(steps) == 120
     with pytest.raises(TrigemuError, match="361 decisions to flip: only 360 decisions are checked"):
         check_decisions(menu, catalogue, inject=361)
+    with pytest.raises(TrigemuError, match="without match_bits"):
+        check_decisions(menu, catalogue, inject=3, match_bits=True)
     assert (result.injected, result.found, result.differ) == (inject, inject, inject)
     again = check_decisions(menu, catalogue, inject=inject)
     assert counts(again) == counts(result)
@@ -226,39 +180,13 @@ def test_an_injection_into_a_difference_is_found_too(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_checked_is_skipped_with_the_reason(tmp_path: Path) -> None:
-    further = """
-[[trigger]]
-name = "unknown"
-kind = "threshold"
-observable = "n_jet"
-above = 1.0
-
-[[trigger]]
-name = "dice"
-stored = "1"
-kind = "random"
-rate_hz = 10.0
-
-[[trigger]]
-name = "with_dice"
-stored = "1"
-kind = "logic"
-expression = "dice and J20"
-
-[[trigger]]
-name = "open"
-stored = "2"
-kind = "threshold"
-observable = "ht"
-total_rate_hz = 10.0
-
-[[trigger]]
-name = "lacking"
-stored = "2"
-kind = "threshold"
-observable = "jet[0].btag + photon[0].pt"
-above = 1.0
-"""
+    further = (
+        threshold("unknown", "n_jet", 1.0)
+        + '[[trigger]]\nname = "dice"\nstored = "1"\nkind = "random"\nrate_hz = 10.0\n'
+        + '[[trigger]]\nname = "with_dice"\nstored = "1"\nkind = "logic"\nexpression = "dice and J20"\n'
+        + threshold("open", "ht", None, 'stored = "2"\ntotal_rate_hz = 10.0')
+        + threshold("lacking", "jet[0].btag + photon[0].pt", 1.0, 'stored = "2"')
+    )
     result = check_decisions(menu_from(tmp_path, MENU + further), catalogue_of(recorded(toy_events(3, 20))))
     reasons = {trigger.name: trigger.skipped for trigger in result.triggers if trigger.skipped}
     assert list(reasons) == ["unknown", "dice", "with_dice", "open", "lacking"]
@@ -279,7 +207,7 @@ legs = [{ object = "jet", crossing = -1, pt = { min = 20.0 } }]
 
 
 def test_neighbouring_crossings_are_shown_too(tmp_path: Path) -> None:
-    file = recorded([([41, 40], []), ([7], []), ([39], [])])
+    file = recorded([event(20.5, 20.0), event(3.5), event(19.5)])
     result = check_decisions(
         menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file), executor=Engine(chunk_events=1)
     )
@@ -295,7 +223,7 @@ def test_crossings_at_the_ends_are_not_compared(
     """As a loop counts them; a flip is never one of them, and always found."""
     folder = tmp_path_factory.mktemp("ends")
     events = toy_events(n, n)
-    file = Recorded("v", events, {"4": range(n) if stored else ()})
+    file = Recorded(events, "v", decisions={"4": range(n) if stored else ()})
     menu = menu_from(folder, NEIGHBOUR.replace("-1", f"-{margin}"))
     catalogue, engine = catalogue_of(file), Engine(chunk_events=chunk)
     inside = range(margin, n - margin)
@@ -303,7 +231,7 @@ def test_crossings_at_the_ends_are_not_compared(
         with pytest.raises(TrigemuError, match=f"crossings up to {margin} before and after"):
             check_decisions(menu, catalogue, executor=engine)
         return
-    fires = [any(pt >= 40 for pt in events[i - margin][0]) for i in inside]
+    fires = [any(jet["pt"] >= 20 for jet in events[i - margin]["jet"]) for i in inside]
     result = check_decisions(menu, catalogue, executor=engine)
     (trigger,) = result.triggers
     assert (trigger.margin, trigger.not_compared) == (margin, n - len(inside))
@@ -319,10 +247,10 @@ def test_crossings_at_the_ends_are_not_compared(
 
 def test_files_have_ends_each_and_orbits_none(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, NEIGHBOUR)
-    files = [Recorded(name, toy_events(1, 5), {"4": ()}) for name in ("a", "b")]
+    files = [Recorded(toy_events(1, 5), name, decisions={"4": ()}) for name in ("a", "b")]
     (trigger,) = check_decisions(menu, catalogue_of(*files)).triggers
     assert (trigger.not_compared, trigger.agree + trigger.differ) == (4, 6)
-    orbit = Recorded("o", [([], [])] * 3564, {"4": ()}, "orbit")
+    orbit = Recorded([event()] * 3564, "o", decisions={"4": ()}, neighbours="orbit")
     (trigger,) = check_decisions(menu, catalogue_of(orbit)).triggers
     assert (trigger.not_compared, trigger.agree) == (0, 3564)
 
@@ -335,45 +263,8 @@ def test_a_sample_without_neighbours_is_the_reason(tmp_path: Path) -> None:
 
 
 def test_a_menu_of_which_nothing_can_be_checked_is_refused(tmp_path: Path) -> None:
-    menu = menu_from(
-        tmp_path, '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "n_jet"\nabove = 1.0\n'
-    )
+    menu = menu_from(tmp_path, threshold("J", "n_jet", 1.0))
     with pytest.raises(
         TrigemuError, match=r"menu\.toml: no trigger can be checked; 'J': sample 'v' has no stored"
     ):
         check_decisions(menu, catalogue_of(recorded(toy_events(3, 5))))
-
-
-THRESHOLDS = "".join(
-    f"""
-[[trigger]]
-name = "J{pt}"
-stored = "{number}"
-kind = "threshold"
-observable = "jet[0].pt"
-above = {pt}
-"""
-    for number, pt in enumerate(range(10, 30, 4))
-)
-
-
-@pytest.mark.parametrize("chunk", [7, 200])
-def test_a_file_that_numbers_its_bits_otherwise(tmp_path: Path, chunk: int) -> None:
-    """The bits from 2 on are those of the trigger before; bit 1 is of nothing else."""
-    events = toy_events(1, 200)
-    bits = {
-        str(number + (number > 0)): {i for i, (jets, _) in enumerate(events) if jets and jets[0] > 2 * pt}
-        for number, pt in enumerate(range(10, 30, 4))
-    }
-    catalogue = catalogue_of(Recorded("v", events, bits | {"1": range(0, 200, 3)}))
-    menu, engine = menu_from(tmp_path, THRESHOLDS), Engine(chunk_events=chunk)
-    result = check_decisions(menu, catalogue, executor=engine)
-    assert [trigger.equals for trigger in result.triggers] == [None, "2", "3", "4", "5"]
-    assert [trigger.differ > 0 for trigger in result.triggers] == [False, True, True, True, True]
-    matched = check_decisions(menu, catalogue, match_bits=True, executor=engine)
-    assert [(trigger.agree, trigger.differ) for trigger in matched.triggers] == [(200, 0)] * 5
-    assert [trigger.equals for trigger in matched.elsewhere] == ["2", "3", "4", "5"]
-    injected = check_decisions(menu, catalogue, inject=3, executor=engine)
-    assert (injected.found, injected.elsewhere) == (3, ())
-    with pytest.raises(TrigemuError, match="without match_bits"):
-        check_decisions(menu, catalogue, inject=3, match_bits=True)

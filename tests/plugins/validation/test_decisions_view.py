@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 from printing import text_of
+from result_toys import HOSTILE, menus, samples
 from toys import memory_catalogue, menu_from
 from trigemu_validation import Checked, DecisionCheck, Disagreement
 from trigemu_validation.decisions_view import DecisionCheckView
+from view_checks import check_frame, check_hepdata, check_html, check_plot, check_texts
 
 from trigemu import Collection, Events
 
@@ -131,3 +133,17 @@ def test_each_outcome_has_a_bar_of_its_length(result: DecisionCheck) -> None:
     assert axes.get_xlim()[1] > 1000
     (empty,) = DecisionCheckView().figures(replace(result, triggers=()))
     empty.canvas.draw()
+
+
+def test_what_it_shows_of_itself(tmp_path: Path) -> None:
+    """Made by hand."""
+    checked = Checked(HOSTILE, 7, 2, 1), Checked("MET", skipped="it is <random>")
+    result = DecisionCheck(menus(tmp_path)[0], samples(), 10, checked)
+    check_texts(result)
+    check_html(result)
+    check_hepdata(result, tmp_path)
+    check_plot(result, "^number of crossings$")
+    check_frame(result, result.to_dict()["triggers"])
+    assert result["MET"].skipped
+    with pytest.raises(KeyError, match=r"unknown trigger 'MEET'; did you mean 'MET'\?"):
+        result["MEET"]

@@ -13,23 +13,13 @@ import pytest
 import uproot
 from hypothesis import given, settings, strategies as st
 from menu_variants import Triggers, Variant, agree, variants, write
+from result_toys import menus as hostile_menus, samples as hostile_samples
 from toy_menus import as_toml, menus
-from toys import memory_catalogue, toy_events
+from toys import memory_catalogue, threshold, toy_events
 from trigemu_validation import Gate, Tolerance, Tolerances, TriggerTolerance, gate
+from view_checks import check_frame, check_hepdata, check_html, check_plot, check_texts
 
-MENU = """
-[[trigger]]
-name = "J"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 30.0
-
-[[trigger]]
-name = "G"
-kind = "threshold"
-observable = "photon[0].pt"
-above = 12.0
-"""
+MENU = threshold("J", "jet[0].pt", 30.0) + threshold("G", "photon[0].pt", 12.0)
 
 
 def gated(folder: Path, tolerances: Tolerances | None = None, new: str = MENU.replace("30", "31")) -> Gate:
@@ -151,3 +141,18 @@ def test_decisions_are_compared_with_stored_ones(tmp_path: Path) -> None:
     wide = Tolerances(quantities=dict.fromkeys(rates, Tolerance(percent=1e6)))
     (drift,) = gate(old, new, wide, tmp_path / "r.root").failed
     assert (drift.what, drift.quantity, drift.old, drift.new) == ("M", "differ_from_stored", 0, 1)
+
+
+def test_what_it_shows_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # it names both files, and shall fit on a line
+    result = gate(*hostile_menus(Path()), catalogue=hostile_samples())
+    check_texts(result)
+    check_html(result)
+    check_hepdata(result, tmp_path)
+    check_plot(result, r"rate \[Hz\]")
+    keys = ("quantity", "old", "new", "accepted")
+    rows = [
+        {key: drift[key] for key in keys} | {"what": " & ".join(drift["triggers"]) or "menu"}
+        for drift in result.to_dict()["drifts"]
+    ]
+    check_frame(result, rows)

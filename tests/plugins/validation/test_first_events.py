@@ -7,25 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toys import memory_catalogue, menu_from, toy_events
+from toys import memory_catalogue, menu_from, threshold, toy_events
 from trigemu_validation.check_menu import warnings_of_first
 
 A, B = toy_events(3, 230), toy_events(4, 90)
-
-
-def trigger(name: str, keys: str) -> str:
-    return f'[[trigger]]\nname = "{name}"\n{keys}\n'
-
-
-def threshold(observable: str, above: float) -> str:
-    return f'kind = "threshold"\nobservable = "{observable}"\nabove = {above!r}\n'
 
 
 def test_the_first_events_of_each_sample(tmp_path: Path) -> None:
     """A trigger that fires only later has a warning that says which events were tried."""
     first = max(e["jet"][0]["pt"] for e in A[:60] + B[:60] if e["jet"])
     assert first < max(e["jet"][0]["pt"] for e in A + B if e["jet"])
-    text = trigger("J", threshold("jet[0].pt", first)) + trigger("BUDGET", f"{BUDGET}unique_rate_hz = 1.0")
+    text = threshold("J", "jet[0].pt", first) + threshold("BUDGET", "jet[0].pt", None, "unique_rate_hz = 1.0")
     menu, catalogue = menu_from(tmp_path, text), memory_catalogue({"a": A, "b": B})
     (warning,) = warnings_of_first(menu, catalogue, 60)
     assert (
@@ -33,9 +25,6 @@ def test_the_first_events_of_each_sample(tmp_path: Path) -> None:
     )
     assert warning.endswith(f"the largest jet[0].pt is {first:.4g} GeV")
     assert not [*warnings_of_first(menu, catalogue, 10_000)]
-
-
-BUDGET = 'kind = "threshold"\nobservable = "jet[0].pt"\n'
 
 
 PAIR = '[[trigger]]\nname = "LEGS"\nkind = "combination"\nlegs = [{leg}, {leg}]\n'
@@ -58,7 +47,7 @@ def test_a_threshold_more_than_a_tenth_below_all_values(tmp_path: Path, collecti
     low = smallest(A + B, collection, number)
     observable = f"{collection}[{number}].pt"
     for factor, told in ((0.8, 1), (0.95, 0), (1.05, 0)):
-        found = loose(tmp_path, trigger("T", threshold(observable, factor * low)))
+        found = loose(tmp_path, threshold("T", observable, factor * low))
         assert len(found) == (told and factor * low >= 1)
         for text in found:
             assert text.startswith(f"'T' ({tmp_path / 'menu.toml'}:1): 'event with {observable} above ")
@@ -73,7 +62,7 @@ def test_values_in_any_of_the_samples_count(tmp_path: Path) -> None:
     order = sorted((e for e in A if e["jet"]), key=lambda e: -max(o["pt"] for o in e["jet"]))
     most = len(order) // 2
     low = smallest(order[:most], "jet", 0)
-    text = trigger("T", threshold("jet[0].pt", 0.8 * low))
+    text = threshold("T", "jet[0].pt", 0.8 * low)
     assert smallest(A, "jet", 0) < 0.8 * low
     assert loose(tmp_path, text, most, a=order)
     assert not loose(tmp_path, text, len(order), a=order)
@@ -92,15 +81,15 @@ def test_a_sample_in_mev_raises_the_question(tmp_path: Path) -> None:
     for event in in_mev:
         for jet in event["jet"]:
             jet["pt"] *= 1000.0
-    (text,) = loose(tmp_path, trigger("J30", threshold("jet[0].pt", 30.0)), a=in_mev)
+    (text,) = loose(tmp_path, threshold("J30", "jet[0].pt", 30.0), a=in_mev)
     assert text.endswith(": MeV? trigemu reads GeV: convert the sample")
-    assert not loose(tmp_path, trigger("N", threshold("n_jet", 0.5)), a=in_mev)
+    assert not loose(tmp_path, threshold("N", "n_jet", 0.5), a=in_mev)
 
 
 def test_masses_of_pairs_are_bounded_by_their_objects(tmp_path: Path) -> None:
-    assert loose(tmp_path, trigger("M", threshold("max(m(jet[0], jet[1]), 40)", 1.0)))
-    assert not loose(tmp_path, trigger("M", threshold("m(jet[0], muon[0])", 1.0)))
+    assert loose(tmp_path, threshold("M", "max(m(jet[0], jet[1]), 40)", 1.0))
+    assert not loose(tmp_path, threshold("M", "m(jet[0], muon[0])", 1.0))
 
 
 def test_without_any_value_nothing_is_said(tmp_path: Path) -> None:
-    assert not loose(tmp_path, trigger("J", threshold("jet[9].pt", 5.0)))
+    assert not loose(tmp_path, threshold("J", "jet[9].pt", 5.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import awkward as ak
 import numpy as np
@@ -12,6 +13,7 @@ from trigemu_validation import Checked, check_decisions
 from trigemu_validation.decisions import EMPTY
 
 from trigemu.api import BoolArray
+from trigemu.base.mapping import Engine
 
 N = 40
 
@@ -24,7 +26,7 @@ def random_bits(seed: int, count: int, n: int = N) -> BoolArray:
 
 
 def check(
-    folder: Path, emulated: BoolArray, stored: BoolArray, rejected: float = 0.25, prefix: str = ""
+    folder: Path, emulated: BoolArray, stored: BoolArray, rejected: float = 0.25, prefix: str = "", **how: Any
 ) -> list[Checked]:
     """Triggers 0, 1, … on bits that have their numbers after a prefix. Each has the emulated decisions of a
     column, whose value is 1 in events that are accepted."""
@@ -35,7 +37,7 @@ def check(
         f"[[trigger]]\nname = 'T{number}'\nstored = '{prefix}{number}'\nobservable = 'e{number}'\n{keys}"
         for number in range(emulated.shape[1])
     )
-    return [*check_decisions(menu_from(folder, "".join(triggers)), ak.Array(fields)).triggers]
+    return [*check_decisions(menu_from(folder, "".join(triggers)), ak.Array(fields), **how).triggers]
 
 
 def of_file(folder: Path, emulated: BoolArray, stored: BoolArray) -> dict[int, str]:
@@ -51,6 +53,12 @@ def test_bits_that_are_moved(tmp_path: Path, shift: int) -> None:
     stored[:, :4] = emulated[:, :4] if shift > 0 else stored[:, :4]
     expected = {trigger: str(trigger + shift) for trigger in range(4, 10)}
     assert of_file(tmp_path, emulated, stored) == expected
+    for chunk in (7, N):  # only where it is asked for, the other bits are compared
+        matched = check(tmp_path, emulated, stored, match_bits=True, executor=Engine(chunk_events=chunk))
+        assert [t.equals for t in matched[4:10]] == [*expected.values()]
+        assert [t.differ for t in matched[4:10]] == [0] * 6
+    injected = check(tmp_path, emulated, stored, inject=3)
+    assert not any(trigger.equals for trigger in injected)
 
 
 def test_two_triggers_may_be_a_coincidence(tmp_path: Path) -> None:
