@@ -77,7 +77,9 @@ class InputTable:
             work.column(ObjectSelection(key[0]), key[1]) if isinstance(key, tuple) else key.evaluate(work)
             for key in self.columns
         ]
-        columns = [c if c.dtype == np.float32 else np.ascontiguousarray(c, np.float64) for c in columns]
+        columns = [
+            np.ascontiguousarray(c, np.float32 if c.dtype == np.float32 else np.float64) for c in columns
+        ]
         angles = [angle.evaluate(work) for angle in self.angles]
         places = [(_address(o.offsets), 0 if o.rows is None else _address(o.rows)) for o in objects]
         sources = [(_address(column), column.itemsize) for column in columns]

@@ -6,9 +6,8 @@ ONNX Runtime allocates memory.
     stream.words                    # the decisions of event 17
     stream.decide_many(0, 16)       # the decisions of a small batch
 
-The form of each compiled trigger for single events (`single` in `program.py`) becomes part of one program
-(`program.py`, `assembly.py`), which one kernel interprets (`machine.py`); then the models run that the event
-needs.
+The form of each compiled trigger for single events (`single` in `program.py`) becomes part of one program,
+which one kernel interprets (`machine.py`); then the models run that the event needs.
 """
 
 from __future__ import annotations
