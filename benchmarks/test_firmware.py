@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
-from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.inputs import Features
 from trigemu_firmware import PAPER_PRECISION, choose, read_rows, tree_model, with_modes
 
 import trigemu
@@ -32,7 +32,7 @@ def rows(menu: trigemu.Menu) -> Features:
 def predict(menu: trigemu.Menu, rows: Features) -> dict[str, Callable[[Features], object]]:
     plan = trigemu.make_plan([menu])
     model = tree_model(menu, "AD")
-    result = {"floating": plan.slots[plan.bits[0]["AD"]].compiled.quantile.model.predict}  # type: ignore[attr-defined]
+    result = {"floating": plan.slots[plan.bits[0]["AD"]].compiled.quantile.model.score}  # type: ignore[attr-defined]
     for name, types in (
         ("fixed", PAPER_PRECISION),
         ("fixed, rounding, saturating", with_modes(PAPER_PRECISION, "AP_RND", "AP_SAT")),

@@ -31,7 +31,6 @@ import msgspec
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.base.errors import TrigemuError
 from trigemu.base.toml import NumberOrNaN, TomlTable
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.workspace import Workspace
@@ -39,10 +38,10 @@ from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 
 from .card import Card, CardTable, ModelFile, open_card
-from .input_kernels import Features
-from .inputs import Inputs, InputScale, hardware_input
+from .inputs import Features, Inputs, InputScale, hardware_input
 from .models import open_model
 from .network import Engine
+from .precision import PrecisionTable
 from .single_row import Decision, ModelCall, ScoreModel, bare_models, engines_of, model_call
 
 
@@ -116,7 +115,7 @@ class CompiledAnomaly(Compiled):
 
     @property
     def engine(self) -> str:
-        return f"score by {self.scorer.network.engine}"
+        return f"score by {self.scorer.model.engine}"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -139,9 +138,9 @@ def _(trigger: CompiledAnomaly, events: Events) -> Mapping[str, Callable[[], obj
 
 @model_call.register
 def _(trigger: CompiledAnomaly) -> ModelCall:
-    row = trigger.scorer.network.row()
-    decision = Decision(row, trigger.threshold)
-    return ModelCall(trigger.requires, ((trigger.scorer.inputs, row.features),), decision, decision.native)
+    row = trigger.scorer.model.row()
+    reads = ((trigger.scorer.inputs, row.features),)
+    return ModelCall(trigger.requires, reads, Decision(row, trigger.threshold))
 
 
 def preselected(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
@@ -162,14 +161,17 @@ def scores_among(selected: BoolArray, scores: Callable[[], FloatArray]) -> Float
 
 @dataclass(frozen=True)
 class Scorer:
-    """A model and its inputs; compared by the content of the model file. file: its name in the card."""
+    """A model and its inputs; compared by the inputs, the content of the model file, and what evaluates it.
+    scales: how inputs become integers of the hardware; precision: None for floating point; file: its name in
+    the card."""
 
     inputs: Inputs
     scales: tuple[InputScale | None, ...]
     sha256: str
-    network: ScoreModel = field(compare=False)
-    file: str = field(compare=False)
-    engine: Engine
+    engine: str
+    precision: PrecisionTable | None = None
+    file: str = field(kw_only=True, compare=False)
+    model: ScoreModel = field(kw_only=True, compare=False)
 
     def __hash__(self) -> int:
         return hash(self.sha256)
@@ -177,7 +179,7 @@ class Scorer:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences about what was taken from the file of the model."""
-        return tuple(f"{self.file} {note}" for note in self.network.notes)
+        return tuple(f"{self.file} {note}" for note in self.model.notes)
 
     def scores(self, work: Workspace) -> FloatArray:
         """Return the scores float64[n] of a workspace; −inf if an input without padding is missing."""
@@ -185,11 +187,11 @@ class Scorer:
 
     def scores_of(self, features: Features, complete: BoolArray) -> FloatArray:
         """Return the scores float64[n] for a result of `inputs.evaluate`."""
-        return np.where(complete, self.network.score(features), -np.inf)
+        return np.where(complete, self.model.score(features), -np.inf)
 
     def bare(self, work: Workspace) -> dict[str, Callable[[], object]]:
         """Return the call of the bare model on all events of a workspace (`bare_models`)."""
-        call = self.network.bound(self.inputs.evaluate(work)[0])
+        call = self.model.bound(self.inputs.evaluate(work)[0])
         return {"bare_onnxruntime": call} if call else {}
 
 
@@ -200,15 +202,13 @@ def open_scorer(
     card = open_card(context, name, sha256, AnomalyCard, named_in)
     table = card.table.network
     inputs, scales = _inputs_of(card)
-    content = card.model(table, ("network",))
-    card.document.finish()
-    try:
-        model = open_model(content, len(inputs), engine, scales, inputs.texts, inputs.have_nan)
-        return Scorer(inputs, scales, table.sha256.lower(), model, table.file, engine)
-    except TrigemuError as error:
-        card.document.problem(("network", "file"), "", f"{table.file} {error}")
-        card.document.finish()
-        raise
+
+    def opened(content: bytes) -> ScoreModel:
+        texts, nan = inputs.texts, inputs.have_nan
+        return open_model(content, len(inputs), engine, scales=scales, inputs=texts, nan=nan)
+
+    model = card.model(table, ("network",), opened)
+    return Scorer(inputs, scales, table.sha256.lower(), engine, file=table.file, model=model)
 
 
 def _inputs_of(card: Card[AnomalyCard]) -> tuple[Inputs, tuple[InputScale | None, ...]]:

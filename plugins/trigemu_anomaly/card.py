@@ -8,7 +8,7 @@ import ast
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -70,11 +70,7 @@ def input_tables(blocks: Blocks) -> Iterator[str]:
 
 
 def network_table(model: Path, content: bytes, card: Path) -> str:
-    """Return [network] of a model in a card; TrigemuError if the card cannot name it."""
-    try:
-        str(model).encode()
-    except UnicodeEncodeError:
-        raise TrigemuError(f"{model}: a card is UTF-8 and cannot have this name: rename the file") from None
+    """Return [network] of a model in a card."""
     relative = Path(os.path.relpath(model, card.parent)).as_posix()
     sha256 = hashlib.sha256(content).hexdigest()
     return toml_text.table("[network]", {"file": relative, "sha256": sha256})
@@ -101,6 +97,7 @@ class CardTable(TomlTable, frozen=True, kw_only=True):
 
 
 C = TypeVar("C", bound=CardTable)
+M = TypeVar("M")
 
 
 def renewed_digests(files: Sequence[Path]) -> dict[Path, tuple[bytes, list[str]]]:
@@ -156,8 +153,9 @@ class Card(Generic[C]):
         """Parse a number with the names of the card, or record the mistake at the key."""
         return self.document.attempt(lambda: self.context.observable(text), key)
 
-    def model(self, file: ModelFile, key: Key) -> bytes:
-        """Read a model file; raise TableError if its sha256 differs from the one in the card."""
+    def model(self, file: ModelFile, key: Key, opened: Callable[[bytes], M]) -> M:
+        """Open a model file; raise TableError if the card has mistakes, if the sha256 of the file differs
+        from the one in the card, or if it cannot be opened."""
         path = self.document.path.parent / file.file
         try:
             content = self.context.read(path, MAX_BYTES)
@@ -175,7 +173,12 @@ class Card(Generic[C]):
             )
             raise TableError(self.document.problems)
         self.context.models[str(path)] = digest
-        return content
+        self.document.finish()
+        try:
+            return opened(content)
+        except TrigemuError as error:
+            self.document.problem((*key, "file"), "", f"{file.file} {error}")
+            raise TableError(self.document.problems) from None
 
 
 def open_card(

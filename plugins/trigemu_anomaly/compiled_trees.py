@@ -25,7 +25,7 @@ from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, own_cause
 from trigemu.base.files import temporary_folder
 
-from .input_kernels import Features
+from .inputs import Features
 from .single_row import Row
 from .trees import Ensemble
 

@@ -12,7 +12,7 @@ from trigemu.base.kernels import c_function, call_function, inner, kernel
 
 from . import vectors
 from .fixed_point import in_range, rounded
-from .input_kernels import Features
+from .inputs import Features
 from .vectors import (
     LANES,
     block_copy,

@@ -1,7 +1,7 @@
-"""The inputs of a model: numbers in the observable language, in the order of its card, as instructions for
-the kernel in `input_kernels`.
+"""The inputs of a model: numbers in the observable language, in the order of its card, as one array.
 
-Selections and numbers of other kinds than the kernel knows are computed as arrays first.
+Models read many numbers of few objects. Selections and numbers per event are those of the core; one kernel
+then takes the columns of the selected objects to where the model reads them.
 
 Inputs may be integers of the hardware: columns of the sample, or computed from GeV and radians. A card with
 the scales of a menu reads `jet[0].hw_pt` from the column `pt`, also of samples that have no integers:
@@ -21,193 +21,132 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
 
 import numpy as np
+import numpy.typing as npt
+from numba import types
 
-from trigemu.base.arrays import Array, BoolArray, IntArray
+from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.observables.expressions import (
-    Count,
-    Element,
-    MissingMomentum,
-    Number,
-    ObjectVector,
-    OfVectors,
-    Scalar,
-    ScalarSum,
-)
+from trigemu.base.kernels import kernel
+from trigemu.observables.expressions import Element, Number, ObjectVector, OfVectors
 from trigemu.observables.hardware_scales import Integers
-from trigemu.observables.selections import AnyOf, Column, ObjectSelection, Scope, Window, any_of
-from trigemu.observables.workspace import Workspace
+from trigemu.observables.selections import Column, ObjectSelection, Scope
+from trigemu.observables.workspace import Workspace, delta_phi
 
-from . import input_kernels as do
-from .input_kernels import FULL, INFINITE, ROOM, Features, fill_events, inputs_function
+from .vectors import numbers_at
 
-#: The types of columns that the kernel reads, and their numbers; others are converted.
-_TYPES = {np.dtype(np.float32): 0, np.dtype(np.float64): 1}
+#: The inputs of a model: float32[n, k].
+Features = npt.NDArray[np.float32]
 
 
 class InputTable:
-    """The inputs of a model, as instructions for the kernel. padding: the replacement for a missing value;
-    None if an event without that value is incomplete. is_direct: whether no part of it is computed as an
-    array first."""
+    """The inputs of a model, in groups: of one object each, or a number per event. All that is read stands in
+    one of three lists, once.
+
+    selections, columns, angles: what is read. Columns are of all objects, or numbers per event; angles are
+    subtracted from columns. groups: int64[g + 1, 3], the first input, the selection of the object or −1, and
+    its index; then the number of inputs. inputs: int64[k, 3], column, angle or −1, and whether an event
+    without it is incomplete."""
 
     def __init__(self, numbers: Sequence[Number], padding: Sequence[float | None]) -> None:
-        self.is_direct = True
-        self._selections: dict[ObjectSelection, int] = {}
-        self._columns: dict[tuple[str, Column] | Number, int] = {}
-        self._sums: dict[tuple[ObjectSelection, ...], bool] = {}
-        self._rows: list[ObjectSelection] = []
-        self._numbers = [value or 0.0 for value in padding]
-        self._lists: tuple[list[tuple[int, ...]], ...] = ([], [], [], [], [], [])
-        _, _, sums, parts, groups, inputs = self._lists
-        for key, items in groupby(map(self._input, numbers), lambda item: item[:3]):
-            begin = len(inputs)
-            inputs += [(*item[3:], int(padding[begin + k] is None)) for k, item in enumerate(items)]
-            groups.append((*key, begin, len(inputs) - begin, max(item[-1] for item in inputs[begin:])))
-        for selections, is_vector in self._sums.items():
-            sums.append((int(is_vector), len(parts), len(selections)))
-            names = ("pt", "phi") if is_vector else ("pt", "pt")
-            for d in selections:
-                parts.append((self._selection(d), *(self._column((d.base, name)) for name in names)))
-        self._fixed = [np.array([n for row in rows for n in row], np.int64) for rows in self._lists]
-        self._fixed.append(np.array(self._numbers))
-        self._addresses = [_address(array) for array in self._fixed]
-        self.sizes = len(self._lists[0]), len(sums), len(groups), len(inputs)
+        selections: dict[ObjectSelection, int] = {}
+        columns: dict[tuple[str, Column] | Number, int] = {}
+        angles: dict[Number, int] = {}
+        groups: list[tuple[int, int, int]] = []
+        inputs: list[tuple[int, int, bool]] = []
+        for number, missing in zip(numbers, padding, strict=True):
+            element, angle = _parts(number)
+            key: tuple[str, Column] | Number = number
+            place = -1, 0
+            if element:
+                key = element.selection.base, element.column
+                place = selections.setdefault(element.selection, len(selections)), element.index
+            if not groups or element is None or groups[-1][1:] != place:
+                groups.append((len(inputs), *place))
+            subtracted = -1 if angle is None else angles.setdefault(angle, len(angles))
+            inputs.append((columns.setdefault(key, len(columns)), subtracted, missing is None))
+        self.selections, self.columns, self.angles = list(selections), list(columns), list(angles)
+        self.groups = np.array([*groups, (len(inputs), -1, 0)], np.int64)
+        self.inputs = np.array(inputs, np.int64).reshape(-1, 3)
 
-    def _input(self, number: Number) -> tuple[int, int, int, int, int]:
-        """Return kind, selection, index of the object, column and sum of a number."""
-        if isinstance(number, Element):
-            column = self._column((number.selection.base, number.column))
-            return do.OBJECT, self._selection(number.selection), number.index, column, -1
-        if isinstance(number, Count):
-            return do.COUNT, self._selection(number.selection), 0, 0, -1
-        if isinstance(number, ScalarSum):
-            return do.OF_SUM, 0, 0, 0, self._sum(number.selections, False)
-        if isinstance(number, OfVectors) and isinstance(number.vectors[-1], MissingMomentum):
-            first, summed = number.vectors[0], number.vectors[-1].selections
-            if number.vectors == (first,) and number.function in ("pt", "phi"):
-                kind = do.MISSING if number.function == "pt" else do.DIRECTION
-                return kind, 0, 0, 0, self._sum(summed, True)
-            if number.function == "dphi" and isinstance(first, ObjectVector):
-                selection, total = self._selection(first.selection), self._sum(summed, True)
-                phi = self._column((first.selection.base, first.selection.column("phi")))
-                return do.OBJECT, selection, first.index, phi, total
-        self.is_direct &= isinstance(number, Scalar)
-        return do.SCALAR, 0, 0, self._column(number), -1
-
-    def _sum(self, selections: tuple[ObjectSelection, ...], is_vector: bool) -> int:
-        """Return the number of a sum, which is made once for the same selections."""
-        self._sums[selections] = self._sums.get(selections, False) or is_vector
-        return list(self._sums).index(selections)
-
-    def _column(self, key: tuple[str, Column] | Number) -> int:
-        return self._columns.setdefault(key, len(self._columns))
-
-    def _constants(self, *values: float) -> int:
-        self._numbers += values
-        return len(self._numbers) - len(values)
-
-    def _selection(self, selection: ObjectSelection) -> int:
-        if selection not in self._selections:
-            row = self._selection_row(selection)
-            self._lists[0].append((*row, *[0] * (do.SELECTION - len(row))))
-            self._selections[selection] = len(self._lists[0]) - 1
-        return self._selections[selection]
-
-    def _selection_row(self, selection: ObjectSelection) -> tuple[int, ...]:
-        spans = [span for name, window in selection.windows for span in _spans(name, window)]
-        derived = bool(selection.source or selection.windows or selection.overlap)
-        if selection.any_of or None in spans or not derived:
-            self.is_direct &= not (selection.any_of or spans)
-            self._rows.append(selection)
-            return do.ROWS, len(self._rows) - 1
-        source = self._selection(selection.source or ObjectSelection(selection.base))
-        tests = self._lists[1]
-        first = len(tests)
-        for name, absolute, low, high in filter(None, spans):
-            tests.append((self._column((selection.base, name)), absolute, self._constants(low, high)))
-        row = (do.WITHIN, source, first, len(tests) - first)
-        if not selection.overlap:
-            return (*row, -1)
-        other, dr = selection.overlap
-        columns = (
-            self._column((base, name)) for base in (selection.base, other.base) for name in ("eta", "phi")
-        )
-        return (*row, self._selection(other), self._constants(dr), *columns)
-
-    def bind(self, work: Workspace, room: int = do.ROOM) -> BoundInputs:
-        """Return the table for the events of a workspace."""
-        columns = [_column_of(work, key) for key in self._columns]
-        rows = [_rows_of(work, selection) for selection in self._rows]
-        places = [n for a, first in columns for n in (_address(a) - first * a.itemsize, _TYPES[a.dtype])]
-        for offsets, rows_of, first in rows:
-            places += _address(offsets), 0 if rows_of is None else _address(rows_of), first
-        selections, sums = max(self.sizes[0], 1), self.sizes[1]
-        table = np.array([*[0] * do.TABLE, *places], np.int64)
-        sizes = do.BLOCK * do.RESULT * sums, selections * (do.BLOCK + 1), selections * room, selections * room
-        memory = np.empty(sum(sizes), np.int64)
-        table_address, place = _address(table) + 8 * do.TABLE, _address(memory)
-        addresses = [*self._addresses, table_address, table_address + 16 * len(columns)]
-        for size in sizes:
-            addresses.append(place)
-            place += 8 * size
-        table[: do.TABLE] = (*addresses, *self.sizes, room)
-        return BoundInputs(_address(table), (self, columns, rows, table, memory))
+    def bind(self, work: Workspace) -> tuple[IntArray, IntArray, IntArray, object]:
+        """Return the addresses of objects, columns and angles, for `_fill`, and what is at them."""
+        objects = [work.objects(selection) for selection in self.selections]
+        columns = [
+            work.column(ObjectSelection(key[0]), key[1]) if isinstance(key, tuple) else key.evaluate(work)
+            for key in self.columns
+        ]
+        columns = [
+            np.ascontiguousarray(c, np.float32 if c.dtype == np.float32 else np.float64) for c in columns
+        ]
+        angles = [angle.evaluate(work) for angle in self.angles]
+        places = [(_address(o.offsets), 0 if o.rows is None else _address(o.rows)) for o in objects]
+        sources = [(_address(column), column.itemsize) for column in columns]
+        directions = [(_address(angle), 0) for angle in angles]
+        return _pairs(places), _pairs(sources), _pairs(directions), (objects, columns, angles)
 
 
-def _spans(name: Column, window: Window | AnyOf) -> list[tuple[Column, int, float, float] | None]:
-    """Return the ranges of a window, each with whether it is of |v|; None for other conditions."""
-    first, *others = any_of(window)
-    low, high = first.span()
-    if others or first.any_of is not None or first.bits is not None or low > high:
-        return [None]
-    spans = (name, 0, low, high), (name, 1, *first.span("abs_"))
-    return [span for span in spans if span[2] > -math.inf or span[3] < math.inf]
+def _parts(number: Number) -> tuple[Element | None, Number | None]:
+    """Return the element that a number is, and the angle that is subtracted from it, if it is one."""
+    if isinstance(number, OfVectors) and number.function == "dphi":
+        first, other = number.vectors
+        if isinstance(first, ObjectVector) and not isinstance(other, ObjectVector):
+            return first.element("phi"), OfVectors("phi", (other,))
+    return (number, None) if isinstance(number, Element) else (None, None)
 
 
-def _column_of(work: Workspace, key: tuple[str, Column] | Number) -> tuple[Array, int]:
-    """Return a column, and the row that its first number has."""
-    if isinstance(key, Scalar):
-        column = work.scalar(key.name)
-    elif isinstance(key, Number):
-        column = key.evaluate(work)
-    else:
-        base, name = key
-        collection = work.events.collections.get(base)
-        if collection and isinstance(name, str) and name in collection.columns:
-            column = collection.columns[name]
-        else:  # computed, or missing
-            part = work.column(ObjectSelection(base), name)
-            return _native(part), int(work.events.collections[base].offsets[0])
-    return _native(column), 0
-
-
-def _native(column: Array) -> Array:
-    if column.dtype in _TYPES and column.flags.c_contiguous:
-        return column
-    return np.ascontiguousarray(column, column.dtype if column.dtype in _TYPES else np.float64)
-
-
-def _rows_of(work: Workspace, selection: ObjectSelection) -> tuple[IntArray, IntArray | None, int]:
-    """Return offsets and rows of a selection, and the row that these count from."""
-    if selection == ObjectSelection(selection.base) and selection.base in work.events.collections:
-        return np.ascontiguousarray(work.events.collections[selection.base].offsets), None, 0
-    objects = work.objects(selection)
-    return objects.offsets, objects.rows, int(work.events.collections[selection.base].offsets[0])
+def _pairs(numbers: list[tuple[int, int]]) -> IntArray:
+    return np.array(numbers, np.int64).reshape(-1, 2)
 
 
 def _address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-@dataclass(frozen=True)
-class BoundInputs:
-    """The table of a range of events."""
+# Arrays that are passed from kernel to kernel take longer than the work on an event; addresses do not.
+_integer, _ = numbers_at(types.int64)
+_double, _ = numbers_at(types.float64)
+_single, _ = numbers_at(types.float32)
 
-    address: int  # The address of the table, valid as long as this object exists
-    memory: tuple[object, ...]  # What is at the addresses
+
+@kernel
+def _fill(
+    groups: IntArray,
+    inputs: IntArray,
+    objects: IntArray,
+    columns: IntArray,
+    angles: IntArray,
+    padding: FloatArray,
+    features: Features,
+    complete: BoolArray,
+) -> bool:
+    """Write the inputs of n events, float32[n, k], and whether each event is complete, bool[n]; return
+    whether all are finite. padding: of missing values, float64[k]."""
+    is_finite = True
+    for event in range(len(features)):
+        for g in range(len(groups) - 1):
+            row, selection = event, groups[g, 1]
+            if selection >= 0:
+                offsets, rows = objects[selection, 0], objects[selection, 1]
+                row = _integer(offsets, event) + groups[g, 2]
+                if row >= _integer(offsets, event + 1):
+                    row = -1
+                elif rows != 0:
+                    row = _integer(rows, row)
+            for i in range(groups[g, 0], groups[g + 1, 0]):
+                value = math.nan
+                if row >= 0:
+                    column, size = columns[inputs[i, 0], 0], columns[inputs[i, 0], 1]
+                    value = np.float64(_single(column, row)) if size == 4 else _double(column, row)
+                    if inputs[i, 1] >= 0:
+                        value = delta_phi(value, _double(angles[inputs[i, 1], 0], event))
+                if value != value:
+                    value = padding[i]
+                    complete[event] &= inputs[i, 2] == 0
+                features[event, i] = value
+                is_finite &= not math.isinf(features[event, i])
+    return is_finite
 
 
 _OBJECT = re.compile(r"\w+\[\d+\]")
@@ -238,13 +177,12 @@ class Inputs:
 
     def evaluate(self, work: Workspace) -> tuple[Features, BoolArray]:
         """Evaluate the inputs of the n events of `work`. Returns features float32[n, k], complete bool[n]."""
-        features = np.empty((len(work.events), len(self)), np.float32)
-        complete = np.empty(len(work.events), np.bool_)
-        room, result = ROOM, FULL
-        while result == FULL:
-            bound = self.table.bind(work, room)
-            result, room = fill_events(inputs_function(), bound.address, features, complete), 8 * room
-        if result == INFINITE:
+        n, table = len(work.events), self.table
+        features, complete = np.empty((n, len(self)), np.float32), np.ones(n, np.bool_)
+        padding = np.array([value or 0.0 for value in self.padding])
+        objects, columns, angles, _held = table.bind(work)
+        read = table.groups, table.inputs, objects, columns, angles
+        if not _fill(*read, padding, features, complete):
             infinite = np.isinf(features)
             column = int(infinite.any(axis=0).argmax())
             raise SampleError(
@@ -253,21 +191,9 @@ class Inputs:
             )
         return features, complete
 
-    def within(self, other: Inputs) -> IntArray | None:
-        """Return the columns int64[k] of the `other` model's features that equal these inputs, in all events;
-        None if one is missing."""
-        column_of = {key: index for index, key in enumerate(zip(other.numbers, other._filled, strict=True))}
-        columns = [column_of.get(key, -1) for key in zip(self.numbers, self._filled, strict=True)]
-        return None if -1 in columns else np.array(columns, np.int64)
-
-    @property
-    def _filled(self) -> tuple[float, ...]:
-        """The replacements of missing values, also in incomplete events."""
-        return tuple(padding or 0.0 for padding in self.padding)
-
     @cached_property
     def table(self) -> InputTable:
-        """The inputs as instructions of one kernel."""
+        """The inputs as instructions of a kernel."""
         return InputTable(self.numbers, self.padding)
 
 

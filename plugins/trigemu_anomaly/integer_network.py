@@ -16,8 +16,7 @@ from trigemu.base.errors import TrigemuError
 
 from . import evaluator as do, integer_file as file
 from .fixed_point import MAX_WORD, ApFixed
-from .input_kernels import Features
-from .inputs import InputScale
+from .inputs import Features, InputScale
 from .steps import Step, StepModel, Trace, UnknownError
 from .vectors import CONVERSION
 

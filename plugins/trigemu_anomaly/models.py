@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, excerpt
 
-from .input_kernels import Features
-from .inputs import InputScale
+from .inputs import Features, InputScale
 from .integer_network import IntegerNetwork
 from .network import Engine, Network
 from .single_row import Row, ScoreModel
 from .tree_kernels import TreeKernels
-from .trees import FixedEnsemble
+from .trees import Ensemble, FixedEnsemble
 from .xgboost_file import LOGISTIC, Objective, XGBoostTrees, read_model
 
 if TYPE_CHECKING:
@@ -30,13 +29,16 @@ def open_model(
     content: bytes,
     features: int,
     engine: Engine = "onnxruntime",
+    *,
+    objective: Objective = LOGISTIC,
+    compiled: bool = False,
     scales: Sequence[InputScale | None] = (),
     inputs: Sequence[str] = (),
     nan: bool = False,
 ) -> ScoreModel:
-    """Return the model of a file; TrigemuError if it cannot be used. engine: of a model in ONNX; scales: of
-    an integer network; inputs: as the card writes them, with which the names in the file are compared;
-    nan: whether one may be NaN."""
+    """Return the model of a file; TrigemuError if it cannot be used. engine: of a model in ONNX; objective,
+    compiled: of trees (`load_trees`); scales: of an integer network; inputs: as the card writes them, with
+    which the names in the file are compared; nan: whether one may be NaN."""
     keys = _keys(content) if content.lstrip().startswith(b"{") else []
     if "layers" not in keys and any(scales):
         raise TrigemuError("is no integer network: only these have inputs with a scale of the hardware")
@@ -47,7 +49,7 @@ def open_model(
             raise TrigemuError("is an integer network, which has no NaN: expected another padding")
         return IntegerNetwork(content, features, scales)
     if "learner" in keys:
-        return load_trees(content, features, LOGISTIC, tuple(inputs), nan)
+        return load_trees(content, features, objective, tuple(inputs), nan, compiled)
     names = excerpt(", ".join(keys))
     expected = "an ONNX model, trees that XGBoost wrote, or an integer network"
     raise TrigemuError(f"is JSON with the keys {names}: expected {expected}")
@@ -84,21 +86,29 @@ class Trees(ScoreModel):
         """Return the trees as firmware evaluates them."""
         return Trees(self.file, fixed.kernels, "in fixed point")
 
+    @cached_property
+    def compiled(self) -> CompiledTrees:
+        """The trees as compiled by treelite."""
+        return _compiled(self.ensemble)
+
 
 @lru_cache(maxsize=32)
 def load_trees(
-    content: bytes, features: int, objective: Objective, inputs: tuple[str, ...] = (), nan: bool = False
+    content: bytes,
+    features: int,
+    objective: Objective,
+    inputs: tuple[str, ...] = (),
+    nan: bool = False,
+    compiled: bool = False,
 ) -> Trees:
-    """Read a BDT for trigemu's kernels; arguments and errors are those of `read_model`."""
+    """Read a BDT for trigemu's kernels, or for treelite if `compiled`; other arguments and errors are those
+    of `read_model`."""
     file = read_model(content, features, objective, inputs, nan)
-    return Trees(file, TreeKernels(file.ensemble))
+    return Trees(file, _compiled(file.ensemble) if compiled else TreeKernels(file.ensemble))
 
 
-@lru_cache(maxsize=32)
-def compile_trees(content: bytes, features: int, objective: Objective, nan: bool = False) -> Trees:
-    """Read a BDT like `load_trees`, and let treelite evaluate it (`CompiledTrees`)."""
+def _compiled(trees: Ensemble) -> CompiledTrees:
     # Imported late: the kernels need neither treelite nor tl2cgen.
     from .compiled_trees import CompiledTrees
 
-    file = read_model(content, features, objective, nan=nan)
-    return Trees(file, CompiledTrees(file.ensemble))
+    return CompiledTrees(trees)

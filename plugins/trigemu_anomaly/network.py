@@ -15,7 +15,7 @@ import numpy as np
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, excerpt, own_cause
 
-from .input_kernels import Features
+from .inputs import Features
 from .onnx_graph import read_graph
 from .operators import trace
 from .single_row import Row, ScoreModel

@@ -11,22 +11,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numba import types
 
-from trigemu.base.arrays import Array, FloatArray, IntArray
+from trigemu.base.arrays import Array, FloatArray
 from trigemu.base.kernels import address_of, c_function, call_function, kernel
 from trigemu.observables.expressions import Condition
 from trigemu.samples.events import Events
 
-from .input_kernels import Features
-from .inputs import Inputs
+from .inputs import Features, Inputs
 from .vectors import numbers_at
 
 _integer, _ = numbers_at(types.int64)
-_single, _put_single = numbers_at(types.float32)
 _double, _ = numbers_at(types.float64)
 
 
@@ -76,15 +74,35 @@ def call(function: int, arguments: int) -> int:
     return call_function(function, arguments)  # type: ignore[no-any-return]
 
 
-class Model(Protocol):
-    """A model that decides one event at a time, on inputs that were written to its memory."""
+class Decision:
+    """Whether the score of a row, less that of another one if it is given, is above a threshold, for inputs
+    that were written to their memory. native: the same as machine code, the address of a C function
+    intp(intp) and its argument, unless a row is a Python function."""
+
+    def __init__(self, row: Row, threshold: float, less: Row | None = None) -> None:
+        self._row, self._threshold, self._less = row, threshold, less
+        self.native: tuple[int, int] | None = None
+        rows = [row] if less is None else [row, less]
+        if any(one.python for one in rows):
+            return
+        numbers: list[int] = []
+        for one in rows:
+            numbers += one.function, one.arguments, one.score.ctypes.data
+        numbers += [0] * (6 - len(numbers))
+        above = np.array([threshold])
+        table = np.array([*numbers, above.ctypes.data], np.int64)
+        self._memory: Any = above, table
+        self.native = address_of(_decide, types.intp(types.intp)), int(table.ctypes.data)
 
     def __call__(self) -> int:
         """Return 1 if the event passes, 0 if it fails, −1 if the score is NaN, which is an error."""
+        if self.native:
+            return call(*self.native)
+        score = self._score()
+        return -1 if score != score else int(score > self._threshold)
 
-
-#: A model as machine code: the address of a C function intp(intp) that returns as `Model` does; its argument.
-Native = tuple[int, int]
+    def _score(self) -> float:
+        return self._row.evaluate() - (self._less.evaluate() if self._less else 0.0)
 
 
 @dataclass(frozen=True)
@@ -94,8 +112,7 @@ class ModelCall:
     requires: Condition | None  # The preselection; None: all events
     # Inputs, and the memory float32[k] to write them to. Events without a needed input are not evaluated.
     reads: tuple[tuple[Inputs, Features], ...]
-    model: Model
-    native: Native | None = None  # The same as machine code, if there is any
+    decision: Decision
 
 
 @singledispatch
@@ -117,53 +134,13 @@ def bare_models(trigger: object, events: Events) -> Mapping[str, Callable[[], ob
     return {}
 
 
-class Decision:
-    """Whether the score of a row, less that of another one if it is given, is above a threshold. columns:
-    int64[d], the features that are the input of the other row; None: its input is written otherwise. native:
-    the decision as machine code, unless a row is a Python function."""
-
-    def __init__(
-        self, row: Row, threshold: float, less: Row | None = None, columns: IntArray | None = None
-    ) -> None:
-        self._row, self._threshold, self._less, self._columns = row, threshold, less, columns
-        self.native: Native | None = None
-        rows = [row] if less is None else [row, less]
-        if any(one.python for one in rows):
-            return
-        numbers: list[int] = []
-        for one in rows:
-            numbers += one.function, one.arguments, one.score.ctypes.data, one.features.ctypes.data
-        numbers += [0] * (8 - len(numbers))
-        numbers += (0, 0) if columns is None else (columns.ctypes.data, len(columns))
-        above = np.array([threshold])
-        table = np.array([*numbers, above.ctypes.data], np.int64)
-        self._memory: Any = above, table
-        self.native = address_of(_decide, types.intp(types.intp)), int(table.ctypes.data)
-
-    def __call__(self) -> int:
-        if self.native:
-            return call(*self.native)
-        if self._less and self._columns is not None:
-            self._row.features.take(self._columns, out=self._less.features)
-        score = self._row.evaluate()
-        return is_above(score - self._less.evaluate() if self._less else score, self._threshold)
-
-
-def is_above(score: float, threshold: float) -> int:
-    """Return the decision of a `Model`."""
-    return -1 if score != score else int(score > threshold)
-
-
 @c_function
 def _decide(table: int) -> int:
     call_function(_integer(table, 0), _integer(table, 1))
     score = _double(_integer(table, 2), 0)
-    if _integer(table, 4) != 0:
-        features, x, columns = _integer(table, 3), _integer(table, 7), _integer(table, 8)
-        for i in range(_integer(table, 9)):
-            _put_single(x, i, _single(features, _integer(columns, i)))
-        call_function(_integer(table, 4), _integer(table, 5))
-        score -= _double(_integer(table, 6), 0)
+    if _integer(table, 3) != 0:
+        call_function(_integer(table, 3), _integer(table, 4))
+        score -= _double(_integer(table, 5), 0)
     if score != score:
         return -1
-    return 1 if score > _double(_integer(table, 10), 0) else 0
+    return 1 if score > _double(_integer(table, 6), 0) else 0

@@ -19,7 +19,7 @@ from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.kernels import address_of
 
 from . import evaluator as do
-from .input_kernels import Features
+from .inputs import Features
 from .onnx_graph import FLOAT
 from .single_row import Row, ScoreModel
 from .vectors import LANES

@@ -20,7 +20,7 @@ from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.kernels import address_of, c_function, call_function, inner, kernel
 
 from .fixed_point import ApFixed, in_range, rounded
-from .input_kernels import Features
+from .inputs import Features
 from .single_row import Row
 from .vectors import numbers_at
 

@@ -19,7 +19,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 
 from .fixed_point import ApFixed
-from .input_kernels import Features
+from .inputs import Features
 from .tree_kernels import TreeKernels
 
 Nodes = npt.NDArray[np.int32]

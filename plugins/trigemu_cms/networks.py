@@ -65,7 +65,7 @@ def read_network(text: str) -> ScoreNetwork:
         raise TrigemuError(f"--network {text}: expected NAME=CARD, such as axo=axol1tl_v5.toml{hint}")
     card = Path(file)
     scorer = open_scorer(empty_context(card), card.name, None)
-    network = scorer.network
+    network = scorer.model
     if not isinstance(network, IntegerNetwork):
         raise TrigemuError(f"--network {text}: is no integer network, as `trigemu import hls4ml` writes them")
     return ScoreNetwork(signal, card.resolve().as_posix(), network.name, network.step, scorer.sha256)

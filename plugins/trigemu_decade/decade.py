@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -36,24 +36,20 @@ import msgspec
 import numpy as np
 from trigemu_anomaly.anomaly import InputBlock, Scorer, open_scorer, preselected, read_inputs, scores_among
 from trigemu_anomaly.card import Card, open_card
-from trigemu_anomaly.compiled_trees import CompiledTrees
-from trigemu_anomaly.input_kernels import Features
-from trigemu_anomaly.inputs import Inputs
-from trigemu_anomaly.models import Trees, compile_trees, load_trees
-from trigemu_anomaly.network import Network
+from trigemu_anomaly.models import Trees, open_model
 from trigemu_anomaly.precision import Difference, PrecisionTable, TreeModel, difference_of, trees_of
 from trigemu_anomaly.single_row import (
     Decision,
     ModelCall,
     Row,
+    ScoreModel,
     bare_models,
     engines_of,
-    is_above,
     model_call,
 )
 from trigemu_anomaly.xgboost_file import QUANTILE
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation.engine import Chunk, Job, over_samples
 from trigemu.emulation.plan import Plan, make_plan
@@ -108,66 +104,39 @@ class Decade(ScoreKind, frozen=True):
         return CompiledDecade(scorer, quantile, table.q, requires, self.threshold, table.seen)
 
 
-@dataclass(frozen=True)
-class Quantile:
-    """A model of Y(x) and its inputs; compared by the inputs, the content of the model file, the engine and
-    the precision, which is None for floating point."""
-
-    inputs: Inputs
-    sha256: str
-    engine: Engine
-    precision: PrecisionTable | None
-    model: Trees | Network = field(compare=False)
-
-    def predict(self, x: Features) -> FloatArray:
-        """Return Y(x), float64[n], for x float32[n, d]."""
-        return self.model.score(x).astype(np.float64)
-
-    @cached_property
-    def compiled(self) -> CompiledTrees | None:
-        """The trees as compiled by treelite; None without trees, or without a C compiler."""
-        trees = CompiledTrees(self.model.ensemble) if isinstance(self.model, Trees) else None
-        return None if trees is None or trees.notes else trees
-
-
-def open_quantile(
-    content: bytes, features: int, engine: Engine = "kernels", nan: bool = False
-) -> Trees | Network:
-    """Return the model of a file with this number of inputs. Raises TrigemuError if it cannot be used."""
-    if content.lstrip()[:1] == b"{" or not content:
-        if engine == "parallel":
-            return compile_trees(content, features, QUANTILE, nan)
-        return load_trees(content, features, QUANTILE, nan=nan)
-    return Network(content, features, "onnxruntime" if engine == "parallel" else "kernels")
-
-
-def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: Engine) -> Quantile:
-    table = card.table.quantile
+def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None, engine: Engine) -> Scorer:
+    """Open the model of Y(x)."""
+    table, document = card.table.quantile, card.document
     inputs = read_inputs(
         (InputBlock(table.x, table.missing),), lambda text, i, j: card.observable(text, ("quantile", "x", j))
     )
-    content = card.model(table, ("quantile",))
-    card.document.finish()
-    try:
+
+    def opened(content: bytes) -> ScoreModel:
         if precision and inputs.have_nan:
             raise TrigemuError("has missing = nan, which is no number of fixed point: leave `precision` out")
-        model = open_quantile(content, len(inputs), "kernels" if precision else engine, inputs.have_nan)
-    except TrigemuError as error:
-        card.document.problem(("quantile", "file"), "", f"{table.file} {error}")
-        card.document.finish()
-        raise
+        how = "kernels" if precision else engine
+        return open_quantile(content, len(inputs), how, inputs.have_nan)
+
+    model = card.model(table, ("quantile",), opened)
     if isinstance(model, Trees):
         if not abs(model.tau - (1.0 - table.q)) <= _SINGLE:
             message = f"q = {table.q:g}: {table.file} was trained for q = {1.0 - model.tau:g}"
-            card.document.problem(("quantile", "q"), "", message)
-        card.document.finish()
+            document.problem(("quantile", "q"), "", message)
+            document.finish()
         if precision:
             model = model.in_fixed_point(precision.of(model.ensemble))
     elif precision:
         raise TrigemuError(
-            f"precision is for boosted trees, and Y(x) of {card.document.path} is a network: leave it out"
+            f"precision is for boosted trees, and Y(x) of {document.path} is a network: leave it out"
         )
-    return Quantile(inputs, table.sha256.lower(), engine, precision, model)
+    return Scorer(inputs, (), table.sha256.lower(), engine, precision, file="the model of Y(x)", model=model)
+
+
+def open_quantile(content: bytes, features: int, engine: Engine = "kernels", nan: bool = False) -> ScoreModel:
+    """Return the model of a file with this number of inputs. Raises TrigemuError if it cannot be used."""
+    if engine == "parallel":
+        return open_model(content, features, objective=QUANTILE, compiled=True, nan=nan)
+    return open_model(content, features, "kernels", objective=QUANTILE, nan=nan)
 
 
 @dataclass(frozen=True)
@@ -175,7 +144,7 @@ class CompiledDecade(Compiled):
     """A compiled `decade` trigger."""
 
     scorer: Scorer
-    quantile: Quantile
+    quantile: Scorer
     q: float
     requires: Condition | None
     threshold: float
@@ -187,33 +156,17 @@ class CompiledDecade(Compiled):
 
     def scores(self, selected: Workspace) -> tuple[FloatArray, FloatArray]:
         """Return y, −∞ if there is none, and Y(x) of events that pass the preselection."""
-        if self.scorer in selected.values:  # y was computed for another trigger
-            return self.scorer.scores(selected), self.quantile.predict(self._x(selected, None))
-        features, complete = self.scorer.inputs.evaluate(selected)
-        x = self._x(selected, features)
-        if self.quantile.engine == "parallel":
-            later = self.pool.submit(self.quantile.predict, x)
-            y = self.scorer.scores_of(features, complete)
-            quantile = later.result()
-        else:
-            y, quantile = self.scorer.scores_of(features, complete), self.quantile.predict(x)
-        return selected.once(self.scorer, lambda: y), quantile
-
-    def _x(self, work: Workspace, features: Features | None) -> Features:
-        """Return x, from the features of the network if they have it."""
-        if features is None or self.columns is None:
-            return self.quantile.inputs.evaluate(work)[0]
-        return features.take(self.columns, axis=1)
+        x = self.quantile.inputs.evaluate(selected)[0]
+        if self.quantile.engine == "kernels" or self.scorer in selected.values:  # as of another trigger
+            return self.scorer.scores(selected), self.quantile.model.score(x)
+        read = self.scorer.inputs.evaluate(selected)  # before: two threads of Python wait for each other
+        later = self.pool.submit(self.quantile.model.score, x)
+        return selected.once(self.scorer, self.scorer.scores_of, *read), later.result()
 
     @cached_property
     def pool(self) -> ThreadPoolExecutor:
         """A second thread, which computes Y(x) while this one computes y."""
         return ThreadPoolExecutor(1)
-
-    @cached_property
-    def columns(self) -> IntArray | None:
-        """The columns of the network's features that are x; None if x is not among them."""
-        return self.quantile.inputs.within(self.scorer.inputs)
 
     @property
     def trees(self) -> TreeModel | None:
@@ -234,7 +187,7 @@ class CompiledDecade(Compiled):
     @property
     def engine(self) -> str:
         model = self.quantile.model
-        y = self.scorer.network.engine
+        y = self.scorer.model.engine
         quantile = f"Y(x) {model.how if isinstance(model, Trees) else f'by {model.engine}'}"
         if self.quantile.engine == "parallel":
             return f"y by {y}, beside {quantile}, on two threads"
@@ -242,8 +195,7 @@ class CompiledDecade(Compiled):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        notes = (f"the model of Y(x) {note}" for note in self.quantile.model.notes)
-        return (*self.scorer.notes, *notes, *(self.trees.warnings if self.trees else ()))
+        return (*self.scorer.notes, *self.quantile.notes, *(self.trees.warnings if self.trees else ()))
 
     def sample_warnings(self, menu: Menu, name: str, catalogue: Catalogue, executor: Any) -> Iterator[str]:
         sums = np.zeros(2 + len(self.seen))
@@ -298,15 +250,13 @@ class _SumOfX:
 class _Parallel(Decision):
     """The decision on one event, with Y(x) on a second thread."""
 
-    def __init__(self, row: Row, threshold: float, less: Row, columns: IntArray | None) -> None:
-        super().__init__(row, threshold, less, columns)
+    def __init__(self, row: Row, threshold: float, less: Row) -> None:
+        super().__init__(row, threshold, less)
         self.native, self._second, self._pool = None, less, ThreadPoolExecutor(1)
 
-    def __call__(self) -> int:
-        if self._columns is not None:
-            self._row.features.take(self._columns, out=self._second.features)
+    def _score(self) -> float:
         quantile = self._pool.submit(self._second.evaluate)
-        return is_above(self._row.evaluate() - quantile.result(), self._threshold)
+        return self._row.evaluate() - quantile.result()
 
 
 @trees_of.register
@@ -317,7 +267,7 @@ def _(trigger: CompiledDecade) -> TreeModel | None:
 @difference_of.register
 def _(trigger: CompiledDecade) -> Difference | None:
     scorer, trees = trigger.scorer, trigger.trees
-    return Difference(scorer.inputs, scorer.network, trees, trigger.threshold) if trees else None
+    return Difference(scorer.inputs, scorer.model, trees, trigger.threshold) if trees else None
 
 
 @engines_of.register
@@ -327,13 +277,15 @@ def _(kind: Decade) -> Mapping[str, Decade]:
 
 @bare_models.register
 def _(trigger: CompiledDecade, events: Events) -> Mapping[str, Callable[[], object]]:
-    work, trees = Workspace(events), trigger.quantile.compiled
+    work, model = Workspace(events), trigger.quantile.model
     x = trigger.quantile.inputs.evaluate(work)[0]
     calls = trigger.scorer.bare(work)
-    if trees and len(x) > 1:
-        calls["bare_bdt"] = lambda: trees.predict(x)
-    elif trees:
-        row = trees.row()
+    if not isinstance(model, Trees) or model.compiled.notes:  # without a C compiler
+        return calls
+    if len(x) > 1:
+        calls["bare_bdt"] = lambda: model.compiled.predict(x)
+    else:
+        row = model.compiled.row()
         row.features[:] = x[0]
         calls["bare_bdt"] = row.evaluate
     return calls
@@ -341,8 +293,7 @@ def _(trigger: CompiledDecade, events: Events) -> Mapping[str, Callable[[], obje
 
 @model_call.register
 def _(trigger: CompiledDecade) -> ModelCall:
-    row, less = trigger.scorer.network.row(), trigger.quantile.model.row()
+    row, less = trigger.scorer.model.row(), trigger.quantile.model.row()
     how = _Parallel if trigger.quantile.engine == "parallel" else Decision
-    decision = how(row, trigger.threshold, less, trigger.columns)
     reads = ((trigger.scorer.inputs, row.features), (trigger.quantile.inputs, less.features))
-    return ModelCall(trigger.requires, reads[: 1 + (trigger.columns is None)], decision, decision.native)
+    return ModelCall(trigger.requires, reads, how(row, trigger.threshold, less))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from trigemu_anomaly.fixed_point import SATURATING, ApFixed
-from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.inputs import Features
 from trigemu_anomaly.integer_file import Input, Scale
 from trigemu_anomaly.integer_network import IntegerNetwork, input_words
 from trigemu_anomaly.precision import Difference, difference_of

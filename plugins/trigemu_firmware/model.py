@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 from trigemu_anomaly.anomaly import preselected
-from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.inputs import Features
 from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
 
 from trigemu.base.arrays import FloatArray, IntArray

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from trigemu_anomaly.fixed_point import MAX_INTEGER, MAX_WIDTH, SATURATING, ApFixed
-from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.inputs import Features
 from trigemu_anomaly.precision import PrecisionTable, table_of
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
 

@@ -27,7 +27,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 from trigemu_anomaly.fixed_point import SATURATING
-from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.inputs import Features
 from trigemu_anomaly.precision import PrecisionTable, table_of
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble
 

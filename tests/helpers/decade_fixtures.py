@@ -12,7 +12,7 @@ import xgboost
 from decade_toys import Models, train_quantile
 from toys import memory_catalogue, toy_events
 from trigemu_anomaly import tree_kernels
-from trigemu_anomaly.models import compile_trees, load_trees
+from trigemu_anomaly.models import load_trees
 
 from trigemu import Catalogue
 
@@ -25,17 +25,12 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def _forget() -> None:
-    for read in (load_trees, compile_trees):
-        read.cache_clear()
-
-
 @pytest.fixture
 def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder for compiled trees, and nothing loaded yet."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("TRIGEMU_CACHE_DIR", raising=False)
-    _forget()
+    load_trees.cache_clear()
     return tmp_path / "cache" / "trigemu"
 
 
@@ -43,18 +38,18 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def no_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All trees have too many cells for a table: they are followed one by one."""
     monkeypatch.setattr(tree_kernels, "MAX_CELLS", 0)
-    _forget()
+    load_trees.cache_clear()
     yield
-    _forget()
+    load_trees.cache_clear()
 
 
 @pytest.fixture
 def no_compiler(fresh_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.setenv("CC", "nowhere/cc")
-    _forget()
+    load_trees.cache_clear()
     yield
-    _forget()
+    load_trees.cache_clear()
 
 
 @pytest.fixture

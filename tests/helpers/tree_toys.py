@@ -11,8 +11,7 @@ import numpy as np
 from toys import memory_catalogue, menu_from, toy_events
 from trigemu_anomaly.anomaly import InputBlock, preselected, read_inputs, scores_among
 from trigemu_anomaly.fixed_point import ApFixed
-from trigemu_anomaly.input_kernels import Features
-from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.inputs import Features, Inputs
 from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
 from trigemu_anomaly.single_row import Row
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision

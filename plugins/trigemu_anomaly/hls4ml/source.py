@@ -1,15 +1,16 @@
 """The C++ of an hls4ml project: numbers, types, arrays, configurations and layers.
 
-Nothing is compiled or run. Only the statements that hls4ml writes are known; any other is refused, and so is
-a name that is defined twice, since another of its values might be that of the network.
+Nothing is compiled or run. Only the statements that hls4ml writes are known; any other is refused.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,14 +24,13 @@ _MAX_BYTES = 2**23
 _COMMENT = re.compile(r'"[^"\n]*"|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
 _TOKEN = re.compile(r'[A-Za-z_]\w*|\.?\d(?:[eE][+-]|[\w.])*|::|"[^"]*"|\S', re.ASCII)
 _DIRECTIVE = re.compile(r"#\s*(\w*)\s*(.*)", re.ASCII)
-_DEFINE = re.compile(r"([A-Za-z_]\w*)(?:\s+(\d+))?", re.ASCII)
 _INCLUDE = re.compile(r'"([^"<>\0]{1,200})"|<[\w./+-]+>', re.ASCII)
 _NETWORK = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"(?:[^"\n]*/)?parameters\.h"', re.MULTILINE)
 #: The headers of hls4ml and of the HLS tools.
 _EXTERNAL = re.compile(r"(?:.*/)?(?:(?:nnet_utils|nn_utils|ap_types)/.*|(?:ap|hls)_\w+\.h)", re.ASCII)
 #: How a wrapper scales the inputs, which is not part of the network.
 _SCALES = ("scales.h", "scaling.h")
-#: A statement, or a line: its text, and where it is, file and line.
+#: A token, or a line: its text, and where it is, file and line.
 Placed = tuple[str, str]
 
 
@@ -62,20 +62,11 @@ class Files:
         found = [file for folder in folders if (file := folder / "nnet_code_gen.h").is_file()]
         return self.text(found[0]) if found else ""
 
-    def statements(self) -> Iterator[Placed]:
-        """Yield the statements of the network and of its scales, each up to its first ; { or }, their tokens
-        separated by single spaces."""
-        words: list[str] = []
-        start = ""
+    def tokens(self) -> Iterator[Placed]:
+        """Yield the tokens of the network and of its scales, and where each is."""
         for line, where in self._lines():
             for word in _TOKEN.findall(line):
-                start = start if words else where
-                words.append(self._macros.get(word, word))
-                if word in (";", "{", "}"):
-                    yield " ".join(words), start
-                    words = []
-        if words:
-            raise TrigemuError(f"{start}: the file ends in a statement")
+                yield self._macros.get(word, word), where
 
     def _lines(self) -> Iterator[Placed]:
         folders = self.root, self.root / "NN"
@@ -105,9 +96,6 @@ class Files:
 
     def _lines_of(self, file: Path, text: str) -> Iterator[Placed]:
         """Yield the lines of a file that a compiler takes, with those of the files that it includes."""
-        if joined := re.search(r"\\[ \t\r]*$", text, re.MULTILINE):
-            number = text.count("\n", 0, joined.start()) + 1
-            raise TrigemuError(f"{file}:{number}: lines that are joined are not read")
         taken: list[bool] = []  # of each condition around a line
         for number, line in enumerate(_without_comments(text).split("\n"), 1):
             where, match = f"{file}:{number}", _DIRECTIVE.fullmatch(line.strip())
@@ -121,21 +109,15 @@ class Files:
                 taken[-1] = not taken[-1]
             elif name == "endif" and taken:
                 taken.pop()
-            elif name in ("include", "define"):
+            elif name == "include":
                 if all(taken):
-                    yield from (self._included if name == "include" else self._define)(file, value, where)
+                    yield from self._included(file, value, where)
+            elif name == "define":
+                if all(taken):
+                    key, _, whole = value.partition(" ")
+                    self._macros[key] = whole.strip()
             elif name != "pragma" or value.split()[:1] not in (["HLS"], ["once"]):
                 raise TrigemuError(f"{where}: the directive {excerpt(line.strip())!r} is not read")
-        if taken:
-            raise TrigemuError(f"{file}: an #endif is missing")
-
-    def _define(self, file: Path, text: str, where: str) -> tuple[Placed, ...]:
-        match = _DEFINE.fullmatch(text)
-        if not match or self._macros.setdefault(match[1], match[2] or "") != (match[2] or ""):
-            raise TrigemuError(
-                f"{where}: #define {excerpt(text)}: expected a name and a whole number, not defined before"
-            )
-        return ()
 
     def _included(self, file: Path, text: str, where: str) -> Iterator[Placed]:
         match = _INCLUDE.fullmatch(text)
@@ -188,16 +170,9 @@ class Scope:
 
     where: str = ""
     names: dict[str, Any] = field(default_factory=dict)
-    _places: dict[str, str] = field(default_factory=dict)
-
-    def define(self, name: str, value: Any, where: str) -> None:
-        if name in self._places:
-            raise TrigemuError(f"{where}: {excerpt(name)} is defined twice, before at {self._places[name]}")
-        self._places[name] = where
-        self.names[name] = value
 
 
-#: Parts of statements.
+#: Parts of statements, of tokens that a space follows each.
 _NAME = r"[A-Za-z_]\w*"
 _TYPE = rf"(?:{_NAME} :: )*({_NAME}(?: < [\w ,-]* >)?)"
 _SIZE = r"\[ ([^\[\]]*) ?\]"
@@ -207,35 +182,40 @@ _PARAMETER = re.compile(rf"(?:const )?{_TYPE} ({_NAME}) {_SIZE}", re.ASCII)
 _LITERAL = re.compile(r"(-?) ?(0|[1-9]\d{0,9})[uUlL]*", re.ASCII)
 #: Integers, which numbers become as in C: without their fraction.
 _INTEGER = re.compile(r"ap_(u?)int < (\d{1,4}) >", re.ASCII)
-#: Where a statement is: in a file, a struct, the function with the layers, the values of an array, or before
-#: the ; that ends a struct or an array.
-FILE, STRUCT, FUNCTION, VALUES, END = "file", "struct", "function", "array", "end"
-#: The statements: what each is, where it may be, and its form.
-_FORMS = [
-    (form, places, re.compile(pattern, re.ASCII))
-    for form, places, pattern in (
-        ("values", (VALUES,), r"([^;{}]*)}"),
-        ("end", (END,), ";"),
-        ("namespace", (FILE,), rf"namespace {_NAME} {{"),
-        ("close", (FILE, STRUCT, FUNCTION), "}"),
-        ("struct", (FILE,), rf"struct ({_NAME}) : nnet :: {_NAME} {{"),
-        ("prototype", (FILE,), rf"void {_NAME} \( [^()]* \) ;"),
-        ("function", (FILE,), rf"void ({_NAME}) \( ([^()]*) \) {{"),
-        ("number", (FILE, STRUCT), rf"(?:static )?const(?:expr)? {_WHOLE} ({_NAME}) = (.+) ;"),
-        ("type", (FILE, STRUCT), rf"typedef {_TYPE} ({_NAME}) ;"),
-        ("array", (FILE,), rf"(?:static )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} = {{"),
-        ("pixels", (FILE,), rf"const ap_uint < [\w *:]+ > {_NAME} :: pixels {_SIZE} = {{"),
-        ("declared", (FILE,), rf"(?:extern )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} ;"),
-        ("local", (FUNCTION,), rf"{_TYPE} ({_NAME}) {_SIZE} ;"),
-        ("call", (FUNCTION,), rf"{_NAME} :: ({_NAME}) < ([\w ,:]*) > \( ([\w ,]*) \) ;"),
-        ("alias", (FUNCTION,), rf"auto & ({_NAME}) = ({_NAME}) ;"),
-        ("kernel", (STRUCT,), rf"{_USING} (kernel) = nnet :: (Dense\w+) < [\w ,]* > ;"),
-        # Members that do not change the arithmetic, and tables of io_stream.
-        ("passed", (STRUCT,), rf"{_USING} product = nnet :: product :: mult < [\w ,]* > ;"),
-        ("passed", (STRUCT,), rf"{_USING} (?:conv_kernel|fill_buffer|scale_index\w*) = [\w ,:<>]+ ;"),
-        ("passed", (STRUCT,), rf"static const ap_uint < [\w *]+ > pixels {_SIZE} ;"),
+_NUMBER = ("number", rf"(?:static )?const(?:expr)? {_WHOLE} ({_NAME}) = ([^;{{}}]+) ;")
+_TYPEDEF = ("type", rf"typedef {_TYPE} ({_NAME}) ;")
+#: The statements of files, of structs, and of the function with the layers.
+_FILE, _STRUCT, _FUNCTION = (
+    [(form, re.compile(f"{pattern} ", re.ASCII)) for form, pattern in forms]
+    for forms in (
+        (
+            ("passed", rf"namespace {_NAME} {{"),
+            ("passed", "}"),
+            ("struct", rf"struct ({_NAME}) : nnet :: {_NAME} {{ ([^{{}}]*)}} ;"),
+            ("passed", rf"void {_NAME} \( [^()]* \) ;"),
+            ("function", rf"void ({_NAME}) \( ([^()]*) \) {{ ([^{{}}]*)}}"),
+            _NUMBER,
+            _TYPEDEF,
+            ("array", rf"(?:static )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} = {{ ([^;{{}}]*)}} ;"),
+            ("passed", rf"const ap_uint < [\w *:]+ > {_NAME} :: pixels {_SIZE} = {{ [^;{{}}]*}} ;"),
+            ("declared", rf"(?:extern )?(?:const )?{_TYPE} ({_NAME}) {_SIZE} ;"),
+        ),
+        (
+            _NUMBER,
+            _TYPEDEF,
+            ("kernel", rf"{_USING} (kernel) = nnet :: (Dense\w+) < [\w ,]* > ;"),
+            # Members that do not change the arithmetic, and tables of io_stream.
+            ("passed", rf"{_USING} product = nnet :: product :: mult < [\w ,]* > ;"),
+            ("passed", rf"{_USING} (?:conv_kernel|fill_buffer|scale_index\w*) = [\w ,:<>]+ ;"),
+            ("passed", rf"static const ap_uint < [\w *]+ > pixels {_SIZE} ;"),
+        ),
+        (
+            ("local", rf"{_TYPE} ({_NAME}) {_SIZE} ;"),
+            ("call", rf"{_NAME} :: ({_NAME}) < ([\w ,:]*) > \( ([\w ,]*) \) ;"),
+            ("alias", rf"auto & ({_NAME}) = ({_NAME}) ;"),
+        ),
     )
-]
+)
 
 
 class Source:
@@ -252,18 +232,24 @@ class Source:
         self.arrays: dict[str, tuple[str, str]] = {}
         self.declared: dict[str, str] = {}
         self.aliases: dict[str, str] = {}
-        self._place, self._scope = FILE, self.names
-        self._array: tuple[str, ...] = ()
-        where = str(self.files.root)
-        for text, where in self.files.statements():
-            for form, places, pattern in _FORMS:
-                if self._place in places and (match := pattern.fullmatch(text)):
-                    self._take(form, match.groups(), where)
+        tokens = list(self.files.tokens())
+        self._places = [where for _, where in tokens]
+        self._starts = list(accumulate((len(token) + 1 for token, _ in tokens), initial=0))
+        self._text = "".join(f"{token} " for token, _ in tokens)
+        self._read(_FILE, self.names, 0, len(self._text))
+
+    def _read(self, forms: list[tuple[str, re.Pattern[str]]], scope: Scope, start: int, end: int) -> None:
+        """Take the statements of a part of the text, whose numbers and types belong to a scope."""
+        while start < end:
+            where = self._places[bisect_right(self._starts, start) - 1]
+            for form, pattern in forms:
+                if match := pattern.match(self._text, start, end):
+                    self._take(form, match, scope, where)
+                    start = match.end()
                     break
             else:
-                raise TrigemuError(f"{where}: {excerpt(text)!r} is no statement that hls4ml writes")
-        if self._place != FILE:
-            raise TrigemuError(f"{where}: this {self._place} has no end")
+                statement = re.split(r"(?<=[;{}]) ", self._text[start:end], maxsplit=1)[0]
+                raise TrigemuError(f"{where}: {excerpt(statement)!r} is no statement that hls4ml writes")
 
     def values(self, name: str) -> Array | None:
         """Return an array with values."""
@@ -272,7 +258,7 @@ class Source:
 
     def number(self, text: str, where: str) -> int:
         """Return the value of a size."""
-        value = self._value(text)
+        value = self._value(text, self.names)
         if not isinstance(value, int):
             raise TrigemuError(f"{where}: cannot read the number {excerpt(text.strip())!r}")
         return value
@@ -288,12 +274,12 @@ class Source:
         except TrigemuError as error:
             raise TrigemuError(f"{where}: the type {excerpt(name.strip())!r}: {error}") from None
 
-    def _value(self, text: str) -> int | str:
+    def _value(self, text: str, scope: Scope) -> int | str:
         """Return the value of a number or of a product of some, or the text if it is something else."""
         factors: list[int] = []
         for part in text.split("*"):
             name = part.strip()
-            value = self._scope.names.get(name, self.names.names.get(name))
+            value = scope.names.get(name, self.names.names.get(name))
             if match := _LITERAL.fullmatch(name):
                 value = int(match[1] + match[2])
             if not isinstance(value, int):
@@ -301,61 +287,39 @@ class Source:
             factors.append(value)
         return value if abs(value := math.prod(factors)) < 2**31 else text
 
-    def _take(self, form: str, parts: tuple[Any, ...], where: str) -> None:
-        """Take a statement of a form, with the parts that its pattern names."""
+    def _take(self, form: str, match: re.Match[str], scope: Scope, where: str) -> None:
+        """Take a statement of a form."""
+        parts: tuple[Any, ...] = match.groups()
         match form:
             case "number":
-                self._scope.define(parts[0], self._value(parts[1]), where)
+                scope.names[parts[0]] = self._value(parts[1], scope)
             case "type":
                 known = self.names.names.get(parts[0])
-                self._scope.define(parts[1], known if isinstance(known, str) else parts[0], where)
+                scope.names[parts[1]] = known if isinstance(known, str) else parts[0]
             case "kernel":
-                self._scope.define(parts[0], parts[1], where)
+                scope.names[parts[0]] = parts[1]
             case "struct":
-                self._scope = Scope(where)
-                self.names.define(parts[0], self._scope, where)
-                self._place = STRUCT
-            case "array" | "pixels":
-                self._place, self._array = VALUES, parts if form == "array" else ()
-            case "values":
-                if self._array:
-                    kind, name, size = self._array
-                    text = parts[0].strip().replace("- ", "-")
-                    values = tuple(text.split(" , ")) if text else ()
-                    self.names.define(name, Array(kind, size, values, where), where)
-                self._place = END
+                self.names.names[parts[0]] = inner = Scope(where)
+                self._read(_STRUCT, inner, *match.span(2))
+            case "array":
+                kind, name, size, text = parts
+                values = tuple(text.strip().replace("- ", "-").split(" , ")) if text else ()
+                self.names.names[name] = Array(kind, size, values, where)
             case "declared":
-                if self.declared.setdefault(parts[1], parts[0]) != parts[0]:
-                    raise TrigemuError(f"{where}: {parts[1]} is declared with two types")
+                self.declared[parts[1]] = parts[0]
             case "function":
-                self._begin_function(parts[0], parts[1], where)
+                self.name = parts[0]
+                for text in parts[1].strip().split(" , "):
+                    parameter = _PARAMETER.fullmatch(text)
+                    if not parameter:
+                        raise TrigemuError(f"{where}: {excerpt(text)!r} is no array, as io_parallel has them")
+                    self.arrays[parameter[2]] = parameter[1], parameter[3]
+                self.parameters = [*self.arrays]
+                self._read(_FUNCTION, self.names, *match.span(3))
             case "local":
-                self._add_array(parts[0], parts[1], parts[2], where)
+                self.arrays[parts[1]] = parts[0], parts[2]
             case "call":
                 types, arguments = (tuple(part.strip().split(" , ")) for part in parts[1:])
                 self.calls.append(Call(parts[0], types, arguments, where))
             case "alias":
-                self.names.define(parts[0], None, where)
                 self.aliases[parts[0]] = self.aliases.get(parts[1], parts[1])
-            case "close":
-                self._place, self._scope = END if self._place == STRUCT else FILE, self.names
-            case "end":
-                self._place = FILE
-
-    def _begin_function(self, name: str, parameters: str, where: str) -> None:
-        if self.name:
-            raise TrigemuError(f"{where}: a second function, beside {self.name}")
-        self.name, self._place = name, FUNCTION
-        for text in parameters.split(" , "):
-            match = _PARAMETER.fullmatch(text)
-            if not match:
-                raise TrigemuError(f"{where}: {excerpt(text)!r} is no array, as io_parallel has them")
-            self._add_array(match[1], match[2], match[3], where)
-        self.parameters = [*self.arrays]
-
-    def _add_array(self, kind: str, name: str, size: str, where: str) -> None:
-        """Add a parameter or an array of the function."""
-        if name in self.declared:
-            raise TrigemuError(f"{where}: {excerpt(name)} is defined twice")
-        self.names.define(name, None, where)
-        self.arrays[name] = kind, size

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xgboost
-from trigemu_anomaly.input_kernels import Features
+from trigemu_anomaly.inputs import Features
 
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, nearest

@@ -14,8 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 from trigemu_anomaly.anomaly import Scorer, open_scorer, preselected
-from trigemu_anomaly.input_kernels import Features
-from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.inputs import Features, Inputs
 from trigemu_anomaly.models import open_model
 
 from trigemu.base.arrays import BoolArray, FloatArray, splitmix64

@@ -109,6 +109,27 @@ def _store(address: int, value: float, padding: float) -> int:
 
 
 @kernel
+def _store_object(t: IntArray, i: IntArray) -> int:
+    """Write i[6] inputs of object i[3] of selection i[2], to the address i[1] on, as `_store`. i[4]:
+    the register of the first padding. The pool has (column, register of an angle to subtract or −1) pairs."""
+    pool, rows = integers(t, do.POOL), integers(t, do.ROWS)
+    columns, r = floats(t, do.COLUMNS), floats(t, do.REGISTERS)
+    row = rows[i[2] + 1 + i[3]] if i[3] < rows[i[2]] else -1
+    complete = 1
+    for k in range(i[6]):
+        value, angle = math.nan, pool[i[5] + 2 * k + 1]
+        if row >= 0:
+            value = columns[pool[i[5] + 2 * k] + row]
+            if angle >= 0:
+                value = delta_phi(value, r[angle])
+        stored = _store(i[1] + 4 * k, value, r[i[4] + k])
+        if stored == do.REFUSED:
+            return do.REFUSED
+        complete &= stored
+    return complete
+
+
+@kernel
 def _sum(t: IntArray, i: IntArray) -> float:
     """Σ pT: the pool has (selection, column) pairs."""
     pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
@@ -320,9 +341,8 @@ def run(address: int, event: int) -> int:
             if stored == do.REFUSED:
                 return do.REFUSED
             complete &= stored
-        elif op == do.INPUTS:
-            carray(pointer(i[2]), (2,), np.int64)[1] = event
-            stored = call_function(i[1], i[2])
+        elif op == do.OBJECT:
+            stored = _store_object(t, i)
             if stored == do.REFUSED:
                 return do.REFUSED
             complete &= stored

@@ -16,7 +16,7 @@ WIDTH = 9
 # → one selection.
 (ALL, WINDOWS, CLEAR) = range(31, 34)
 # → outside.
-(SKIP, STORE, INPUTS, REQUEST, CALL, FIRE) = range(34, 40)
+(SKIP, STORE, OBJECT, REQUEST, CALL, FIRE) = range(34, 40)
 
 #: How a value is compared with a window: low ≤ v ≤ high, the same for |v|, φ that wraps around, one of some
 #: values, bits that must all be set.

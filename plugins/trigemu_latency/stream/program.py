@@ -5,18 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from itertools import chain, product
+from itertools import chain, pairwise, product
 from typing import Any, cast
 
 import numpy as np
 from numba import types
-from trigemu_anomaly.input_kernels import DONE, Features, inputs_function
-from trigemu_anomaly.inputs import Inputs
+from trigemu_anomaly.inputs import Features, Inputs
 from trigemu_anomaly.single_row import ModelCall, model_call
-from trigemu_anomaly.vectors import numbers_at
 
 from trigemu.base.arrays import Array, FloatArray, Words
-from trigemu.base.kernels import address_of, c_function, call_function
+from trigemu.base.kernels import address_of
 from trigemu.observables import expressions
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.selections import Column, ObjectSelection, Window, Windows, any_of
@@ -30,11 +28,6 @@ from trigemu.triggers.pairs import COLUMNS
 
 from . import opcodes as do
 from .machine import choose
-from .opcodes import REFUSED
-
-_integer, _ = numbers_at(types.int64)
-_flag, _ = numbers_at(types.uint8)
-
 
 #: Bits of a half word.
 HALF = 32
@@ -53,15 +46,6 @@ def single(trigger: Compiled) -> Condition | Compiled | ModelCall | None:
     if isinstance(trigger, CompiledCombination | CompiledExternal | CompiledFunction):
         return trigger
     return trigger.condition or model_call(trigger)
-
-
-@c_function
-def _fill(arguments: int) -> int:
-    """Write the inputs of an event: the arguments are those of `fill_block`, and the address of its function.
-    Return 1, 0 if a needed input is missing, or REFUSED."""
-    if call_function(_integer(arguments, 7), arguments) != DONE:
-        return REFUSED
-    return int(_flag(_integer(arguments, 6), 0))
 
 
 #: Windows on columns, all of which must hold.
@@ -91,7 +75,6 @@ class Program:
         self._capacity = max([1, *(int(count.max(initial=0)) for count in counts)])
         self._positions: dict[Hashable, int] = {}
         self._arrays: list[Array] = []
-        self._alive: list[object] = []
 
     def once(self, key: Hashable, make: Callable[[], int]) -> int:
         if key not in self._positions:
@@ -229,7 +212,7 @@ class Program:
                 self.add(do.SKIP, requires)
             for inputs, features in call.reads:
                 self._store(inputs, features)
-            self.add(do.REQUEST, number, bit, *(call.native or (0, 0)))
+            self.add(do.REQUEST, number, bit, *(call.decision.native or (0, 0)))
             if requires is not None:
                 self._code[skip] = self._padded(do.SKIP, requires, len(self._code) - skip - 1)
         except NoFormError:
@@ -239,17 +222,19 @@ class Program:
             self._positions = positions  # instructions that may be skipped cannot be reused elsewhere
 
     def _store(self, inputs: Inputs, features: Features) -> None:
-        address = int(features.ctypes.data)
-        if inputs.table.is_direct:
-            bound, complete = inputs.table.bind(self._work, 1 + self._capacity), np.zeros(1, np.bool_)
-            numbers = (bound.address, 0, 1, address, 0, 1, complete.ctypes.data, inputs_function())
-            arguments = np.array(numbers, np.int64)
-            self._alive += bound, complete, arguments
-            self.add(do.INPUTS, address_of(_fill, types.intp(types.intp)), arguments.ctypes.data)
-            return
-        first = self.constant(*(math.nan if padding is None else padding for padding in inputs.padding))
-        for input_number, number in enumerate(inputs.numbers):
-            self.add(do.STORE, address + 4 * input_number, self.register(number), first + input_number)
+        padding = self.constant(*(math.nan if padding is None else padding for padding in inputs.padding))
+        table, groups = inputs.table, inputs.table.groups.tolist()
+        for (first, selection, index), (end, *_) in pairwise(groups):
+            to = int(features.ctypes.data) + 4 * first
+            if selection < 0:
+                self.add(do.STORE, to, self.register(inputs.numbers[first]), padding + first)
+                continue
+            pool: list[int] = []
+            for column, angle, _ in table.inputs[first:end].tolist():
+                base, name = cast("tuple[str, Column]", table.columns[column])
+                pool += self.column(base, name), -1 if angle < 0 else self.register(table.angles[angle])
+            rows = self.selection(table.selections[selection])
+            self.add(do.OBJECT, to, rows, index, padding + first, self.put(*pool), end - first)
 
     def register(self, node: Number | Condition | Compiled) -> int:
         """Return the register of the value of a node."""

@@ -6,9 +6,8 @@ ONNX Runtime allocates memory.
     stream.words                    # the decisions of event 17
     stream.decide_many(0, 16)       # the decisions of a small batch
 
-The form of each compiled trigger for single events (`single` in `program.py`) becomes part of one program
-(`program.py`, `assembly.py`), which one kernel interprets (`machine.py`); then the models run that the event
-needs.
+The form of each compiled trigger for single events (`single` in `program.py`) becomes part of one program,
+which one kernel interprets (`machine.py`); then the models run that the event needs.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from threading import Thread
 
 import numpy as np
 from numba import types
-from trigemu_anomaly.single_row import Model, ModelCall
+from trigemu_anomaly.single_row import Decision, ModelCall
 
 from trigemu.base.arrays import Words
 from trigemu.base.errors import wrong_type
@@ -83,7 +82,7 @@ class Stream:
         self.words: Words = np.zeros(plan.words, np.uint64)
         self._program = Program(events)
         self._calls: list[tuple[int, ModelCall]] = []
-        self._models: list[tuple[int, int, Model]] = []
+        self._models: list[tuple[int, int, Decision]] = []
         self._plans: dict[tuple[int, ...], Plan] = {}  # of some slots, by their bits
         self._unsupported = [bit for bit, form in enumerate(forms) if not self._add(bit, form)]
         for bit, call in self._calls:
@@ -109,7 +108,7 @@ class Stream:
             if len(self._models) == _MAX_MODELS:
                 raise NoFormError
             self._program.request(len(self._models), bit, call)
-            self._models.append((1 << len(self._models), bit, call.model))
+            self._models.append((1 << len(self._models), bit, call.decision))
         except NoFormError:
             self._unsupported.append(bit)
 

@@ -14,8 +14,6 @@ import pytest
 from onnx import helper
 from onnx_toys import autoencoder, linear, model, write_card
 from toys import columns, even_events, memory_catalogue, menu_from, toy_events
-from trigemu_anomaly.network import Network
-from trigemu_anomaly.single_row import bare_models
 
 from trigemu import Menu, TrigemuError, emulate, make_events, make_plan, rates_of, read_menu
 from trigemu.api import Workspace
@@ -63,15 +61,6 @@ def test_without_padding_an_event_has_no_score(tmp_path: Path) -> None:
     ]
     assert -math.inf in expected
     assert scores(menu_from(tmp_path, trigger())) == pytest.approx(expected, rel=1e-5, abs=1e-4)
-
-
-def test_events_that_fail_the_preselection_have_no_score(tmp_path: Path) -> None:
-    write_card(tmp_path, linear([1.0]), [(["met"], None)])
-    menu = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "n_muon >= 1"'))
-    assert scores(menu) == pytest.approx(
-        [e["met"] if e["muon"] else -math.inf for e in EVENTS], rel=1e-5, abs=1e-4
-    )
-    assert scores(menu, [e | {"muon": []} for e in EVENTS]) == [-math.inf] * len(EVENTS)
 
 
 def test_events_that_fail_the_preselection_are_not_evaluated(tmp_path: Path) -> None:
@@ -149,34 +138,6 @@ def test_equal_cards_are_one_trigger(two_menus: tuple[Menu, Menu], tmp_path: Pat
     assert make_plan([two_menus[0], read_menu(tmp_path / "b" / "menu.toml")]).bits[1]["SOME"] == 3
 
 
-def test_equal_models_are_run_once(two_menus: tuple[Menu, Menu], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Independently of their thresholds: once for all events, once for preselected events."""
-    run: list[int] = []
-    plain = Network.score
-    monkeypatch.setattr(Network, "score", lambda self, x: (run.append(len(x)), plain(self, x))[1])
-    emulate([two_menus[0], menu_at_other_cut(two_menus[0])], memory_catalogue({"a": EVENTS}))
-    assert run == [len(EVENTS), sum(len(e["jet"]) > 1 for e in EVENTS)]
-
-
-def menu_at_other_cut(menu: Menu) -> Menu:
-    file = menu.path.with_name("other.toml")
-    file.write_text(menu.path.read_text().replace("above = ", "above = 1"))
-    return read_menu(file)
-
-
-@pytest.mark.parametrize("engine", ["kernels", "onnxruntime"])
-def test_any_number_of_events_has_the_scores_of_single_ones(tmp_path: Path, engine: str) -> None:
-    """Triggers for which no event is selected, or can be scored."""
-    inputs = [(["jet[0].pt"], None), (["met"], 0.0)]
-    write_card(tmp_path, autoencoder(2, (8, 3, 8), "Tanh"), inputs)
-    more = f'above = 0.0\nengine = "{engine}"\nrequires = "met > 3"'
-    menu = menu_from(tmp_path, trigger(more=more))
-    once = [scores(menu, [event])[0] for event in EVENTS]
-    assert set(once) > {-math.inf}
-    for times in (1, 2, 17):
-        assert scores(menu, EVENTS * times) == pytest.approx(once * times, rel=1e-6)
-
-
 def test_engines_agree(tmp_path: Path) -> None:
     """Each trigger has its own, also where they share a card."""
     write_card(tmp_path, NETWORK, INPUTS)
@@ -184,22 +145,13 @@ def test_engines_agree(tmp_path: Path) -> None:
     lines = [trigger(f"AD{i}", more=f"above = 0.0\n{engine}") for i, engine in enumerate(engines)]
     menu = menu_from(tmp_path, "".join(lines))
     plan = make_plan([menu])
-    names = [plan.slots[plan.bits[0][f"AD{i}"]].compiled.scorer.network.engine for i in range(3)]  # type: ignore[attr-defined]
+    names = [plan.slots[plan.bits[0][f"AD{i}"]].compiled.scorer.model.engine for i in range(3)]  # type: ignore[attr-defined]
     assert names == ["ONNX Runtime", "ONNX Runtime", "trigemu's kernels"]
     default, chosen, kernels = (scores(menu, name=f"AD{i}") for i in range(3))
     assert default == chosen
     assert default == pytest.approx(kernels, rel=1e-5)
     with pytest.raises(TrigemuError, match="'tensorrt'"):
         menu_from(tmp_path, trigger(more='above = 0.0\nengine = "tensorrt"'))
-
-
-def test_its_bare_model(tmp_path: Path) -> None:
-    write_card(tmp_path, NETWORK, INPUTS)
-    c = columns(EVENTS * 40)
-    events = make_events("toy", c.weight, c.collections, c.scalars)
-    compiled = make_plan([menu_from(tmp_path, trigger())]).slots[0].compiled
-    (bare,) = bare_models(compiled, events).values()
-    np.testing.assert_allclose(bare(), compiled.evaluate(Workspace(events)), rtol=1e-5)
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -253,15 +205,6 @@ def test_a_card_with_a_mistake_is_one_of_the_menu(
     assert f"{tmp_path / 'card.toml'}:{card_line}: ".replace(":0:", ":") in result
     assert message in result
     assert line in (2, 5)  # the trigger, or its card
-
-
-def test_the_sha256_of_the_card(tmp_path: Path) -> None:
-    card = write_card(tmp_path, linear([1.0]), [(["met"], None)])
-    digest = hashlib.sha256(card.read_bytes()).hexdigest()
-    assert menu_from(tmp_path, trigger(more=f'above = 0.0\nsha256 = "{digest}"')).enabled
-    card.write_text(card.read_text() + "\n")
-    ((_, result),) = mistakes(tmp_path, trigger(more=f'above = 0.0\nsha256 = "{digest}"'))
-    assert "it is a different card" in result
 
 
 @pytest.mark.parametrize(

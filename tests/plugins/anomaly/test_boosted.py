@@ -9,8 +9,8 @@ import pytest
 import treelite
 import xgboost
 from decade_toys import train_quantile
-from tree_toys import floating_walk, one_by_one
-from trigemu_anomaly.models import compile_trees, load_trees
+from tree_toys import one_by_one
+from trigemu_anomaly.models import load_trees
 from trigemu_anomaly.xgboost_file import LOGISTIC, QUANTILE
 
 
@@ -70,8 +70,7 @@ def test_models_are_evaluated_as_xgboost_does(
     booster = train_quantile(**{"features": 2} | kind)
     model = treelite.frontend.from_xgboost_json(content(booster).decode())
     x = rows(model)
-    read = compile_trees if "treelite" in way else load_trees
-    trees = read(content(booster), model.num_feature, QUANTILE)
+    trees = load_trees(content(booster), model.num_feature, QUANTILE, compiled="treelite" in way)
     assert way in trees.how
     assert trees.score(x) == pytest.approx(booster.inplace_predict(x), rel=1e-6, abs=1e-6)
     assert trees.score(x[:0]).shape == (0,)
@@ -92,22 +91,9 @@ def test_the_score_of_a_classifier_is_its_margin(base: float) -> None:
     margin = trees.score(x)
     assert margin == pytest.approx(booster.predict(data, output_margin=True), abs=1e-5)
     assert 1 / (1 + np.exp(-margin)) == pytest.approx(booster.predict(data), abs=1e-5)
-    assert compile_trees(content(booster), 8, LOGISTIC).score(x) == pytest.approx(margin, abs=1e-5)
-
-
-def test_a_model_is_loaded_once(booster: xgboost.Booster) -> None:
-    assert load_trees(content(booster), 2, QUANTILE) is load_trees(content(booster), 2, QUANTILE)
-
-
-def test_plain_arrays_are_the_trees_of_xgboost(booster: xgboost.Booster) -> None:
-    trees = load_trees(content(booster), 2, QUANTILE).ensemble
-    assert trees.trees == booster.num_boosted_rounds()
-    dumped = "".join(booster.get_dump())
-    assert (trees.split_nodes, len(trees.feature)) == (dumped.count("yes="), dumped.count("\n"))
-    expected = booster.inplace_predict(grid())
-    assert floating_walk(trees, grid()) == pytest.approx(expected, rel=1e-6, abs=1e-6)
-    edge = np.float32([[trees.threshold[0]] * 2])  # equal goes right
-    assert floating_walk(trees, edge) == pytest.approx(booster.inplace_predict(edge), rel=1e-6)
+    assert load_trees(content(booster), 8, LOGISTIC, compiled=True).score(x) == pytest.approx(
+        margin, abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("way", ["one by one", "compiled by treelite", "by treelite's interpreter"])
@@ -120,8 +106,7 @@ def test_nan_goes_in_the_default_direction(way: str, request: pytest.FixtureRequ
     y = np.where(missing[:, 0], 3.0, x[:, 0] / 9) - np.where(missing[:, 2], x[:, 1], 5.0 * missing[:, 1])
     settings = {"objective": QUANTILE, "quantile_alpha": 0.9, "max_depth": 4}
     booster = xgboost.train(settings, xgboost.DMatrix(x, np.nan_to_num(y)), num_boost_round=20)
-    read = load_trees if way == "one by one" else compile_trees
-    trees = read(content(booster), 3, QUANTILE, nan=True)
+    trees = load_trees(content(booster), 3, QUANTILE, nan=True, compiled="treelite" in way)
     ensemble = trees.ensemble
     splits = ensemble.feature >= 0
     assert way in trees.how

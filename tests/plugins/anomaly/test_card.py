@@ -38,8 +38,7 @@ def read(context: Context, sha256: str | None = None) -> Card[AnomalyCard]:
     for i, block in enumerate(card.table.network.inputs):
         for j, text in enumerate(block.observables):
             card.observable(text, ("network", "inputs", i, "observables", j))
-    card.model(card.table.network, ("network",))
-    card.document.finish()
+    card.model(card.table.network, ("network",), bytes)
     return card
 
 
@@ -54,7 +53,7 @@ def test_content_of_a_card(tmp_path: Path, menu_scope: Scope) -> None:
     assert card.context.folder == tmp_path
     assert card.context.scope.object("lead").windows[0][1].min == 30.0
     assert not menu_scope.has_object("lead")
-    assert card.model(card.table.network, ("network",)) == content
+    assert card.model(card.table.network, ("network",), bytes) == content
 
 
 def test_the_menu_has_the_needs_of_the_card(tmp_path: Path, menu_scope: Scope) -> None:

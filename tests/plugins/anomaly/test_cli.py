@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import tomllib
 from collections.abc import Callable
 from typing import Any
@@ -111,14 +110,6 @@ def test_nothing_is_written_after_a_mistake(
     assert told in text
     assert len(text.splitlines()) == 1
     assert (place.folder / "card.toml").read_text() == "kept"
-
-
-def test_a_name_that_toml_cannot_have(place: Any, trigemu: Run) -> None:
-    name = os.fsdecode(b"\xff.onnx")
-    (place.folder / name).write_bytes(linear([1.0]))
-    status, text = trigemu("anomaly", "card", name, "--inputs", "met", "-o", "card.toml")
-    assert (status, "rename the file" in text) == (2, True)
-    assert not (place.folder / "card.toml").exists()
 
 
 def test_what_a_file_of_xgboost_says_of_itself(place: Any, trigemu: Run) -> None:

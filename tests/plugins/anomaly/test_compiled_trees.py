@@ -11,7 +11,7 @@ import pytest
 import xgboost
 from decade_toys import train_quantile
 from trigemu_anomaly import compiled_trees
-from trigemu_anomaly.models import Trees, compile_trees
+from trigemu_anomaly.models import Trees, load_trees
 from trigemu_anomaly.xgboost_file import QUANTILE
 
 from trigemu import TrigemuError
@@ -27,8 +27,8 @@ def small() -> xgboost.Booster:
 
 
 def compiled(booster: xgboost.Booster) -> Trees:
-    compile_trees.cache_clear()
-    trees = compile_trees(bytes(booster.save_raw("json")), 2, QUANTILE)
+    load_trees.cache_clear()
+    trees = load_trees(bytes(booster.save_raw("json")), 2, QUANTILE, compiled=True)
     assert trees.score(X) == pytest.approx(booster.inplace_predict(X), abs=1e-6)
     return trees
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
-from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,10 +13,8 @@ import pytest
 from ap_fixed import by_fractions
 from hypothesis import example, given, strategies as st
 from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu_anomaly.vectors import CONVERSION, LANES, convert
 
 from trigemu import TrigemuError
-from trigemu.api import kernel
 
 TYPES = st.builds(
     ApFixed,
@@ -45,11 +42,6 @@ def test_words_are_those_of_exact_arithmetic(kind: ApFixed, value: float) -> Non
     assert kind.overflows(np.array([value])).tolist() == [outside]
 
 
-@given(TYPES)
-def test_its_text_gives_it_back(kind: ApFixed) -> None:
-    assert ApFixed.parse(str(kind), 63) == kind
-
-
 def test_text() -> None:
     assert ApFixed.parse(" ap_ufixed< 12 , -2 , AP_RND >") == ApFixed(12, -2, False, "AP_RND")
     assert str(ApFixed(12, 8)) == "ap_fixed<12,8>"
@@ -62,16 +54,11 @@ def test_text() -> None:
         ("ap_fixed<12>", "expected ap_fixed<WIDTH,INTEGER>"),
         ("ap_fixed<12,8,AP_RND,AP_SAT,1,1>", "expected ap_fixed<WIDTH,INTEGER>"),
         ("ap_fixed<12,8,AP_RND,AP_WRAP,1>", "0 bits that saturate, not 1"),
-        ("ap_fixed<12,8,AP_RND,AP_SAT,N>", "0 bits that saturate, not N"),
         ("ap_fixed<0,0>", "1 to 32 bits, not 0"),
         ("ap_fixed<33,8>", "1 to 32 bits, not 33"),
         ("ap_fixed<12,65>", "bits before the point"),
         ("ap_fixed<12,8,AP_ROUND>", "'AP_ROUND'; did you mean 'AP_RND'"),
         ("ap_fixed<12,8,AP_RND,AP_STA>", "'AP_STA'; did you mean 'AP_SAT'"),
-        ("x" * 10**6, "expected ap_fixed<WIDTH"),
-        ("ap_fixed<" + "9" * 10**5 + ",1>", "expected ap_fixed<WIDTH"),
-        ("ap_fixed<١٢,٨>", "expected ap_fixed<WIDTH"),
-        ("ap_fixed<8,4," + "A" * 10**6 + ">", "expected ap_fixed<WIDTH"),
     ],
     ids=lambda text: text[:40],
 )
@@ -149,43 +136,3 @@ int main() {{
         for value, expected in zip(result, sums, strict=True):
             total = float(kind.to_float(kind.quantise(np.array(total + value))))
             assert total == expected, kind
-
-
-@kernel
-def converted_words(y: np.ndarray, a: np.ndarray, to: np.ndarray, word: int) -> None:
-    convert(np.int64(y.ctypes.data), np.int64(a.ctypes.data), np.int64(to.ctypes.data), 1, word)
-
-
-def words_of(kind: ApFixed, fraction: int, words: list[int], bits: int, relu: bool = False) -> list[int]:
-    by_name = kind.conversion(fraction, bits, relu=relu)
-    of = np.int32 if bits == 32 else np.int64
-    a, y = np.zeros(LANES, of), np.zeros(LANES, of)
-    a[: len(words)] = words
-    converted_words(y, a, np.array([by_name[name] for name in CONVERSION], np.int64), of(0))
-    return y[: len(words)].tolist()
-
-
-@pytest.mark.parametrize("bits", [32, 64])
-@given(TYPES, st.integers(-40, 40), st.data())
-@example(ApFixed(64, 0, True, "AP_RND_CONV", "AP_SAT"), 40, None)
-def test_conversions_on_vectors_are_those_of_exact_arithmetic(
-    bits: int, kind: ApFixed, apart: int, data: st.DataObject
-) -> None:
-    limit = 1 << (bits - 1)
-    fraction = kind.fraction + max(min(apart, bits - 2), 2 - bits)
-    if kind.width + (not kind.signed) > bits:
-        kind = ApFixed(bits - (not kind.signed), kind.integer, kind.signed, kind.rounding, kind.overflow)
-        fraction = kind.fraction + max(min(apart, bits - 2), 2 - bits)
-    near = st.builds(
-        lambda k, s, d: max(-limit, min(limit - 1, k * 2**s + d)),
-        st.integers(-9, 9),
-        st.integers(0, bits - 2),
-        st.integers(-2, 2),
-    )
-    words = [-limit, limit - 1, 0, 1, -1]
-    if data is not None:
-        words += data.draw(st.lists(near | st.integers(-limit, limit - 1), max_size=LANES - 5))
-    for relu in (False, True):
-        values = [Fraction(max(word, 0) if relu else word) * Fraction(2) ** -fraction for word in words]
-        expected = [by_fractions(kind, value)[0] for value in values]
-        assert words_of(kind, fraction, words, bits, relu) == expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -114,43 +113,6 @@ def test_columns_in_the_order_of_the_card(given: list[tuple[str, float | None]])
                 assert found == value
 
 
-def test_elements_that_repeat_and_far_ones() -> None:
-    texts = (
-        "jet[0].pt",
-        "jet[0].pt",
-        "jet[0].pt",
-        "jet[300].pt",
-        "jet[9999].pt",
-        "jet[1].pt",
-        "n_jet",
-        "n_jet",
-    )
-    features, complete = inputs(*((text, -1.0 - at) for at, text in enumerate(texts))).evaluate(
-        workspace(EVENTS)
-    )
-    for row, event in zip(features.tolist(), EVENTS, strict=True):
-        first = [event["jet"][0]["pt"]] * 3 if event["jet"] else [-1.0, -2.0, -3.0]
-        second = event["jet"][1]["pt"] if len(event["jet"]) > 1 else -6.0
-        assert row == [*first, -4.0, -5.0, second, len(event["jet"]), len(event["jet"])]
-    assert complete.all()
-
-
-def test_any_number_of_objects() -> None:
-    """There is room for 512 in sixteen events at first."""
-    c = columns(EVENTS)
-    counts = np.array([3, 700, 0, 2, 5000, 1])
-    pt = np.concatenate([np.sort(np.random.default_rng(n).uniform(1, 50, n))[::-1] for n in counts])
-    jets = Collection(np.concatenate([[0], np.cumsum(counts)]), {"pt": pt, "eta": pt / 50, "phi": pt / 50})
-    scalars = {"met": c.scalars["met"][:6]}
-    work = Workspace(make_events("toy", c.weight[:6], {"jet": jets}, scalars))
-    features, _ = inputs(("n_hard", None), ("n_jet", None), ("hard[1].pt", 0.0)).evaluate(work)
-    starts = jets.offsets
-    expected = [pt[a:b][pt[a:b] >= 20] for a, b in itertools.pairwise(starts)]
-    assert features[:, 0].tolist() == [len(values) for values in expected]
-    assert features[:, 1].tolist() == counts.tolist()
-    assert features[:, 2].tolist() == [np.float32(values[1]) if len(values) > 1 else 0 for values in expected]
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
 @pytest.mark.parametrize("start", [0, 5, 37])
 def test_types_of_columns_and_views_of_events(dtype: type, start: int) -> None:
@@ -165,12 +127,6 @@ def test_types_of_columns_and_views_of_events(dtype: type, start: int) -> None:
         pts = [float(np.dtype(dtype).type(round(j["pt"]))) for j in event["jet"]]
         assert row[0] == ([*pts, -1.0, -1.0][1] if len(pts) > 1 else -1.0)
         assert row[1] == round(event["met"])
-
-
-def test_of_no_events() -> None:
-    features, complete = inputs(("met", None), ("jet[0].pt", 1.0)).evaluate(workspace([]))
-    assert features.shape == (0, 2)
-    assert complete.shape == (0,)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, 1e39, -3.5e38])
@@ -206,16 +162,3 @@ def test_no_direction_is_a_missing_value() -> None:
     features, complete = inputs(("dphi(jet[0], met)", None), ("dphi(jet[1], met)", -2.0)).evaluate(work)
     assert features.tolist() == [[0.0, -2.0]] * len(EVENTS)
     assert not complete.any()
-
-
-def test_which_columns_of_another_model() -> None:
-    """Equal numbers with equal padding; where there is none, 0 is written."""
-    other = inputs(("met", None), ("jet[0].pt", 0.0), ("jet[1].pt", 1.0), ("n_jet", None))
-    mine = inputs(("jet[1].pt", 1.0), ("met", None), ("n_jet", 0.0), ("jet[0].pt", None))
-    found = mine.within(other)
-    assert found is not None
-    assert found.tolist() == [2, 0, 3, 1]
-    work = workspace(EVENTS, np.full(120, 50.0))
-    assert (mine.evaluate(work)[0] == other.evaluate(work)[0][:, found]).all()
-    for lacking in (("jet[1].pt", 0.0), ("met", 1.0), ("hard[0].pt", 0.0)):
-        assert inputs(("n_jet", None), lacking).within(other) is None

@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from tree_toys import fixed_walk, floating_walk, inputs, one_by_one, precision, random_trees
+from tree_toys import fixed_walk, inputs, one_by_one, precision, random_trees
 from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Overflows, Precision
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
 
 from trigemu import TrigemuError
 
@@ -44,45 +44,6 @@ def test_scores_are_those_of_a_walk(types: Precision, scales: tuple[int, ...], s
     assert fixed.predict(x).tolist() == scores
     assert by_row(fixed, x) == fixed.to_float(np.array(scores)).tolist()
     assert fixed.overflows(x).scores == sum(beyond)
-
-
-@pytest.mark.parametrize(
-    ("trees", "depth", "full"), [(1, 0, True), (200, 3, False), (3, 7, True), (1, 9, True)]
-)
-@pytest.mark.parametrize("score", ["ap_fixed<16,6>", "ap_fixed<16,2,AP_TRN,AP_SAT>"])
-def test_trees_of_all_sizes(trees: int, depth: int, full: bool, score: str) -> None:
-    """More leaves than a mask has bits, more trees than a table has masks."""
-    types = precision("ap_fixed<14,6>", "ap_fixed<14,6>", score)
-    fixed = FixedEnsemble(random_trees(trees, depth, full=full), types, (0, 0, 0))
-    scores = fixed_walk(fixed, inputs())[0]
-    assert fixed.predict(inputs()).tolist() == scores
-    assert by_row(fixed, inputs()) == fixed.to_float(np.array(scores)).tolist()
-
-
-def test_wide_types_give_the_floating_score() -> None:
-    trees = random_trees(40, 4)
-    wide = FixedEnsemble(trees, WIDE, (0, 0, 0))
-    assert wide.to_float(wide.predict(inputs())) == pytest.approx(
-        floating_walk(trees, inputs()), abs=41 * WIDE.score.step
-    )
-    assert wide.overflows(inputs()) == Overflows((0, 0, 0), 0)
-    assert wide.overflowing == (0, 0)
-
-
-@given(st.tuples(*[st.integers(-8, 8)] * 3))
-def test_powers_of_two_change_nothing_where_types_have_room(scales: tuple[int, ...]) -> None:
-    trees = random_trees(20, 3)
-    roomy = replace(WIDE, input=ApFixed(32, 16), threshold=ApFixed(32, 16))
-    plain, scaled = (FixedEnsemble(trees, roomy, by).predict(inputs()) for by in ((0, 0, 0), scales))
-    assert (plain == scaled).all()
-
-
-def test_a_row_does_not_depend_on_its_batch() -> None:
-    fixed = FixedEnsemble(random_trees(20, 3), WIDE, (0, 0, 0))
-    x = inputs()
-    assert [int(fixed.predict(row[np.newaxis])[0]) for row in x] == fixed.predict(x).tolist()
-    assert fixed.predict(x[:0]).shape == (0,)
-    assert (fixed.predict(np.asfortranarray(x)) == fixed.predict(x)).all()
 
 
 def test_equal_goes_right_and_coarser_thresholds_are_compared_exactly() -> None:

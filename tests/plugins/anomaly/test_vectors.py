@@ -7,14 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 import pytest
-from numba.np.numpy_support import from_dtype
 from onnx import TensorProto, helper
 from onnx_graphs import by_onnx_runtime
 from onnx_toys import model
 from trigemu_anomaly.network import Network
-from trigemu_anomaly.vectors import numbers_at
-
-from trigemu.base.kernels import kernel
 
 TINY = float(np.finfo(np.float32).tiny)
 SPECIAL = [
@@ -130,18 +126,3 @@ def test_special_numbers_of_sigmoid_and_tanh(kind: str, limits: tuple[float, flo
     assert np.isnan(scores[0])
     assert tuple(scores[1:4]) == limits
     assert scores[4] == (0.5 if kind == "Sigmoid" else np.float32(1e-45))
-
-
-@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float32, np.float64, np.uint8])
-def test_numbers_at_addresses(kind: type) -> None:
-    read, write = numbers_at(from_dtype(np.dtype(kind)))
-
-    @kernel
-    def copied(source: int, target: int, n: int) -> None:
-        for i in range(n):
-            write(target, i, read(source, i))
-
-    values = np.array([0, 1, 200, 7]).astype(kind)
-    result = np.zeros(4, kind)
-    copied(values.ctypes.data, result[1:].ctypes.data, 3)
-    assert result.tolist() == [0, 0, 1, 200]

@@ -11,7 +11,6 @@ from trigemu_decade.training import autoencoder
 from trigemu_decade.training.autoencoder import (
     TINY,
     Fit,
-    Loss,
     presence,
     standardise,
 )
@@ -166,20 +165,6 @@ def test_logarithms_are_those_of_the_features(trained: tuple[Array, Fit]) -> Non
     )
 
 
-def test_same_seed_same_network(trained: tuple[Array, Fit], plain: Fit) -> None:
-    features = trained[0][:1000]
-    present, settings = presence(features, BLOCKS), replace(SETTINGS, epochs=2)
-    seen: list[tuple[int, Loss]] = []
-    again, other = (
-        fit(features, present, np.ones(1000), settings, seed=seed, progress=lambda *step: seen.append(step))
-        for seed in (2, 1)
-    )
-    assert [epoch for epoch, _ in seen] == [0, 1] * 2
-    assert plain.curve == again.curve != other.curve
-    for a, b in zip(plain.network.weights, again.network.weights, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 def test_features_that_are_not_finite() -> None:
     features = structured(7, 10)
     features[4, 1] = np.inf
@@ -219,16 +204,3 @@ def test_the_score_of_a_normal_input(beta: float) -> None:
     # The last steps of the optimiser scatter by a few percent.
     slope = float((score * x[:, 0] ** 2).sum() / (x[:, 0] ** 4).sum())
     assert slope == pytest.approx(1 - beta, abs=0.06)
-
-
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_encoder() -> None:
-    x = np.random.default_rng(4).standard_normal((2000, 3)).astype(np.float32)
-    settings = AutoencoderTable(hidden=(4, 2, 4), epochs=2, variational=True)
-    given = (x, np.ones(x.shape, np.bool_), np.ones(len(x)))
-    learns = np.arange(2000) < 1500
-    one, two, other = (autoencoder.fit(*given, settings, seed=seed, learns=learns) for seed in (1, 1, 2))
-    assert [w.shape for w in one.network.weights] == [(3, 4), (4, 2)]
-    assert one.curve == two.curve != other.curve
-    plain = autoencoder.fit(*given, replace(settings, variational=False), seed=1, learns=learns)
-    assert [w.shape for w in plain.network.weights] == [(3, 4), (4, 2), (2, 4), (4, 3)]

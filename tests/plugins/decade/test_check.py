@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,16 +85,6 @@ def test_the_bare_score_has_the_same_unique_rate(models: Models, catalogue: Cata
     near = unique(result, result.y, result.y_threshold)
     assert requested > 0
     assert near == pytest.approx(requested, abs=result.weight.max() / 2 * (1 + 1e-9))
-
-
-def test_nothing_is_unique(models: Models, catalogue: Catalogue) -> None:
-    """Then the bare score accepts nothing either, and there are still numbers to tell."""
-    values = scored_events(models.menu(MENU, ("above = 0.0", "above = 1e9")), catalogue)
-    assert values.y_threshold == math.inf
-    result = diagnose(values)
-    assert result.overlap.total.value == result.overlap_uncorrected.total.value == 0
-    json.dumps(asdict(result), allow_nan=False)
-    assert printed(result)
 
 
 def test_events_without_a_score_are_left_out(models: Models, catalogue: Catalogue, halves: Events) -> None:

@@ -143,15 +143,6 @@ def _reported(configured: Configured, changes: list[tuple[str, str]], *starts: s
 
 
 WRONG: dict[str, tuple[tuple[str, str], str]] = {
-    "no section": (("[quantile]\nx", "[quantiles]\nx"), "unknown key 'quantiles'; did you mean 'quantile'?"),
-    "the section is missing": (
-        ('[quantile]\nx = ["jet[0].pt", "met"]\n', ""),
-        "the key 'quantile' is missing",
-    ),
-    "no menu": (('menu = "menus/some.toml"\n', ""), ":2: the key 'menu' is missing"),
-    "rate": (("1350.0", "0"), ":5: training.unique_rate_hz = 0: expected a number > 0"),
-    "hidden": (("epochs = 3", "hidden = [3, 0]"), ":8: autoencoder.hidden = [3, 0]: expected"),
-    "fraction": (("epochs = 3", "fraction = 1"), ":8: autoencoder.fraction = 1: expected"),
     "two scores": (
         ("[quantile]", '[score]\ncard = "a.toml"\n\n[quantile]'),
         "has [autoencoder] and [score]: expected one of [autoencoder], [classifier] and [score]",
@@ -172,7 +163,6 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
         (CONFIG[CONFIG.index("epochs") : CONFIG.index("[quantile]")], ""),
         ":7: give either the inputs of an autoencoder to train, or the card",
     ),
-    "x": (('x = ["jet[0].pt", "met"]', "x = []"), ":18: quantile.x = []: expected a list of length >= 1"),
     "padding": (("padding = 0.0", "padding = -1.0"), ":15: padding = -1.0: expected 0.0, the value that"),
     "input": (('"n_jet", "ht"', '"n_jet", "jet[1]"'), ":11: 'jet[1]': 'jet[1]' is not a number"),
 }

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import xgboost
-from decade_toys import MENU, Models, compiled, read_events
+from decade_toys import MENU, Models, compiled
 
 from trigemu import Catalogue, TrigemuError, compare, emulate, rates_of
-from trigemu.api import Workspace
 
 COARSE = 'precision = { input = "ap_fixed<8,8>", threshold = "ap_fixed<8,8>", score = "ap_fixed<10,3>" }'
 WIDE = 'precision = { input = "ap_fixed<32,14>", threshold = "ap_fixed<32,14>", score = "ap_fixed<32,8>" }'
@@ -22,13 +20,6 @@ def rows(n: int = 400) -> np.ndarray:
 
 def with_precision(text: str) -> tuple[str, str]:
     return "above = 0.0", f"above = 0.0\n{text}"
-
-
-def test_wide_types_are_the_floating_trigger(models: Models, catalogue: Catalogue) -> None:
-    plain, wide = models.menu(), models.menu(MENU, with_precision(WIDE))
-    events = read_events(plain, catalogue)
-    scores = [compiled(menu).evaluate(Workspace(events)) for menu in (plain, wide)]
-    assert scores[1] == pytest.approx(scores[0], abs=2e-6)
 
 
 def test_floating_and_fixed_variants_are_compared(models: Models, catalogue: Catalogue) -> None:
@@ -81,13 +72,3 @@ def test_mistakes_have_their_line(models: Models, text: str, message: str) -> No
     line = (models.folder / "menu.toml").read_text().partition(text)[0].count("\n") + 1
     first = (models.folder / "menu.toml").read_text().partition('name = "AD"')[0].count("\n")
     assert any(f"menu.toml:{number}: trigger 'AD'" in str(error.value) for number in (line, first))
-
-
-def test_several_quantiles_are_no_firmware(models: Models) -> None:
-    data = xgboost.DMatrix(rows(), rows()[:, 0])
-    inputs = {"objective": "reg:quantileerror", "quantile_alpha": [0.5, 0.9], "nthread": 1}
-    models.write_card(bdt=bytes(xgboost.train(inputs, data, 2).save_raw("json")))
-    with pytest.raises(
-        TrigemuError, match=r"at the quantiles \[0.5, 0.9\]: expected 'reg:quantileerror' at one"
-    ):
-        models.menu(MENU, with_precision(COARSE))

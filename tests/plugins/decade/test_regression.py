@@ -372,14 +372,6 @@ def test_it_is_the_quantile() -> None:
         assert above == pytest.approx(Q, abs=4 * np.sqrt(Q / rows.sum()) + 0.15 * Q)
 
 
-def test_the_same_seed_gives_the_same_file() -> None:
-    x, y, weight, _ = scores_of(3, 5000)
-    settings, stop = QuantileTable(x=("x",), model="network"), np.zeros(5000, np.bool_)
-    one, two, other = (fit(x, y, weight, Q, settings, seed=seed, stop=stop) for seed in (1, 1, 2))
-    assert one.content == two.content != other.content
-    assert (one.trees, one.split_nodes, one.weights) == (0, 0, 6 * 32 + 32 + 32 * 32 + 32 + 32 + 1)
-
-
 def test_a_file_gives_the_same_alone_and_in_batches() -> None:
     x, y, weight, _ = scores_of(4, 5000)
     network = fit_network(x, y, weight, Q, seed=1)

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from stream_toys import CONDITION, NAMES, NUMBER, OBJECTS, events_of, streamed
 from toys import menu_from
 from trigemu_anomaly.inputs import Inputs
-from trigemu_anomaly.single_row import ModelCall
+from trigemu_anomaly.single_row import Decision, ModelCall, Row
 from trigemu_latency import Stream
 from trigemu_latency.stream import program
 from trigemu_latency.stream.machine import run
@@ -90,18 +90,6 @@ def test_the_number_is_the_same(folder: Path, observable: str) -> None:
     plan = plan_of(folder, *(threshold(observable, float(cut)) for cut in cuts))
     words = decide(EVENTS, plan)
     assert words.any()
-    np.testing.assert_array_equal(streamed(plan, EVENTS), words)
-
-
-def test_every_comparison_and_junction(folder: Path) -> None:
-    sides = "muon[0].pt {} jet[0].pt"
-    conditions = [sides.format(op) for op in (">", ">=", "<", "<=", "==", "!=")]
-    conditions += [f"not ({c})" for c in conditions]
-    conditions += ["n_jet == 1 or n_jet == 2 or n_muon == 2", "n_jet > 0 and n_muon > 0 and not n_photon > 1"]
-    plan = plan_of(folder, *(threshold("1", 0, condition) for condition in conditions))
-    words = decide(EVENTS, plan)
-    fractions = [float((words[:, 0] >> np.uint64(bit) & np.uint64(1)).mean()) for bit in range(14)]
-    assert all(0 < fraction < 1 for fraction in fractions)
     np.testing.assert_array_equal(streamed(plan, EVENTS), words)
 
 
@@ -334,7 +322,8 @@ def test_inputs_are_those_of_batches(chosen: list[tuple[Number, float | None]]) 
     inputs = Inputs(numbers, ("",) * len(numbers), padding)
     expected, complete = inputs.evaluate(Workspace(FEW))
     made, features = program.Program(FEW), np.full(len(numbers), np.nan, np.float32)
-    made.request(0, 0, ModelCall(None, ((inputs, features),), lambda: 0))  # type: ignore[arg-type]
+    decision = Decision(Row(features, np.zeros(1), python=lambda: None), 0.0)
+    made.request(0, 0, ModelCall(None, ((inputs, features),), decision))
     table = made.finish(np.zeros(1, np.uint64))
     for event in range(len(FEW)):
         assert run(table, event) == complete[event]

@@ -162,10 +162,13 @@ def test_a_feature_that_is_infinite(tmp_path: Path) -> None:
     np.testing.assert_array_equal(streamed(plan, EVENTS), decide(EVENTS, plan))
 
 
-def test_a_score_that_is_no_number(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["onnxruntime", "kernels"])
+def test_a_score_that_is_no_number(tmp_path: Path, engine: str) -> None:
     logarithm = model([helper.make_node("Log", ["x"], ["y"])], {}, 1, output=("n", 1))
     write_card(tmp_path, logarithm, [(["n_jet - 2"], None)])
-    assert "its score is not a number (NaN)" in same_error(plan_at(tmp_path, np.array([0.5])), EVENTS)
+    assert "its score is not a number (NaN)" in same_error(
+        plan_at(tmp_path, np.array([0.5]), f'engine = "{engine}"'), EVENTS
+    )
 
 
 @dataclass(frozen=True)
