@@ -48,8 +48,7 @@ def labelled(f: Contributions) -> Mapping[Label, Fraction]:
 def rates_in(result: MenuRates) -> dict[Label, Rate]:
     found = {("level", level.name): level.rate for level in result.levels} | {("menu", ""): result.rate}
     for kind, rows in (("", result.triggers), ("group_", result.groups)):
-        for t in rows:
-            found |= {(kind + name, t.name): getattr(t, name, rate) for name, rate in t.rates.items()}
+        found |= {(kind + quantity, t.name): t.rates[quantity] for t in rows for quantity in t.rates}
     return found
 
 
