@@ -48,7 +48,7 @@ def labelled(f: Contributions) -> Mapping[Label, Fraction]:
 def rates_in(result: MenuRates) -> dict[Label, Rate]:
     found = {("level", level.name): level.rate for level in result.levels} | {("menu", ""): result.rate}
     for kind, rows in (("", result.triggers), ("group_", result.groups)):
-        found |= {(kind + quantity, t.name): getattr(t, quantity) for t in rows for quantity in t.rates}
+        found |= {(kind + quantity, t.name): t.rates[quantity] for t in rows for quantity in t.rates}
     return found
 
 
