@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import tomllib
 from collections.abc import Callable
 from itertools import pairwise
@@ -14,8 +12,11 @@ from typing import Any
 import pytest
 from commands import Place
 from optimise_toys import write_goals, write_menu, write_samples
+from printing import text_of
 from trigemu_optimise import Effort, optimise
 from trigemu_optimise.write_menu import read_summary
+from trigemu_pages import collect_contents
+from trigemu_pages.report.sections import of_plugins
 
 from trigemu import TrigemuError, open_catalogue, read_menu, run
 
@@ -43,21 +44,6 @@ def files(place: Place) -> Place:
 def optimised(trigemu: Run, *more: str) -> tuple[int, str]:
     arguments = ("optimise", "toy.toml", "goals.toml", "-o", "new.toml", "--samples", "catalogue.toml")
     return trigemu(*arguments, *FAST, *more)
-
-
-def test_names_that_are_not_utf8(files: Place, trigemu: Run) -> None:
-    """Of the menu, the goals and a file of events: what is written can be read."""
-    menu, goals, new = (os.fsdecode(name) for name in (b"toy\xff.toml", b"goals\xff.toml", b"new\xff.toml"))
-    (files.folder / "toy.toml").rename(menu)
-    (files.folder / "goals.toml").rename(goals)
-    status, text = trigemu("optimise", menu, goals, "-o", new, "--samples", "catalogue.toml", *FAST)
-    assert status == 0, text
-    written = (files.folder / new).read_text()
-    assert written.startswith(r"# Made by trigemu optimise from toy\udcff.toml (sha256 ")
-    summary = read_summary(read_menu(new))
-    assert summary is not None
-    assert (summary.menu, summary.goals) == (r"toy\udcff.toml", r"goals\udcff.toml")
-    assert summary.new_sha256 == hashlib.sha256(written.encode()).hexdigest()
 
 
 def test_the_new_menu_keeps_its_comments_and_can_be_run(files: Place, trigemu: Run) -> None:
@@ -213,12 +199,11 @@ def test_files_of_other_kinds_say_what_they_are(files: Place, trigemu: Run) -> N
 def test_numbers_beside_a_menu_are_read_only_if_they_are_its_own(files: Place, trigemu: Run) -> None:
     """A report shows them in a section."""
     assert optimised(trigemu)[0] == 0
-    status, text = trigemu("report", "new.toml", "--samples", "catalogue.toml", "-o", "page.html")
-    assert status == 0, text
-    page = (files.folder / "page.html").read_text()
-    for part in ("How the menu was optimised", "as written", "The least loss at each cap"):
-        assert part in page
     menu, numbers = read_menu("new.toml"), files.folder / "new.optimise.json"
+    (section,) = of_plugins(collect_contents([menu], open_catalogue("catalogue.toml")))
+    assert section.title == "How the menu was optimised"
+    assert any("as written" in text_of(table) for table in section.tables)
+    assert any("The least loss at each cap" in picture.caption for picture in section.pictures)
     summary = read_summary(menu)
     assert summary is not None
     assert summary.new_sha256 == menu.sha256

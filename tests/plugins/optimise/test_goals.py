@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from optimise_toys import MENU, toy_samples, write_goals, write_menu
+from optimise_toys import MENU, toy_samples, write_menu
 from trigemu_live import live_fraction, read_filling, read_rules
-from trigemu_optimise import Effort, Optimised, optimise, read_goals
+from trigemu_optimise import Effort, Optimised, optimise
 
 from trigemu import TrigemuError, read_menu
 
@@ -25,15 +25,6 @@ def optimised(folder: Path, goals: str, menu: str = MENU, hops: int = 0) -> Opti
     (folder / "goals.toml").write_text(goals)
     effort = Effort(starts=1, hops=hops, replicas=0, caps=0)
     return optimise(read_menu(write_menu(folder, menu)), folder / "goals.toml", toy_samples(), effort)
-
-
-def test_all_tables(tmp_path: Path) -> None:
-    more = "[[tie]]\ntriggers = ['J15', 'J30']\nat_least = 5\n[[limit]]\ngroup = 'jets'\nmax_hz = 1e4\n"
-    goals = read_goals(write_goals(tmp_path, 5e4, more))
-    assert (goals.table.rate_hz, goals.table.merit) == (5e4, "squared")
-    assert [channel.label for channel in goals.channels] == ["s", "met"]
-    assert [limit.label for limit in goals.limits] == ["rate of group jets"]
-    assert goals.ties[0].at_least == 5
 
 
 @pytest.mark.parametrize(
@@ -78,10 +69,7 @@ def test_all_tables(tmp_path: Path) -> None:
         (LIMIT + "level = 'L1'\nmax_hz = 3\n", ["rate of level L1", "the menu has no levels"]),
         (BASE + VARY + TIE, ["[[tie]] J15: its threshold does not vary, so it cannot equal"]),
         (BASE + VARY + TIE + "at_least = 10\n", ["a [[tie]] cannot be met: J15 at least 10 above J30"]),
-        (
-            BASE + VARY + J15.format(70) + TIE,
-            ["no common value: J30 from 10 to 60, J15 from 70 to 80"],
-        ),
+        (BASE + VARY + J15.format(70) + TIE, ["no common value: J30 from 10 to 60, J15 from 70 to 80"]),
         (
             BASE + VARY + J15.format(10) + f"{TIE}at_least = 3\n"
             "[[tie]]\ntriggers = ['J15', 'J30']\nat_least = 3\n",

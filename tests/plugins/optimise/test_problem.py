@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings, strategies as st
-from optimise_toys import toy_samples, write_goals, write_menu
+from optimise_toys import toy_samples
 from toy_menus import as_toml, menus
-from toys import is_evaluation, memory_catalogue, menu_from, toy_events
+from toys import is_evaluation, memory_catalogue, menu_from, threshold, toy_events
 from trigemu_optimise.goals import read_goals
 from trigemu_optimise.problem import Evaluation
 from trigemu_optimise.setup import Setup, make_setup
 from trigemu_optimise.variables import menu_at
 
-from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
+from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of
 
 BACKGROUND = {"a": toy_events(11, 400), "b": toy_events(12, 150)}
 SIGNAL = toy_events(13, 200)
@@ -125,40 +125,13 @@ def test_any_menu_at_any_point(case: tuple[str, str, list[dict[str, Any]]], data
             assert bound.rate(all_rates) == pytest.approx(expected, rel=1e-8, abs=1e-6), (number, limit)
 
 
-LINKED = """
-[[trigger]]
-name = "A"
-kind = "threshold"
-observable = "jet[0].pt"
-above = 20.0
-
-[[trigger]]
-name = "B"
-kind = "threshold"
-observable = "met"
-above = 40.0
-coherent = "x"
-
-[[trigger]]
-name = "C"
-kind = "threshold"
-observable = "met"
-above = 20.0
-coherent = "x"
-prescale = 10
-
-[[trigger]]
-name = "D"
-kind = "logic"
-expression = "A and not B"
-
-[[trigger]]
-name = "E"
-kind = "threshold"
-observable = "n_jet"
-above = 1.0
-seed = "C or A"
-"""
+LINKED = (
+    threshold("A", "jet[0].pt", 20.0)
+    + threshold("B", "met", 40.0, 'coherent = "x"')
+    + threshold("C", "met", 20.0, 'coherent = "x"\nprescale = 10')
+    + '[[trigger]]\nname = "D"\nkind = "logic"\nexpression = "A and not B"\n'
+    + threshold("E", "n_jet", 1.0, 'seed = "C or A"')
+)
 
 
 def test_coherent_sets_seeds_and_logic_of_which_all_vary(tmp_path: Path) -> None:
@@ -192,14 +165,3 @@ def test_a_table_that_is_too_large_names_its_triggers(tmp_path: Path) -> None:
     )
     with pytest.raises(TrigemuError, match=r"T0, T1.* depend on 18 varied thresholds.*vary fewer of them"):
         make_setup(menu_from(tmp_path, text), read_goals(tmp_path / "goals.toml"), toy_samples())
-
-
-def test_rows_are_fewer_than_events_and_halves_have_none_in_common(tmp_path: Path) -> None:
-    setup = make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 1e5)), toy_samples())
-    background = setup.problem.half.background
-    assert len(background.row_weight) < len(background.weight)
-    assert background.row_weight.sum() == pytest.approx(background.weight.sum())
-    for fitted, unseen in zip(setup.problem.half.channels, setup.unseen.channels, strict=True):
-        assert not set(fitted.event.tolist()) & set(unseen.event.tolist())
-        assert fitted.weight.sum() == pytest.approx(1.0)
-    assert not set(background.event.tolist()) & set(setup.unseen.background.event.tolist())
