@@ -28,7 +28,6 @@ from explorer_truth import random_slot, same, truth, unpacked
 from trigemu_pages.explorer.columns import turnon_profiles
 from trigemu_pages.explorer.make import all_enabled, page_data
 from trigemu_pages.explorer.page import page_of
-from trigemu_pages.explorer.turnon_bins import signal_bins
 
 import trigemu
 
@@ -49,8 +48,7 @@ def main() -> None:
     menus = trigemu.solve_budgets(list(map(trigemu.read_menu, options.menus)), catalogue)
     scores = trigemu.score_table(all_enabled(menus), catalogue, signals=options.signal)
     profiles = turnon_profiles(scores, menus)
-    bins = {name: signal_bins(menus[0], catalogue, name, profiles) for name in options.signal}
-    data = page_data(menus, scores, bins, trigemu.__version__)
+    data = page_data(menus, scores, trigemu.__version__)
     html = page_of([menu.name for menu in menus], base64.b64encode(data.packed).decode())
     print(f"page: {len(html.encode()) / 1e6:.2f} MB")
     header, rng = unpacked(data.block), random.Random(options.seed)

@@ -18,16 +18,9 @@ from trigemu.base.arrays import IntArray
 from trigemu.base.errors import TrigemuError, listed, module_of_extra
 from trigemu.base.files import temporary_folder
 from trigemu.base.toml import TableError, load_toml
-from trigemu.counting.patterns import empty_table
-from trigemu.emulation.engine import Chunk, Job, Task, over_samples
-from trigemu.emulation.event_table import (
-    EVENT_COLUMNS,
-    Columns,
-    EventColumn,
-    EventTable,
-    Selection,
-    event_columns,
-)
+from trigemu.emulation.engine import Job, over_samples
+from trigemu.emulation.event_table import EVENT_COLUMNS, EventColumn, EventTable
+from trigemu.emulation.per_event import Columns, PerEvent
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.tabulate import FIRED, event_table
 from trigemu.menus.menu import Menu
@@ -35,7 +28,6 @@ from trigemu.menus.read import read_menu
 from trigemu.observables.workspace import Workspace
 from trigemu.results.table import Column, Table
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
 
 from .anomaly import CompiledAnomaly, Scorer
 
@@ -79,7 +71,8 @@ def input_table(
     )
     score = EventColumn(SCORE, "float64", "the score; −inf if an input without padding is missing")
     columns = (*EVENT_COLUMNS, *inputs, score)
-    inputs_of = partial(over_samples, selection, Job((menu,), plan, catalogue), _Read(), executor)
+    task = PerEvent([column.name for column in EVENT_COLUMNS], _read)
+    inputs_of = partial(over_samples, selection, Job((menu,), plan, catalogue), task, executor)
     return EventTable((menu,), catalogue, selection, columns, inputs_of)
 
 
@@ -89,16 +82,12 @@ def _scorer(plan: Plan) -> Scorer:
     return compiled.scorer
 
 
-@dataclass(frozen=True)
-class _Read(Task[Selection]):
-    """The task that reads the inputs and the score of a chunk."""
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Selection:
-        scorer, core = _scorer(plan), events.core
-        features, complete = scorer.inputs.evaluate(Workspace(events))
-        inputs = dict(zip(scorer.inputs.texts, features[core].T, strict=True))
-        columns = event_columns(chunk, events) | inputs | {SCORE: scorer.scores_of(features, complete)[core]}
-        return Selection(columns, empty_table(1))
+def _read(plan: Plan, work: Workspace) -> Columns:
+    """Return the inputs and the score."""
+    scorer = _scorer(plan)
+    features, complete = scorer.inputs.evaluate(work)
+    inputs = dict(zip(scorer.inputs.texts, features.T, strict=True))
+    return {**inputs, SCORE: scorer.scores_of(features, complete)}
 
 
 _DIFFERENCES = (

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from trigemu_anomaly.anomaly import preselected
 
-from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.per_event import Columns
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_own_column
@@ -37,7 +36,8 @@ def scored_events(
     plan = make_plan([solved])
     unseen = scaling.unseen_half([solved], plan, catalogue)
     half = split.EVALUATION if unseen is None else unseen
-    events = gather(solved, catalogue, half, _ReadScores(name), name=name, executor=executor)
+    read = partial(_read_scores, name)
+    events = gather(solved, catalogue, half, read, name=name, executor=executor)
     if not len(events.weight):
         raise TrigemuError(f"{menu.path}: no event of {catalogue.path} passes `requires` of trigger {name!r}")
     compiled, solution = _compiled(plan, name), solved.trigger(name).solution
@@ -52,21 +52,16 @@ def _compiled(plan: Plan, name: str) -> CompiledDecade:
     return compiled
 
 
-@dataclass(frozen=True)
-class _ReadScores:
-    """Reads x, y and Y(x) of the events that a trigger evaluates."""
-
-    name: str
-
-    def __call__(self, plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, FloatArray]]:
-        compiled = _compiled(plan, self.name)
-        selected, passed = preselected(work, compiled.requires)
-        y, quantile = compiled.scores(selected)
-        scored, has_score = y > -np.inf, passed.copy()
-        has_score[passed] = scored
-        x = np.column_stack([number.evaluate(selected) for number in compiled.quantile.inputs.numbers])
-        x = np.nan_to_num(x[scored], nan=0.0)
-        return has_score, {"y": y[scored], "Y(x)": quantile[scored], "x": x}
+def _read_scores(name: str, plan: Plan, work: Workspace) -> Columns:
+    """Return x, y and Y(x) of the events that a trigger evaluates."""
+    compiled = _compiled(plan, name)
+    selected, keep = preselected(work, compiled.requires)
+    y, quantile = compiled.scores(selected)
+    scored, keep = y > -np.inf, keep.copy()
+    keep[keep] = scored
+    x = np.column_stack([number.evaluate(selected) for number in compiled.quantile.inputs.numbers])
+    x = np.nan_to_num(x[scored], nan=0.0)
+    return {"keep": keep, "y": y[scored], "Y(x)": quantile[scored], "x": x}
 
 
 def triggers_of(menu: Menu) -> list[str]:

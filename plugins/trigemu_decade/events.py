@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -12,21 +12,15 @@ import numpy.typing as npt
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, splitmix64
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import members_by_level
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import threshold_for
-from trigemu.emulation.engine import Chunk, Job, Task, over_background
-from trigemu.emulation.plan import Plan, decide, make_plan
+from trigemu.emulation.engine import Job
+from trigemu.emulation.per_event import Read, interactions, per_event
+from trigemu.emulation.plan import make_plan
 from trigemu.menus.menu import Menu
-from trigemu.observables.workspace import Workspace
-from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need
-
-Arrays = dict[str, npt.NDArray[Any]]
-#: Returns a mask of the selected events, bool[n], and arrays of these, by name.
-Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any]]]]
+from trigemu.samples.events import Need
 
 
 @dataclass(frozen=True)
@@ -89,60 +83,26 @@ def gather(
 ) -> Selected:
     """Read one half of the background.
 
-    read: picklable. needs: columns besides those of the triggers. name: the trigger that is studied; in a
-    menu with levels, the others are those of its level, or of the last level without a name.
+    read: as in `per_event`. needs: columns besides those of the triggers. name: the trigger that is studied;
+    in a menu with levels, the others are those of its level, or of the last level without a name.
     """
     plan = make_plan([menu])
-    plan.check_background(catalogue)
-    job, task = Job((menu,), plan, catalogue, frozenset(needs)), _Gather(half, read)
-    table, columns, values = task.merge([*over_background(job, task, executor)])
-    sample, parent = columns["sample"], columns["parent"]
-    scales = scaling.half_scales(table, half, catalogue) * scaling.crossing_scale(menu, catalogue)
-    group = np.unique(parent, return_inverse=True)[1]
-    shared = np.isin(sample, sorted(catalogue.with_parents))  # whether others may have the same parent
-    interaction = np.where(shared, group, len(group) + np.arange(len(group)))
-    acceptance = acceptances(columns["words"], menu, plan.bits[0])
+    job, names = Job((menu,), plan, catalogue, frozenset(needs)), ("sample", "parent", "weight", "words")
+    columns = per_event(job, names, read, half=half, executor=executor)
+    interaction = interactions(columns, catalogue)
+    _, parent, weight, words = (columns.pop(column) for column in names)
+    acceptance = acceptances(words, menu, plan.bits[0])
     of_level = members_by_level(menu)
     level = menu.trigger(name).level if name else list(of_level)[-1]
     is_other = np.array([trigger.name != name for trigger in menu.enabled])
     return Selected(
-        weight=columns["weight"] * scales[sample],
+        weight=weight * scaling.crossing_scale(menu, catalogue),
         parent=parent,
-        interaction=np.unique(interaction, return_inverse=True)[1].astype(np.int64),
+        interaction=interaction,
         accepts=acceptance.total,
         others=acceptance.either(of_level[level or ""] & is_other),
-        values=values,
+        values=columns,
     )
-
-
-#: The weight of each half, columns of the selected events with their original weights, and what was read.
-_Part = tuple[PatternTable, Arrays, Arrays]
-
-
-@dataclass(frozen=True)
-class _Gather(Task[_Part]):
-    """The task that selects the events of a chunk."""
-
-    half: int
-    read: Read
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Part:
-        scaling.refuse_negative(events)
-        work = Workspace(events)
-        words = decide(events, plan, work)
-        selected, values = self.read(plan, work)
-        counted = np.zeros(len(events), np.bool_)
-        counted[events.core] = True
-        counted &= split.half_of(events.parent) == self.half
-        values = {name: value[counted[selected]] for name, value in values.items()}
-        selected = selected & counted
-        columns = {
-            "sample": np.full(np.count_nonzero(selected), chunk.sample),
-            "weight": events.weight[selected],
-            "parent": events.parent[selected],
-            "words": words[selected],
-        }
-        return scaling.weights_by_half(chunk.sample, events), columns, values
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -23,13 +24,13 @@ from trigemu_anomaly.trees import FixedEnsemble
 from trigemu import __version__
 from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import TrigemuError
-from trigemu.emulation.engine import Chunk, Job, Task, over_background
+from trigemu.emulation.engine import Job
+from trigemu.emulation.per_event import Columns, per_event, take_rows
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
 from trigemu.results.table import Column, Page, Table, in_json
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
 
 from .circuit import DEVICE, SPEED, Circuit, Resources, Routed, mapped, routed, row, simulate
 from .estimate import LEVEL_NS
@@ -193,22 +194,15 @@ def _delayed(name: str, width: int, clocks: int) -> tuple[str, list[str]]:
     ]
 
 
-@dataclass(frozen=True)
-class _Read(Task[tuple[Features, Features, BoolArray]]):
-    """Reads the inputs of both models and the decisions of a trigger, for all events with all inputs."""
-
-    name: str
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Features, Features, BoolArray]:
-        compiled = plan.slots[plan.bits[0][self.name]].compiled
-        models = difference_of(compiled)
-        assert models
-        work = Workspace(events)
-        features, complete = models.inputs.evaluate(work)
-        x, also = models.trees.inputs.evaluate(work)
-        complete &= also
-        accepted = compiled.evaluate(work) > models.threshold
-        return features[complete], x[complete], accepted[complete]
+def _read(name: str, plan: Plan, work: Workspace) -> Columns:
+    """Return the inputs of both models and the decisions of a trigger, for all events with all inputs."""
+    compiled = plan.slots[plan.bits[0][name]].compiled
+    models = difference_of(compiled)
+    assert models
+    features, complete = models.inputs.evaluate(work)
+    x, also = models.trees.inputs.evaluate(work)
+    columns = {"features": features, "x": x, "accepted": compiled.evaluate(work) > models.threshold}
+    return {"keep": complete & also, **take_rows(columns, complete & also)}
 
 
 @dataclass(frozen=True)
@@ -228,9 +222,8 @@ def check_block(
     """Simulate a block with all background events, and with mixed ones, whose inputs are each of another
     event: these reach combinations that are rare."""
     plan = make_plan([menu])
-    plan.check_background(catalogue)
-    task = _Read(name)
-    features, x, accepted = task.merge([*over_background(Job((menu,), plan, catalogue), task, executor)])
+    columns = per_event(Job((menu,), plan, catalogue), (), partial(_read, name), executor=executor)
+    features, x, accepted = columns.values()
     random, texts = np.random.default_rng(1), block.models.inputs.texts
     mixed, of_trees = (
         np.column_stack([random.choice(column, _MIXED) for column in part.T]) for part in (features, x)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 from trigemu_anomaly.anomaly import preselected
 from trigemu_anomaly.inputs import Features
 from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
@@ -14,13 +14,13 @@ from trigemu_anomaly.precision import PrecisionTable, TreeModel, trees_of
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Chunk, Job, Task, over_background
+from trigemu.emulation.engine import Job
+from trigemu.emulation.per_event import Columns, per_event
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.workspace import Workspace
 from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
 from trigemu.triggers.base import Compiled, ScoreKind
 
 
@@ -29,8 +29,8 @@ class TreeInputs(NamedTuple):
 
     x: Features  # float32[n, d]
     weight: FloatArray  # float64[n], in Hz
-    sample: IntArray  # int64[n]
-    half: IntArray  # int64[n]
+    sample: IntArray  # int32[n]
+    half: IntArray  # int8[n]
 
     def in_half(self, half: int) -> TreeInputs:
         """Return the events of a half."""
@@ -80,9 +80,9 @@ def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
 def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = None) -> TreeInputs:
     """Read the inputs of the trees of a trigger, for all background events that pass its preselection."""
     menu = _enabled(menu, name)
-    plan, task = make_plan([menu]), _Read(name)
-    plan.check_background(catalogue)
-    rows = task.merge([*over_background(Job((menu,), plan, catalogue), task, executor)])
+    plan = make_plan([menu])
+    job, names = Job((menu,), plan, catalogue), ("weight", "sample", "half")
+    rows = TreeInputs(**per_event(job, names, partial(_read, name), executor=executor))
     if not len(rows.x):
         raise TrigemuError(f"{menu.path}: no event of {catalogue.path} passes `requires` of trigger {name!r}")
     return rows
@@ -97,17 +97,11 @@ def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInpu
     return rows.in_half(split.other_half(unseen)), rows.in_half(unseen)
 
 
-@dataclass(frozen=True)
-class _Read(Task[TreeInputs]):
-    name: str
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
-        compiled, model = _trees(plan, self.name)
-        selected, passed = preselected(Workspace(events), compiled.preselection)
-        x, complete = model.inputs.evaluate(selected)
-        counted = np.zeros(len(events), np.bool_)
-        counted[events.core] = True
-        complete &= counted[passed]
-        passed[passed] = complete
-        number = np.full(np.count_nonzero(passed), chunk.sample, np.int64)
-        return TreeInputs(x[complete], events.weight[passed], number, split.half_of(events.parent[passed]))
+def _read(name: str, plan: Plan, work: Workspace) -> Columns:
+    """Return the inputs of the events that pass the preselection of a trigger and have all of them."""
+    compiled, model = _trees(plan, name)
+    selected, keep = preselected(work, compiled.preselection)
+    x, complete = model.inputs.evaluate(selected)
+    keep = keep.copy()
+    keep[keep] = complete
+    return {"keep": keep, "x": x[complete]}

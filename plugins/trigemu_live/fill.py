@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ from trigemu.base.errors import SampleError, TrigemuError, nearest, quoted
 from trigemu.base.mapping import engine_of
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets, threshold_for
-from trigemu.emulation.engine import Job, over_samples
+from trigemu.emulation.engine import Job
+from trigemu.emulation.per_event import Columns, interactions, per_event, take_rows
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.reweight import at_pileup
 from trigemu.menus.menu import Menu
@@ -37,7 +39,7 @@ from trigemu.triggers.base import ScoreKind
 
 from .curve import live_curve
 from .fill_config import FillConfig
-from .fill_events import FillEvents, GatherEvents
+from .fill_events import NAMES, FillEvents, read_fill
 from .fill_results import BOTH, COLUMNS, CONTROL, FIXED, Fill, FillTrace
 from .filling import Filling, every_slot
 from .rules import NO_RULES, Rules
@@ -92,7 +94,6 @@ def through_fill(
         at_crossing_rate(of_column.solved(solutions), filling.crossing_rate_hz) for of_column in of_columns
     ) or (solved,)
     plan = make_plan(menus)
-    plan.check_background(samples)
     half = scaling.unseen_half(menus, plan, samples)
     fitted = frozenset().union(*scaling.fitted_in(menus, plan, samples))
     controlled = [control.trigger for control in config.controls]
@@ -102,13 +103,14 @@ def through_fill(
             f"{config.path}: control of {quoted(off[0])}: it is switched off at all times: give another "
             f"prescale or column"
         )
-    task = GatherEvents(tuple(slots[name] for name in controlled))
+    read = partial(read_fill, tuple(slots[name] for name in controlled))
 
-    def gathered(some: Sequence[Sample]) -> Any:
+    def gathered(some: Sequence[Sample]) -> Columns:
         """Return the events of some samples."""
         known = all(INTERACTIONS[1] in sample.schema.scalars for sample in some)
         job = Job(menus, plan, samples, frozenset({INTERACTIONS} if known else ()))
-        return task.merge([*over_samples(some, job, task, engine)])
+        columns = per_event(job, NAMES, read, samples=some, executor=engine)
+        return columns | {"interaction": interactions(columns, samples)}
 
     of_menus = menus, plan.bits, controlled, per_interactions
     events = gathered(samples.background)
@@ -118,10 +120,9 @@ def through_fill(
     signals = []
     for name in config.fill.signals:  # as efficiencies: a background is judged on its unseen half
         signal = samples.sample(name)
-        plan.check(signal)
         events = gathered([signal])
         if half is not None and signal.table.role == "background":
-            events = {key: column[events["half"] == half] for key, column in events.items()}
+            events = take_rows(events, events["half"] == half)
         signals.append(FillEvents(events, *of_menus))
     model = _Model(menus, config, filling, rules, pileup, background, signals)
     traces = [model.run(FIXED, 0)]

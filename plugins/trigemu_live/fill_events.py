@@ -9,7 +9,6 @@ them, u the weight in the unseen half, s the scale of its sample.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,31 +19,20 @@ from trigemu.base.kernels import kernel
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.decisions import switched_off
 from trigemu.counting.quantities import members_by_level
-from trigemu.emulation.engine import Chunk, Task
-from trigemu.emulation.event_table import Columns, event_columns
-from trigemu.emulation.plan import Plan, decide
+from trigemu.emulation.per_event import Columns, scores_of
+from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Events
 from trigemu.samples.sample import INTERACTIONS
 
+#: The columns of events that `read_fill` does not give.
+NAMES = "sample", "parent", "half", "weight", "words"
 
-@dataclass(frozen=True)
-class GatherEvents(Task[Columns]):
-    """The task that returns the decisions of all events, the scores of some slots of the plan, and the number
-    of interactions, 0 where it is unknown."""
 
-    slots: tuple[int, ...]
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
-        work, core, columns = Workspace(events), events.core, event_columns(chunk, events)
-        columns["words"] = decide(events, plan, work)[core]
-        columns["scores"] = np.empty((len(columns["words"]), len(self.slots)))
-        for k, slot in enumerate(self.slots):
-            columns["scores"][:, k] = plan.slots[slot].compiled.evaluate(work)[core]
-        known = events.scalars.get(INTERACTIONS[1], np.zeros(len(events), np.int64))
-        columns["interactions"] = known[core].astype(np.int64)
-        return columns
+def read_fill(slots: Sequence[int], plan: Plan, work: Workspace) -> Columns:
+    """Return the scores of some slots, and the number of interactions, 0 where it is unknown."""
+    number = work.events.scalars.get(INTERACTIONS[1], np.zeros(len(work.events)))
+    return {"scores": scores_of(slots, plan, work), "interactions": number.astype(np.int64)}
 
 
 class FillEvents:
@@ -68,7 +56,7 @@ class FillEvents:
         self._weight, self._scores, self._number = events["weight"], events["scores"], events["interactions"]
         self._unseen = np.where(events["half"] == half, self._weight, 0.0) if fitted else self._weight
         self._fitted = np.array([name in fitted for name in controlled], np.bool_)
-        self._parent = np.unique(events["parent"], return_inverse=True)[1]
+        self._interaction = events["interaction"]
         sample = np.unique(events["sample"], return_inverse=True)[1]
         m, s = int(self._number.max(initial=0)) + 1, int(sample.max(initial=0)) + 1
         # Factors are those of w f₀, by number of interactions, then those of u (f − f₀), by sample as well.
@@ -163,7 +151,7 @@ class FillEvents:
         total = np.bincount(stratum, weight)
         for value in values:
             value -= weight * (np.bincount(stratum, value) / np.where(total > 0, total, 1.0))[stratum]
-        return np.sqrt([(np.bincount(self._parent, value) ** 2).sum() for value in values])
+        return np.sqrt([(np.bincount(self._interaction, value) ** 2).sum() for value in values])
 
     def scored(self, step: int, k: int) -> tuple[FloatArray, FloatArray]:
         """Return the scores of a controlled trigger, and the weights with which it accepts these events."""

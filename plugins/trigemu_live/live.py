@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray, Words
+from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.base.mapping import engine_of
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Task, over_background
+from trigemu.emulation.engine import Job
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.plan import Plan, decide, make_plan
+from trigemu.emulation.per_event import per_event
+from trigemu.emulation.plan import make_plan
 from trigemu.emulation.reweight import at_conditions, at_pileup
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_crossing_rate
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.rates.menu_rates import rates_of
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike, samples_of
 
 from .beam import AFTER, BEFORE, PARTS, Beam, Counts, Start, State
@@ -205,9 +204,8 @@ def accepts_in_order(
     (solved,) = solve_budgets((menu_of(menu),), samples, executor=engine)
     check_choices(solved, without, rules, counters)
     plan = make_plan([solved])
-    plan.check_background(samples)
-    parts = [*over_background(Job((solved,), plan, samples), _Decisions(), engine)]
-    words, numbers = (np.concatenate([part[k] for part in parts]) for k in range(2))
+    columns = per_event(Job((solved,), plan, samples), ["words", "id"], executor=engine)
+    words, numbers = columns["words"], columns["id"]
     filling, arrays = filling or every_slot(solved.crossing_rate_hz), menu_arrays(solved)
     fires, pattern = np.unique(arrays.fires(words, plan.bits[0]), axis=0, return_inverse=True)
     fires, pattern = np.ascontiguousarray(fires.T), pattern.ravel()
@@ -250,11 +248,3 @@ def accepts_in_order(
         vetoed=tuple(vetoed),
         models=plan.models[0],
     )
-
-
-@dataclass(frozen=True)
-class _Decisions(Task[tuple[Words, Words]]):
-    """The task that returns the decisions and the numbers of the crossings of a chunk."""
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Words, Words]:
-        return decide(events, plan)[events.core], events.id[events.core]

@@ -24,7 +24,8 @@ from trigemu.base.errors import TrigemuError
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.decisions import counter_of
 from trigemu.counting.quantities import members_by_level
-from trigemu.emulation.event_table import Columns, EventTable
+from trigemu.emulation.event_table import EventTable
+from trigemu.emulation.per_event import Columns
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.triggers.base import BitKind, ScoreKind
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,9 @@ from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Task, over_background, over_samples
-from trigemu.emulation.event_table import Columns, EventTable
+from trigemu.emulation.engine import Chunk, Job, Task, over_background
+from trigemu.emulation.event_table import EventTable
+from trigemu.emulation.per_event import Columns, per_event
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.tabulate import score_table
 from trigemu.menus.menu import Menu
@@ -214,19 +216,13 @@ def selected(menu: Menu, catalogue: Catalogue, channel: ChannelTable, executor: 
     if not require:
         return np.ones(sample.entries, np.bool_)
     context = Context(menu.scope)
-    task = _Select(context.condition(require))
+    read = partial(_fulfils, context.condition(require))
     job = Job((), make_plan(()), catalogue, frozenset(context.needs))
-    found = task.merge([*over_samples([sample], job, task, executor)])
+    found: BoolArray = per_event(job, (), read, samples=[sample], executor=executor)["fulfils"]
     if not found.any():
         raise SampleError(f"channel {channel.label!r}: no event of {sample.name!r} fulfils {require!r}")
     return found
 
 
-@dataclass(frozen=True)
-class _Select(Task[BoolArray]):
-    """The task that evaluates a condition on a chunk."""
-
-    require: Condition
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> BoolArray:
-        return np.asarray(self.require.evaluate(Workspace(events)), np.bool_)[events.core]
+def _fulfils(condition: Condition, plan: Plan, work: Workspace) -> Columns:
+    return {"fulfils": condition.evaluate(work)}

@@ -6,8 +6,9 @@ live time T_s is Σ w f · T / T_s over its events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,9 +21,9 @@ from trigemu.base.shown import Named, Shown
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.sums import RateSums
-from trigemu.emulation.engine import Chunk, Job, Task, joined, over_background
-from trigemu.emulation.event_table import Columns
+from trigemu.emulation.engine import Job
 from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.per_event import Columns, per_event, scores_of
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, menu_of
@@ -30,7 +31,7 @@ from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import ZERO_EVENTS_LIMIT
 from trigemu.rates.results import Rate
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need
+from trigemu.samples.events import Need
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import CM2_PER_PB
 from trigemu.triggers.base import ScoreKind
@@ -261,24 +262,24 @@ def _scores(
     observable of their events."""
     (menu,), (bits,) = emulation.menus, emulation.plan.bits
     kinds = {trigger.name: trigger.description for trigger in menu.enabled}
-    with_score = tuple(
-        (name, bits[name])
+    with_score = {
+        name: bits[name]
         for name, kind in kinds.items()
         if isinstance(kind, ScoreKind) and not isinstance(kind, Threshold | LegThreshold)
-    )
+    }
     if not with_score:
         return {}
     job = Job((menu,), emulation.plan, catalogue, frozenset(axis.needs()))
-    columns = joined([*over_background(job, _Score(with_score, axis), executor)])
+    read = partial(_in_sections, tuple(with_score.values()), axis)
+    columns = per_event(job, ["weight"], read, executor=executor)
     scores = {}
-    for name, _ in with_score:
-        score = columns[name]
-        order = np.lexsort((score, columns[" section"]))
+    for name, score in zip(with_score, columns["scores"].T, strict=True):
+        order = np.lexsort((score, columns["section"]))
         order = order[np.isfinite(score[order])]
-        starts = np.searchsorted(columns[" section"][order], np.arange(axis.bins))
+        starts = np.searchsorted(columns["section"][order], np.arange(axis.bins))
         numbers = np.full((3 + len(QUANTILES), axis.bins - 1), np.nan)
         for section, rows in enumerate(np.split(order, starts[1:])[: axis.bins - 1]):
-            value, weight = score[rows], columns[" weight"][rows]
+            value, weight = score[rows], columns["weight"][rows]
             numbers[0, section] = len(rows)
             if (total := weight.sum()) > 0:
                 mean = weight @ value / total
@@ -289,14 +290,6 @@ def _scores(
     return scores
 
 
-@dataclass(frozen=True)
-class _Score(Task[Columns]):
-    """The task that returns the scores of a chunk with their sections."""
-
-    bits: tuple[tuple[str, int], ...]  # Of the triggers, by name
-    axis: _InSections
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Columns:
-        work, core = Workspace(events), events.core
-        scores = {name: plan.slots[bit].compiled.evaluate(work)[core] for name, bit in self.bits}
-        return {" section": self.axis(work)[core], " weight": events.weight[core], **scores}
+def _in_sections(slots: Sequence[int], axis: _InSections, plan: Plan, work: Workspace) -> Columns:
+    """Return the scores of some slots, and the sections of their events."""
+    return {"scores": scores_of(slots, plan, work), "section": axis(work)}

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray
+from trigemu.base.arrays import BoolArray, Words
 from trigemu.base.errors import TrigemuError
 from trigemu.base.mapping import engine_of
 from trigemu.base.shown import Named, Shown
-from trigemu.counting.decisions import raw_decisions
+from trigemu.counting.decisions import Decisions
 from trigemu.emulation.engine import Chunk, Job, Task, over_samples
 from trigemu.emulation.plan import NEIGHBOURS, Plan, decide, lacks, make_plan
 from trigemu.menus.menu import Menu, Trigger
@@ -182,19 +182,20 @@ def check_decisions(
         first = next(iter(results.values()))
         raise TrigemuError(f"{menu.path}: no trigger can be checked; {first.name!r}: {first.skipped}")
 
-    names, own = [one.checked.name for one in compared], [one.checked.stored for one in compared]
+    own = [one.checked.stored for one in compared]
     numbers = {*filter(_NUMBER.fullmatch, frozenset.intersection(*(s.stored for s in catalogue.samples)))}
     bits = [] if inject or numbers.isdisjoint(own) else sorted(numbers, key=int)
     columns = _in_samples(catalogue, {need for one in compared for need in one.needs})
-    part = menu.part(names)
-    task = _Collect(part, tuple(names), tuple(dict.fromkeys((*own, *bits))), tuple(columns))
-    job = Job((part,), make_plan([part]), catalogue)
-    emulated, stored, filled = task.merge([*over_samples(catalogue.samples, job, task, engine)])
+    part = menu.part([one.checked.name for one in compared])
+    plan, task = make_plan([part]), _Collect(tuple(dict.fromkeys((*own, *bits))), tuple(columns))
+    words, stored, filled = task.merge(
+        [*over_samples(catalogue.samples, Job((part,), plan, catalogue), task, engine)]
+    )
     recorded = {name: partial(_column, stored, place) for place, name in enumerate(task.stored)}
     flips = _flips(compared, inject)
     found, contents = 0, dict[int, dict[bytes, list[str]]]()  # Bits with the same decisions, by the margin
     for place, one in enumerate(compared):
-        fired = _column(emulated, place)
+        fired = Decisions(words, part, plan.bits[0])[one.checked.name]  # one at a time: there may be hundreds
         found += one.count(fired, recorded[one.checked.stored](), flips.get(place, []))
         if bits and one.differing:
             if one.checked.margin not in contents:
@@ -216,7 +217,7 @@ def check_decisions(
             checked = replace(checked, first=tuple(_read(catalogue, one)))
         results[checked.name] = checked
     ordered = tuple(results[trigger.name] for trigger in menu.enabled)
-    return DecisionCheck(menu, catalogue, len(emulated), ordered, inject, found, match_bits)
+    return DecisionCheck(menu, catalogue, len(words), ordered, inject, found, match_bits)
 
 
 def stored_name(trigger: Trigger) -> str:
@@ -317,27 +318,21 @@ Packed = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class _Collect(Task[tuple[Packed, Packed, BoolArray]]):
+class _Collect(Task[tuple[Words, Packed, BoolArray]]):
     """The task that collects the emulated and the stored decisions of a chunk, and whether each of c columns
     is not 0 in all of its events, bool[1, c]."""
 
-    menu: Menu
-    triggers: tuple[str, ...]
     stored: tuple[str, ...]
     columns: tuple[Need, ...]
 
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Packed, Packed, BoolArray]:
-        raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[Words, Packed, BoolArray]:
         read = chunk.file.read_stored(chunk.start, chunk.stop, self.stored)
-        emulated, stored = (
-            np.packbits(np.array([decisions[name] for name in names], np.bool_), axis=0).T
-            for decisions, names in ((raw, self.triggers), (read, self.stored))
-        )
+        stored = np.packbits(np.array([read[name] for name in self.stored], np.bool_), axis=0).T
         values = (
             (events.collections[collection].columns if collection else events.scalars).get(name, True)
             for collection, name in self.columns
         )
-        return emulated, stored, np.array([[*map(np.any, values)]], np.bool_)
+        return decide(events, plan)[events.core], stored, np.array([[*map(np.any, values)]], np.bool_)
 
 
 def _column(packed: Packed, place: int) -> BoolArray:

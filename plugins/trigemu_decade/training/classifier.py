@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xgboost
-from trigemu_anomaly.inputs import Features
+from trigemu_anomaly.inputs import Features, Inputs
 
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError, nearest
-from trigemu.base.mapping import CHUNK_EVENTS
+from trigemu.emulation.engine import Job
+from trigemu.emulation.per_event import Columns, per_event, take_rows
+from trigemu.emulation.plan import Plan, make_plan
+from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
-from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.sample import Sample
 
 from .config import ClassifierTable, Config, check_columns
 
@@ -48,10 +51,11 @@ def fit(
 
 
 def signals_of(
-    config: Config, table: ClassifierTable, catalogue: Catalogue
+    config: Config, table: ClassifierTable, catalogue: Catalogue, executor: Any = None
 ) -> list[tuple[Features, FloatArray]]:
     """Return features and weights of the selected events of each signal, or TrigemuError."""
     of_name = {sample.name: sample for sample in catalogue.samples}
+    assert config.inputs
     result = []
     for name in table.signals:
         if name not in of_name:
@@ -63,23 +67,18 @@ def signals_of(
         if sample in catalogue.background:
             raise TrigemuError(f"{config.path}: classifier.signals: {name!r} is a background, not a signal")
         check_columns(config, sample)
-        features, weight = (np.concatenate(columns) for columns in zip(*_parts(config, sample), strict=True))
-        if not weight.sum() > 0:
+        job = Job((), make_plan(()), catalogue, frozenset(config.context.needs))
+        read = partial(_features, config.requires, config.inputs)
+        columns = per_event(job, ["weight", "half"], read, samples=[sample], executor=executor)
+        columns = take_rows(columns, columns["half"] == config.half)
+        if not columns["weight"].any():
             raise TrigemuError(f"{config.path}: classifier.signals: no event of {name!r} passes `requires`")
-        result.append((features, weight))
+        result.append((columns["features"], np.abs(columns["weight"])))
     return result
 
 
-def _parts(config: Config, sample: Sample) -> Iterator[tuple[Features, FloatArray]]:
-    """Yield features and weights of the selected events of each part of a sample."""
-    assert config.inputs
-    for number, source in enumerate(sample.sources):
-        for start in range(0, source.entries, CHUNK_EVENTS):
-            stop = min(start + CHUNK_EVENTS, source.entries)
-            events = sample.read(number, start, stop, config.context.needs)
-            passed = config.requires.evaluate(Workspace(events)) & (
-                split.half_of(events.parent) == config.half
-            )
-            features, complete = config.inputs.evaluate(Workspace(events))
-            rows = passed & complete
-            yield features[rows].astype(np.float32), np.abs(events.weight[rows])
+def _features(requires: Condition, inputs: Inputs, plan: Plan, work: Workspace) -> Columns:
+    """Return the features of the selected events."""
+    features, complete = inputs.evaluate(work)
+    keep = requires.evaluate(work) & complete
+    return {"keep": keep, "features": features[keep].astype(np.float32)}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from trigemu.base.arrays import BoolArray, FloatArray, splitmix64
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import contents_of
 from trigemu.emulation.budgets import threshold_for
+from trigemu.emulation.per_event import Columns, take_rows
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Solution
 from trigemu.menus.prescales import at_own_column
@@ -84,9 +85,8 @@ def train(
     x = tuple(step.observable for step in choice[1:]) if choice else config.x.texts
     events = events.with_x([config.x.texts.index(text) for text in x])
     score, fits = regression.out_of_fold(events, q, settings, seed, _FOLDS)
-    interactions = events.interaction.astype(np.uint64), np.ones(len(score), np.bool_)
     with _of_budget(config):
-        shift = threshold_for(score, events.failing, budget, interactions)
+        shift = threshold_for(score, events.failing, budget, events.interaction)
     # Y(x) + shift from all events has the median number of trees: with another number, the score out of fold
     # would not describe it.
     trees, stop = round(np.median([fit.trees for fit in fits])), regression.is_quarter(events.parent)
@@ -196,7 +196,7 @@ def scored(
     for sample in catalogue.background:
         check_columns(config, sample)
     menu = at_own_column(read_menu(config.menu))
-    read = _ReadInputs(config.requires, config.x, config.inputs, card)
+    read = partial(_read_inputs, config.requires, config.x, config.inputs, card)
     events = gather(menu, catalogue, config.half, read, config.context.needs, executor=executor)
     if not len(events.weight):
         raise TrigemuError(f"{config.path}: no event of {catalogue.path} passes `requires`")
@@ -210,7 +210,8 @@ def scored(
     curve: Sequence[autoencoder.Loss] = ()
     if isinstance(learner, ClassifierTable):
         background = features[learns], events.weight[learns]
-        model = classifier.fit(background, classifier.signals_of(config, learner, catalogue), learner, seed)
+        signals = classifier.signals_of(config, learner, catalogue, executor)
+        model = classifier.fit(background, signals, learner, seed)
     else:
         model, curve = _autoencoder(config, learner, features, events.weight, learns, progress)
     y = open_model(model, features.shape[1], "kernels").score(features).astype(np.float64)
@@ -296,24 +297,18 @@ def _card(config: Config) -> _Card | None:
     return _Card(name, context.folder, context.scope, contents_of(context.models))
 
 
-@dataclass(frozen=True)
-class _ReadInputs:
-    """Reads x, and either the features or the score, of the selected events with all inputs."""
-
-    requires: Condition
-    x: Inputs
-    inputs: Inputs | None
-    card: _Card | None
-
-    def __call__(self, plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, Features | FloatArray]]:
-        selected, passed = preselected(work, self.requires)
-        values: dict[str, Features | FloatArray] = {"x": self.x.evaluate(selected)[0]}
-        if self.card:
-            values["y"] = self.card.scorer.scores(selected)
-            complete = values["y"] > -np.inf
-        else:
-            assert self.inputs
-            values["features"], complete = self.inputs.evaluate(selected)
-        complete_events = passed.copy()
-        complete_events[passed] = complete
-        return complete_events, {name: value[complete] for name, value in values.items()}
+def _read_inputs(
+    requires: Condition, x: Inputs, inputs: Inputs | None, card: _Card | None, plan: Plan, work: Workspace
+) -> Columns:
+    """Return x, and either the features or the score, of the selected events with all inputs."""
+    selected, keep = preselected(work, requires)
+    values: Columns = {"x": x.evaluate(selected)[0]}
+    if card:
+        values["y"] = card.scorer.scores(selected)
+        complete = values["y"] > -np.inf
+    else:
+        assert inputs
+        values["features"], complete = inputs.evaluate(selected)
+    keep = keep.copy()
+    keep[keep] = complete
+    return {"keep": keep, **take_rows(values, complete)}

@@ -6,21 +6,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.errors import TrigemuError
+from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.emulation import scaling
+from trigemu.emulation.engine import Job
 from trigemu.emulation.event_table import EventColumn, EventTable, ThresholdRange, definition
-from trigemu.emulation.plan import make_plan
-from trigemu.menus.checks import unit_of_threshold
+from trigemu.emulation.per_event import Columns as EventColumns, per_event
+from trigemu.emulation.plan import Plan, make_plan
+from trigemu.menus.checks import unit_of_observable, unit_of_threshold
 from trigemu.menus.menu import Menu, Trigger
+from trigemu.observables.expressions import Condition
+from trigemu.observables.workspace import Workspace
 from trigemu.rates.results import MenuRates
+from trigemu.studies.efficiency import Bins
 from trigemu.studies.intervals import Profile
-from trigemu.triggers.base import BitKind, ScoreKind
-
-from .turnon_bins import SignalBins
+from trigemu.triggers.base import BitKind, Context, ScoreKind
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,8 @@ class Contents:
     texts: tuple[str, ...]  # The files of the menus
     rates: tuple[MenuRates, ...]  # Of each menu
     unseen: Unseen  # The half for triggers that were fitted
-    signals: Mapping[str, SignalBins]  # All events of each signal of the score table
+    profiles: tuple[Profile, ...]  # The turn-ons
+    signals: Mapping[str, EventColumns]  # `turnon_bins` of each signal of the score table
     version: str  # Of trigemu
 
 
@@ -204,8 +210,31 @@ def turnon_profiles(scores: EventTable, menus: Sequence[Menu]) -> tuple[Profile,
     profiles: dict[str, Profile] = {}
     for column in columns.scores:
         if (name := column.observable) and len(column.steps) > 1 and name not in profiles:
-            profiles[name] = Profile(name, _edges(column), unit=column.unit)
+            unit = column.unit or unit_of_observable(menus[0], name)
+            profiles[name] = Profile(name, _edges(column), unit=unit)
     return tuple(profiles.values())
+
+
+def turnon_bins(
+    menu: Menu, scores: EventTable, name: str, profiles: Sequence[Profile], executor: Any = None
+) -> EventColumns:
+    """Return of all events of a signal which are selected, as in `efficiencies` by default, and their bins,
+    uint8[n, profiles]; the number of bins if they are outside."""
+    sample, context = scores.catalogue.sample(name), Context(menu.scope)
+    require = context.condition(sample.table.require) if sample.table.require else None
+    axes = tuple(Bins(context.observable(profile.observable), profile.edges) for profile in profiles)
+    job = Job((), make_plan(()), scores.catalogue, frozenset(context.needs))
+    columns = per_event(job, (), partial(_bins, axes, require), samples=[sample], executor=executor)
+    if not columns["selected"].any():
+        raise SampleError(f"no event of {name} is selected by {sample.table.require!r}")
+    return columns
+
+
+def _bins(axes: Sequence[Bins], require: Condition | None, plan: Plan, work: Workspace) -> EventColumns:
+    bins = np.empty((len(work.events), len(axes)), np.uint8)
+    for column, axis in enumerate(axes):
+        bins[:, column] = axis(work)
+    return {"selected": require.evaluate(work) if require else np.ones(len(bins), np.bool_), "bin": bins}
 
 
 def _edges(column: Column) -> tuple[float, ...]:

@@ -25,10 +25,9 @@ from trigemu.rates.menu_rates import rates_of
 from trigemu.samples.catalogue import Catalogue
 from trigemu.triggers.base import ScoreKind
 
-from .columns import Contents, columns_of, turnon_profiles, unseen_of
+from .columns import Contents, columns_of, turnon_bins, turnon_profiles, unseen_of
 from .pack import background_rows, block_of
 from .page import page_of
-from .turnon_bins import SignalBins, signal_bins
 
 #: The most bytes of compressed data: with the scripts, a page stays below 6 MB.
 MAX_BYTES = 3_500_000
@@ -74,12 +73,7 @@ def make_explorer(
     solved, scores = solve_budgets(menus, samples, executor=engine), samples
     if not isinstance(scores, EventTable):
         scores = score_table(all_enabled(solved), samples, vary=vary, signals=signals, executor=engine)
-    profiles = turnon_profiles(scores, solved) if scores.signals else ()
-    bins = {
-        name: signal_bins(solved[0], scores.catalogue, name, profiles, executor=engine)
-        for name in scores.signals
-    }
-    data = page_data(solved, scores, bins, version)
+    data = page_data(solved, scores, version, executor=engine)
     html = page_of([menu.name for menu in solved], base64.b64encode(data.packed).decode())
     events = sum(len(table["id"]) for table in (scores.table, *scores.signals.values()))
     return Explorer(html, events, data.warnings)
@@ -108,9 +102,9 @@ class PageData:
 def page_data(
     menus: MenusLike,
     scores: EventTable,
-    signals: Mapping[str, SignalBins],
     version: str,
     most: int = MAX_BYTES,
+    executor: Any = None,
 ) -> PageData:
     """Return the data of a page, at most `most` compressed bytes, with the events of all signals of `scores`,
     a score table for the menus (`all_enabled`)."""
@@ -127,13 +121,15 @@ def page_data(
             raise TrigemuError(f"{menu.path} has changed since it was read: make the page again")
         texts.append(content.decode("utf-8-sig"))
     emulation = emulate(menus, scores)
+    profiles = turnon_profiles(scores, menus) if scores.signals else ()
     contents = Contents(
         scores,
         emulation.menus,
         tuple(texts),
         tuple(rates_of(emulation, menu) for menu in emulation.menus),
         unseen_of(scores, emulation.menus),
-        signals,
+        profiles,
+        {name: turnon_bins(menus[0], scores, name, profiles, executor) for name in scores.signals},
         version,
     )
     threshold_ranges, narrowed = scores.threshold_ranges, ""

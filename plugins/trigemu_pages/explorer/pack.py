@@ -8,7 +8,7 @@ array.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -18,9 +18,10 @@ import numpy.typing as npt
 from trigemu.base.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.patterns import distinct_entries
-from trigemu.emulation.event_table import Columns as EventColumns, take_rows
+from trigemu.emulation.per_event import Columns as EventColumns, interactions, take_rows
 from trigemu.menus.menu import Menu
 from trigemu.samples import split
+from trigemu.samples.catalogue import Catalogue
 from trigemu.triggers.base import BitKind
 
 from .columns import Columns, Contents
@@ -48,8 +49,8 @@ class Rows:
         return Rows(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-def rows_of(table: EventColumns, columns: Columns, with_parents: Container[int]) -> Rows:
-    """Return the events of a score table. with_parents: the samples whose events may share interactions."""
+def rows_of(table: EventColumns, columns: Columns, catalogue: Catalogue) -> Rows:
+    """Return the events of a score table of a catalogue."""
     n = len(table["id"])
     scores = np.empty((n, len(columns.scores)), np.uint8, order="F")
     for number, column in enumerate(columns.scores):
@@ -58,13 +59,7 @@ def rows_of(table: EventColumns, columns: Columns, with_parents: Container[int])
     for number, stored in enumerate(columns.bits):
         if stored:
             bits[:, number] = table[stored]
-    samples = np.unique(table["sample"])
-    shared = np.isin(table["sample"], [number for number in samples.tolist() if number in with_parents])
-    parents, group = np.unique(table["parent"][shared], return_inverse=True)
-    groups = np.empty(n, np.int64)
-    groups[shared] = group
-    groups[~shared] = len(parents) + np.arange(n - len(group))
-    return Rows(scores, bits, groups, table["weight"], np.zeros(n, np.uint8))
+    return Rows(scores, bits, interactions(table, catalogue), table["weight"], np.zeros(n, np.uint8))
 
 
 def _accepts_idle(menu: Menu) -> bool:
@@ -180,7 +175,7 @@ def block_of(contents: Contents, columns: Columns) -> bytes:
 def background_rows(contents: Contents, columns: Columns) -> Rows:
     """Return the events of the background that may pass a trigger."""
     table = contents.scores.table
-    rows = rows_of(table, columns, contents.scores.catalogue.with_parents)
+    rows = rows_of(table, columns, contents.scores.catalogue)
     factor = np.searchsorted(_factors(contents), contents.unseen.factor(table["sample"], table["half"]))
     rows = replace(rows, factor=factor.astype(np.uint8))
     if any(map(_accepts_idle, contents.menus)):
@@ -215,26 +210,23 @@ def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[st
 
 
 def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> dict[str, Any]:
-    scores, bins = contents.scores.signals[name], contents.signals[name]
-    if not np.array_equal(bins.id, scores["id"]):
-        raise TrigemuError(
-            f"the score table and the turn-ons of {name!r} are of different events: make both again"
-        )
-    rows = rows_of(take_rows(scores, bins.selected), columns, contents.scores.catalogue.with_parents)
+    scores, turnons = contents.scores.signals[name], contents.signals[name]
+    catalogue, selected = contents.scores.catalogue, turnons["selected"]
+    rows = rows_of(take_rows(scores, selected), columns, catalogue)
     table, events = _table(arrays, rows, with_cells=False)
-    chosen = np.flatnonzero(bins.selected)[events]
+    chosen = np.flatnonzero(selected)[events]
     return {
         "name": name,
-        "condition": bins.condition,
+        "condition": catalogue.sample(name).table.require,
         "table": table,
         "turnons": [
             {
                 "observable": profile.observable,
                 "unit": profile.unit,
                 "edges": list(profile.edges),
-                "bin": arrays.add("u8", bins.bin[chosen, number]),
+                "bin": arrays.add("u8", turnons["bin"][chosen, number]),
             }
-            for number, profile in enumerate(bins.profiles)
+            for number, profile in enumerate(contents.profiles)
         ],
     }
 

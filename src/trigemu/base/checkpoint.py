@@ -14,7 +14,7 @@ import json
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,7 +37,8 @@ def fingerprint(*values: object, without: Collection[str] = ()) -> str:
     """Return a text that is the same for equal values in every process, and differs for different values.
 
     Values are numbers, texts, bytes, arrays, dataclasses, msgspec structs, enumerations, functions and
-    classes of modules, and tuples, lists, sets and mappings of these; a TypeError is raised for others.
+    classes of modules, partial functions, and tuples, lists, sets and mappings of these; a TypeError is
+    raised for others.
     without: fields of dataclasses and structs that are left out.
     """
 
@@ -61,6 +62,8 @@ def fingerprint(*values: object, without: Collection[str] = ()) -> str:
             of_struct = isinstance(value, msgspec.Struct) and value.__struct_fields__
             names = of_struct or [field.name for field in fields(value)]  # type: ignore[arg-type]
             return f"{kind}({', '.join(text((n, getattr(value, n))) for n in names if n not in without)})"
+        if isinstance(value, partial):
+            return f"partial{text((value.func, value.args, value.keywords))}"
         bound = not isinstance(getattr(value, "__self__", None), ModuleType | type | None)  # to an object
         if not callable(value) or bound or "<" in getattr(value, "__qualname__", "<"):
             raise TypeError(f"{type(value).__name__} has no fingerprint")

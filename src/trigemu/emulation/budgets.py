@@ -9,35 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.errors import TrigemuError
 from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import Parents, distinct_entries, merge_tables
+from trigemu.counting.patterns import distinct_entries
 from trigemu.counting.quantities import Label, fractions
 from trigemu.emulation import scaling
-from trigemu.emulation.engine import Chunk, Task, over_background
-from trigemu.emulation.event_table import (
-    Columns,
-    EventTable,
-    Selection,
-    at_conditions_of,
-    event_columns,
-    job_of,
-    take_rows,
-)
-from trigemu.emulation.plan import Plan, decide, lacking_objects, make_plan
+from trigemu.emulation.event_table import EventTable, at_conditions_of, job_of
+from trigemu.emulation.per_event import Columns, interactions, per_event, scores_of
+from trigemu.emulation.plan import Plan, lacking_objects, make_plan
 from trigemu.menus.menu import Menu, Solution
 from trigemu.menus.prescales import at_own_column
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike
 from trigemu.samples.split import EVALUATION
 
@@ -101,42 +92,20 @@ def solve_budgets(
     engine = engine_of(executor)
     samples = at_conditions_of(menus, catalogue, engine)
     job, catalogue = job_of(menus, samples)
-    known_above = {}
-    for menu, bits in zip(menus, job.plan.bits, strict=True):
-        for trigger in menu.budgeted:
-            above = samples.column_of(menu, trigger).above if isinstance(samples, EventTable) else None
-            known_above[bits[trigger.name]] = -math.inf if above is None else above
-    slots = sorted(known_above)
+    pairs = [*zip(menus, job.plan.bits, strict=True)]
+    slots = sorted({bits[trigger.name] for menu, bits in pairs for trigger in menu.budgeted})
     unseen = scaling.unseen_half(menus, job.plan, catalogue)
     half = EVALUATION if unseen is None else unseen
-    collect = _Collect(tuple(slots), half)
-    if not (parts := [*over_background(job, collect, engine)]):
-        raise SampleError(f"{catalogue.path}: there are no events to find thresholds from")
-    selected = collect.merge(parts)
-    events, sums = selected.columns, merge_tables([selected.sums, job.rest])
-    events["weight"] = events["weight"] * scaling.half_scales(sums, half, catalogue)[events["sample"]]
-    return tuple(
-        _solved(menu, bits, slots, events, catalogue, known_above)
-        for menu, bits in zip(menus, job.plan.bits, strict=True)
-    )
+    names = "sample", "parent", "weight", "words"
+    events = per_event(job, names, partial(_scores, tuple(slots)), half=half, executor=engine)
+    return tuple(_solved(menu, bits, slots, events, samples, catalogue) for menu, bits in pairs)
 
 
-@dataclass(frozen=True)
-class _Collect(Task[Selection]):
-    """The task that collects the events of a half with a score of any trigger with a budget, and the weight
-    of each half of a chunk."""
-
-    slots: tuple[int, ...]
-    half: int
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Selection:
-        scaling.refuse_negative(events)
-        work, columns = Workspace(events), event_columns(chunk, events)
-        columns["words"] = decide(events, plan, work)[events.core]  # uint64[n, w], of all slots
-        scores = [np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64) for slot in self.slots]
-        columns["scores"] = np.column_stack(scores)[events.core]  # float64[n, slots]
-        keep = (columns["half"] == self.half) & (columns["scores"] > -np.inf).any(axis=1)
-        return Selection(take_rows(columns, keep), scaling.weights_by_half(chunk.sample, events))
+def _scores(slots: Sequence[int], plan: Plan, work: Workspace) -> Columns:
+    """Return the scores of some slots, and which events have any."""
+    scores = scores_of(slots, plan, work)
+    keep = np.asarray((scores > -np.inf).any(axis=1))
+    return {"keep": keep, "scores": scores[keep]}
 
 
 def _solved(
@@ -144,8 +113,8 @@ def _solved(
     bits: Mapping[str, int],
     slots: Sequence[int],
     events: Columns,
+    samples: Catalogue | EventTable,
     catalogue: Catalogue,
-    known_above: Mapping[int, float],
 ) -> Menu:
     """Return a menu with its budgets solved. Each trigger with a budget gets a word of its own in addition to
     those of the plan, in which identical triggers share a bit."""
@@ -153,7 +122,7 @@ def _solved(
     words = np.hstack([events["words"], np.zeros((n, len(budgeted)), np.uint64)])
     bit_of = dict(bits) | {t.name: 64 * (width + i) for i, t in enumerate(budgeted)}
     weight = events["weight"] * scaling.crossing_scale(menu, catalogue)
-    shared = np.isin(events["sample"], [*catalogue.with_parents])  # which may share a parent
+    interaction = interactions(events, catalogue)
     solutions: dict[str, Solution] = {}
     for _ in range(_MAX_SWEEPS):
         before = dict(solutions)
@@ -167,9 +136,10 @@ def _solved(
             entry, first = distinct_entries(some)
             accepted = fractions(menu, acceptances(some[first], menu, bit_of), (budget.quantity,))
             rate = weight[scored] * accepted[Label("trigger", name, budget.quantity)][entry]
-            together = events["parent"][scored], shared[scored]
+            above = samples.column_of(menu, trigger).above if isinstance(samples, EventTable) else None
+            known_above = -math.inf if above is None else above
             try:
-                solution = threshold_for(scores[scored], rate, budget.hz, together, known_above[slot])
+                solution = threshold_for(scores[scored], rate, budget.hz, interaction[scored], known_above)
             except ValueError as error:
                 why = ""
                 if not scored.any():
@@ -190,11 +160,11 @@ def threshold_for(
     score: FloatArray,
     rate: FloatArray,
     budget_hz: float,
-    together: tuple[Parents, BoolArray] | None = None,
+    interaction: IntArray | None = None,
     known_above: float = -math.inf,
 ) -> Solution:
     """Return the threshold between two distinct scores with the Σ rate above it nearest to a budget. score,
-    rate: float64[n]; together: the parents, and whether other events may have the same one."""
+    rate: float64[n]; interaction: int64[n], equal for events that fluctuate together."""
     if not len(score):
         raise ValueError("cannot be met: no event has a score")
     order = np.lexsort((rate, -score))  # sums of floats must not depend on the order of events
@@ -222,11 +192,10 @@ def threshold_for(
         return middle if lower <= middle < higher else lower
 
     passing = order[: ends[nearest - 1] + 1]
-    parent, shared = together or (np.zeros(len(rate), np.uint64), np.zeros(len(rate), np.bool_))
-    _, number = np.unique(parent[passing][shared[passing]], return_inverse=True)
-    alone, of_parent = rate[passing][~shared[passing]], rate[passing][shared[passing]]
-    # Σ over parents of (Σ rate)²; an event that shares no parent counts alone
-    sigma = math.sqrt(math.fsum(alone**2) + math.fsum(np.bincount(number.ravel(), of_parent) ** 2))
+    together = np.arange(len(passing))
+    if interaction is not None:
+        together = np.unique(interaction[passing], return_inverse=True)[1]
+    sigma = math.sqrt(math.fsum(np.bincount(together, rate[passing]) ** 2))
     fewer = max(1, int(np.searchsorted(above, above[nearest] - sigma)))
     more = min(len(ends), int(np.searchsorted(above, above[nearest] + sigma)))
     if len(ends) in (nearest, more) and known_above > -math.inf:  # the next lower score is unknown

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import TrigemuError, in_brackets, quoted
 from trigemu.counting.patterns import PatternTable, empty_table, merge_tables
-from trigemu.emulation.engine import Chunk, Job, joined
+from trigemu.emulation.engine import Job, joined
+from trigemu.emulation.per_event import Columns, Selection, take_rows
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.emulation.scaling import weights_by_half
@@ -31,13 +30,9 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike, sample_in_memory
 from trigemu.samples.sample import INTERACTIONS, Sample
-from trigemu.samples.split import half_of
 from trigemu.triggers.base import Context, Kind, ScoreKind
 from trigemu.triggers.logic import Expression
 from trigemu.triggers.threshold import CompiledThreshold
-
-#: The columns of some events, by name.
-Columns = dict[str, npt.NDArray[Any]]
 
 
 class EventColumn(msgspec.Struct, frozen=True):
@@ -51,7 +46,7 @@ class EventColumn(msgspec.Struct, frozen=True):
     above: float | None = None  # The value above which the scores are known; None: all of them
 
 
-#: The columns that every table begins with.
+#: The columns that every table of events begins with, as `per_event` gives them.
 EVENT_COLUMNS = (
     EventColumn("sample", "int32", "the sample: its position in the catalogue"),
     EventColumn("id", "uint64", "the number of the event"),
@@ -59,28 +54,6 @@ EVENT_COLUMNS = (
     EventColumn("half", "int8", "the half of the sample: 0 training, 1 evaluation"),
     EventColumn("weight", "float64", "the rate that the event stands for", "Hz"),
 )
-
-
-def event_columns(chunk: Chunk, events: Events) -> Columns:
-    """Return the `EVENT_COLUMNS` of a chunk."""
-    core = events.core
-    parent, weight = events.parent[core], events.weight[core]
-    sample = np.full(len(weight), chunk.sample, np.int32)
-    half = half_of(parent).astype(np.int8)
-    return {"sample": sample, "id": events.id[core], "parent": parent, "half": half, "weight": weight}
-
-
-def take_rows(columns: Columns, rows: slice | BoolArray | IntArray) -> Columns:
-    """Return the columns of some events."""
-    return {name: values[rows] for name, values in columns.items()}
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The columns of selected events among consecutive ones, and what is summed over events."""
-
-    columns: Columns
-    sums: PatternTable  # By sample, half and stratum; the patterns are 0
 
 
 class ThresholdRange(NamedTuple):
@@ -161,8 +134,9 @@ class EventTable:
 
     def by_half(self) -> PatternTable:
         """Return the pattern table of all events of the background by sample and half only."""
-        halves = (weights_by_half(s.number, self._events_of(s)) for s in self.catalogue.background)
-        return merge_tables([self._whole.sums.onto((), ("half",)), *halves])
+        table = self.table
+        kept = weights_by_half(table["sample"], table["half"], table["weight"] / self.scale)
+        return merge_tables([self._whole.sums.onto((), ("half",)), kept])
 
     @cached_property
     def stored(self) -> Mapping[str, EventColumn]:
@@ -208,7 +182,7 @@ class EventTable:
                 )
             stored.append(menu.with_triggers(self._as_column(menu, menu.trigger(name)) for name in bits))
         read = make_plan(stored)
-        plan = replace(plan, slots=read.slots, bits=read.bits, needs=read.needs)
+        plan = replace(plan, slots=read.slots, bits=read.bits, needs=read.needs, neighbours=())
         further = frozenset([INTERACTIONS] if strata else [])
         return Job(tuple(stored), plan, self._events, further, self._whole.sums)
 

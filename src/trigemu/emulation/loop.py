@@ -23,13 +23,14 @@ from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, in_brackets, quoted
 from trigemu.base.mapping import CHUNK_EVENTS, engine_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.decisions import Decisions
+from trigemu.counting.decisions import raw_decisions
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.counting.sums import Counted
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Task, over_background, over_samples
+from trigemu.emulation.engine import Chunk, Job, Task, over_background
 from trigemu.emulation.event_table import EventTable, at_conditions_of, job_of
+from trigemu.emulation.per_event import per_event
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
@@ -298,7 +299,7 @@ def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) ->
                 f"{trigger.budget.key} = {trigger.budget.hz:g}, which needs the full background: give the "
                 f"menu of a run, run(menu, samples).menu, or that of solve_budgets(menu, samples)"
             )
-    plan, task = make_plan(menu), _Decide(menu)
+    plan = make_plan(menu)
     if is_awkward(events):
         events = events_from_awkward(events)
     if isinstance(events, Events):
@@ -308,22 +309,13 @@ def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) ->
                 plan.check(sample_in_memory(events))
             starts = range(0, max(len(events), 1), CHUNK_EVENTS)
             parts = [events[start : start + CHUNK_EVENTS] for start in starts]
-        return task.merge([task(plan, None, part) for part in parts])
-    catalogue = samples_of(events)
-    if sample is None and len(catalogue.samples) > 1:
-        known = ", ".join(repr(sample.name) for sample in catalogue.samples)
-        raise SampleError(f"{catalogue.path} has several samples: name one as sample=… ({known})")
-    chosen = catalogue.samples[0] if sample is None else catalogue.sample(sample)
-    plan.check(chosen)
-    return task.merge([*over_samples([chosen], Job((menu,), plan, catalogue), task)])
-
-
-@dataclass(frozen=True)
-class _Decide(Task[dict[str, BoolArray]]):
-    """The task that returns the raw decisions of the enabled triggers of a menu."""
-
-    menu: Menu
-
-    def __call__(self, plan: Plan, chunk: Chunk | None, events: Events) -> dict[str, BoolArray]:
-        raw = Decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
-        return {trigger.name: raw[trigger.name] for trigger in self.menu.enabled}
+        words = np.concatenate([decide(part, plan)[part.core] for part in parts])
+    else:
+        catalogue = samples_of(events)
+        if sample is None and len(catalogue.samples) > 1:
+            known = ", ".join(repr(sample.name) for sample in catalogue.samples)
+            raise SampleError(f"{catalogue.path} has several samples: name one as sample=… ({known})")
+        chosen = catalogue.samples[0] if sample is None else catalogue.sample(sample)
+        words = per_event(Job((menu,), plan, catalogue), ["words"], samples=[chosen])["words"]
+    raw = raw_decisions(words, menu, plan.bits[0])
+    return {trigger.name: raw[trigger.name] for trigger in menu.enabled}

@@ -4,17 +4,18 @@ triggers were fitted to samples, and which accept all events alike."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray
+from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns
 from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.split import EVALUATION, HALF_NAMES, half_of, other_half
+from trigemu.samples.split import EVALUATION, HALF_NAMES, other_half
 from trigemu.triggers.base import BitKind, TrainedOn
 from trigemu.triggers.logic import Random
 
@@ -85,10 +86,10 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
     return scales
 
 
-def weights_by_half(sample: int, events: Events) -> PatternTable:
-    """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks."""
-    half, weight = half_of(events.parent[events.core]), events.weight[events.core]
-    return count_patterns(sample, np.zeros((len(half), 1), np.uint64), weight, Keys(half))
+def weights_by_half(sample: IntArray, half: IntArray, weight: FloatArray) -> PatternTable:
+    """Sum the weights of events by sample and half; `half_scales` follow from the tables of all events."""
+    table = count_patterns(0, np.zeros((len(weight), 1), np.uint64), weight, Keys(half, bin=sample))
+    return replace(table, sample=table.bin, bin=table.sample)
 
 
 def refuse_negative(events: Events) -> None:

@@ -21,7 +21,8 @@ from trigemu.base.errors import TrigemuError, module_of_extra
 from trigemu.base.files import check_no_pipe, new_file, without_clock
 from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_tables
 from trigemu.emulation.engine import joined
-from trigemu.emulation.event_table import Columns, EventColumn, EventTable, Selection, ThresholdRange
+from trigemu.emulation.event_table import EventColumn, EventTable, ThresholdRange
+from trigemu.emulation.per_event import Columns, Selection
 from trigemu.emulation.reweight import at_conditions
 from trigemu.menus.read import MenusLike, menus_of
 from trigemu.samples.catalogue import Catalogue

@@ -24,16 +24,13 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Task, over_background, over_samples
 from trigemu.emulation.event_table import (
     EVENT_COLUMNS,
-    Columns,
     EventColumn,
     EventTable,
-    Selection,
     ThresholdRange,
     definition,
-    event_columns,
     made_with,
-    take_rows,
 )
+from trigemu.emulation.per_event import Columns, PerEvent, Selection
 from trigemu.emulation.plan import Plan, bit_of_words, decide, make_plan
 from trigemu.emulation.reweight import at_conditions
 from trigemu.menus.checks import unit_of_threshold
@@ -43,7 +40,7 @@ from trigemu.menus.read import MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Events
 from trigemu.samples.memory import SamplesLike
-from trigemu.samples.sample import INTERACTIONS, Sample
+from trigemu.samples.sample import Sample
 from trigemu.samples.split import HALF_NAMES
 from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.logic import Expression, parse_expression
@@ -125,8 +122,9 @@ def event_table(
     half, (fitted,) = scaling.unseen_half(solved, plan, catalogue), scaling.fitted_in(solved, plan, catalogue)
     job, unseen = Job(solved, plan, catalogue), np.ones(len(catalogue.samples))
     if half is not None and catalogue.background:
-        sums = merge_tables(over_background(job, _Halves(), engine))
-        unseen = scaling.half_scales(sums, half, catalogue)
+        plain = Job((), make_plan(()), catalogue)
+        parts = [part.sums for part in over_background(plain, PerEvent((), _keep_none), engine)]
+        unseen = scaling.half_scales(merge_tables(parts), half, catalogue)
     scale, background = scaling.crossing_scale(menu, catalogue), {s.number for s in catalogue.background}
     factors = tuple((scale if number in background else 1.0, f) for number, f in enumerate(unseen.tolist()))
     what = "the probability that the menu accepts the event"
@@ -259,40 +257,39 @@ class _Tabulate(Task[Selection]):
     factors: tuple[tuple[float, float], ...] = ()
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Selection:
-        work, core = Workspace(events), events.core
-        words = decide(events, plan, work)[core]
-        rows = event_columns(chunk, events)
-        rows["stratum"] = np.zeros(len(words), np.int16)
-        if any(self.stratum_of):
-            last = len(self.stratum_of) - 1  # a signal may have more interactions than the background
-            stratum = np.array(self.stratum_of)[np.minimum(events.scalars[INTERACTIONS[1]][core], last)]
-            rows["stratum"] = stratum.astype(np.int16)
+        names = [*(column.name for column in EVENT_COLUMNS), STRATUM.name]
+        read = partial(self._read, chunk.sample in self.whole)
+        selection = PerEvent(names, read, stratum_of=self.stratum_of)(plan, chunk, events)
+        columns = selection.columns
+        if self.menu:
+            self._accept(self.menu, columns["words"], plan.bits[0], chunk.sample, columns)
+        return replace(selection, columns={column.name: columns[column.name] for column in self.columns})
+
+    def _read(self, whole: bool, plan: Plan, work: Workspace) -> Columns:
+        """Return the events of a chunk to keep, and their patterns, scores and decisions."""
+        events, words = work.events, decide(work.events, plan, work)
         keep: BoolArray = np.ones(len(words), np.bool_)
-        if self.firing and chunk.sample not in self.whole:
+        if self.firing and not whole:
             keep = np.asarray((words & np.array(self.firing, np.uint64)).any(axis=1))
         if self.menu and self.fired:
             keep = self.fired.evaluate(Decisions(words, self.menu, plan.bits[0]))
-        kept, left, words = take_rows(rows, keep), take_rows(rows, ~keep), words[keep]
-        if self.menu:
-            self._accept(self.menu, words, plan.bits[0], chunk.sample, kept)
+        columns: Columns = {"keep": keep, "words": words[keep]}
         for column in self.columns:
             if (slot := self.slots.get(column.name)) is None:
                 continue
             if column.dtype == "bool":
-                kept[column.name] = bit_of_words(words, slot)
+                columns[column.name] = bit_of_words(columns["words"], slot)
                 continue
             above = -math.inf if column.above is None else column.above
-            score = np.asarray(plan.slots[slot].compiled.score_above(work, above), np.float64)[core][keep]
+            score = np.asarray(plan.slots[slot].compiled.score_above(work, above), np.float64)[keep]
             if column.above is not None and np.inf in score:
+                event = events.id[keep][score.argmax()]
                 raise SampleError(
-                    f"sample {events.sample!r}, event {kept['id'][score.argmax()]}: the score of a trigger "
-                    f"with the threshold {above:g} is infinite, which cannot be compared with a threshold"
+                    f"sample {events.sample!r}, event {event}: the score of a trigger with the threshold "
+                    f"{above:g} is infinite, which cannot be compared with a threshold"
                 )
-            kept[column.name] = np.where(score > above, score, -np.inf)
-        nothing = np.zeros((len(left["half"]), 1), np.uint64)
-        keys = Keys(left["half"], stratum=left["stratum"])
-        kept = {column.name: kept[column.name] for column in self.columns}
-        return Selection(kept, count_patterns(chunk.sample, nothing, left["weight"], keys))
+            columns[column.name] = np.where(score > above, score, -np.inf)
+        return columns
 
     def _accept(
         self, menu: Menu, words: Words, bits: Mapping[str, int], sample: int, columns: Columns
@@ -312,12 +309,8 @@ class _Tabulate(Task[Selection]):
             columns[f"{ACCEPTANCE}{trigger.name}"] = accepted.total[entry, number]
 
 
-@dataclass(frozen=True)
-class _Halves(Task[PatternTable]):
-    """The task that sums the weights of each half of a chunk."""
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
-        return scaling.weights_by_half(chunk.sample, events)
+def _keep_none(plan: Plan, work: Workspace) -> Columns:
+    return {"keep": np.zeros(len(work.events), np.bool_)}
 
 
 def _score_columns(menus: Sequence[Menu], plan: Plan) -> tuple[list[EventColumn], dict[str, int]]:

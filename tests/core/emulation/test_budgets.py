@@ -184,11 +184,10 @@ def test_events_of_one_interaction_fluctuate_together(seed: int, n: int, part: f
     budget = math.fsum(rate[np.argsort(-score)][: 1 + int(part * n)])
     whole = threshold_for(score, rate, budget)
     twice = np.repeat(score, 2), np.repeat(rate / 2, 2)
-    parent = np.repeat(np.arange(n, dtype=np.uint64), 2)
-    found = threshold_for(*twice, budget, (parent, np.ones(2 * n, np.bool_)))
+    found = threshold_for(*twice, budget, np.repeat(np.arange(n), 2))
     assert found.threshold == pytest.approx(whole.threshold)
     assert found.error == pytest.approx(whole.error)
-    alone = threshold_for(*twice, budget, (parent, np.zeros(2 * n, np.bool_)))
+    alone = threshold_for(*twice, budget, np.arange(2 * n))
     assert alone == threshold_for(*twice, budget)
 
 
@@ -386,7 +385,7 @@ def test_menus_without_budgets_are_left_alone(tmp_path: Path, monkeypatch: pytes
     first, _ = solve_budgets([plain, menu_from(tmp_path, toml([*PLAIN, *BUDGETS["one"]]))], catalogue)
     assert first is not None
     assert first == plain
-    monkeypatch.setattr(module, "over_background", lambda *_, **__: pytest.fail("looked at events"))
+    monkeypatch.setattr(module, "per_event", lambda *_, **__: pytest.fail("looked at events"))
     assert solve_budgets([plain], catalogue) == (plain,)
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
+from toys import evaluation_half, memory_catalogue, menu_from, toy_events
 from trigemu_decade.events import Selected, gather, with_decision
 
-from trigemu import Events
-from trigemu.api import Plan, Sample, SampleError, Workspace
-from trigemu.samples.split import EVALUATION, TRAINING
+from trigemu.api import Plan, Workspace
+from trigemu.emulation.per_event import Columns
+from trigemu.samples.split import EVALUATION
 
 PlainEvents = list[dict[str, Any]]
 #: Names of triggers, with the collection whose leading pT they cut on, the cut and the prescale.
@@ -28,11 +26,9 @@ MENU = "[menu]\ncrossing_rate_hz = 30e6\n" + "".join(
 MENU += '[[trigger]]\nname = "off"\nkind = "threshold"\nobservable = "met"\nabove = 0.0\nenabled = false\n'
 
 
-def read(plan: Plan, work: Workspace) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
-    met = work.scalar("met")
-    chosen = met > 10
-    table = np.column_stack([met, 2 * met])[chosen]
-    return chosen, {"id": work.events.id[chosen], "table": table}
+def read(plan: Plan, work: Workspace) -> Columns:
+    keep = work.scalar("met") > 10
+    return {"keep": keep, "met": work.scalar("met")[keep]}
 
 
 @pytest.fixture(scope="module")
@@ -43,53 +39,30 @@ def samples() -> dict[str, PlainEvents]:
     return {"a": events[:350], "b": events[350:]}
 
 
-def gathered(folder: Path, samples: Any, half: int = EVALUATION, text: str = MENU, **more: Any) -> Selected:
+def gathered(folder: Path, samples: Any, text: str = MENU, **more: Any) -> Selected:
     catalogue = memory_catalogue(samples, **more.pop("catalogue", {}))
-    return gather(menu_from(folder, text), catalogue, half, read, [("", "met")], **more)
+    return gather(menu_from(folder, text), catalogue, EVALUATION, read, [("", "met")], **more)
 
 
-def selected(samples: dict[str, PlainEvents], half: int = EVALUATION) -> PlainEvents:
-    of_half = (e for events in samples.values() for e in events if is_evaluation(e["parent"]) == half)
-    return [event for event in of_half if event["met"] > 10]
-
-
-@pytest.mark.parametrize("half", [TRAINING, EVALUATION])
+@pytest.mark.parametrize(("convention", "ratio"), [("crossing", 0.75), ("luminosity", 1.0)])
 def test_a_half_stands_for_all_in_the_rate_of_the_menu(
-    samples: dict[str, PlainEvents], tmp_path: Path, half: int
+    samples: dict[str, PlainEvents], tmp_path: Path, convention: str, ratio: float
 ) -> None:
-    """The weights of the catalogue sum to 40 MHz, those of the menu to 30 MHz. Values belong to their
-    events."""
-    result, events = gathered(tmp_path, samples, half), selected(samples, half)
-    met = [event["met"] for event in events]
-    assert result.values["table"].tolist() == [[value, 2 * value] for value in met]
-    assert result.parent.tolist() == [event["parent"] for event in events]
-    numbers = [
-        i
-        for some in samples.values()
-        for i, e in enumerate(some)
-        if e["met"] > 10 and is_evaluation(e["parent"]) == half
-    ]
-    assert result.values["id"].tolist() == numbers
-    expected = []
-    for some in samples.values():
-        of_half = math.fsum(e["weight"] for e in some if is_evaluation(e["parent"]) == half)
-        scale = 0.75 * math.fsum(e["weight"] for e in some) / of_half
-        expected += [scale * e["weight"] for e in selected({"": some}, half)]
-    assert result.weight == pytest.approx(np.array(expected), rel=1e-12)
-    assert result.interaction.tolist() == [sorted(set(result.parent)).index(p) for p in result.parent]
-
-
-def test_luminosity_weights_ignore_the_crossing_rate(samples: dict[str, PlainEvents], tmp_path: Path) -> None:
-    result = gathered(tmp_path, samples, catalogue={"convention": "luminosity"})
-    halves = [e for events in samples.values() for e in evaluation_half(events) if e["met"] > 10]
-    assert result.weight == pytest.approx(np.array([e["weight"] for e in halves]), rel=1e-12)
+    """The weights of the catalogue sum to 40 MHz, those of the menu to 30 MHz."""
+    more = {"convention": "luminosity"} if convention == "luminosity" else {}
+    result = gathered(tmp_path, samples, catalogue=more)
+    events = [e for of_sample in samples.values() for e in evaluation_half(of_sample) if e["met"] > 10]
+    assert result.weight == pytest.approx(np.array([ratio * e["weight"] for e in events]), rel=1e-12)
+    assert result.values["met"].tolist() == [e["met"] for e in events]
+    assert result.interaction.tolist() == [sorted({*result.parent}).index(p) for p in result.parent]
 
 
 @pytest.mark.parametrize("left_out", [None, "J", "M", "G"])
 def test_any_but_one(samples: dict[str, PlainEvents], tmp_path: Path, left_out: str | None) -> None:
     """J and M share a prescale counter: their or is the larger."""
     result, expected = gathered(tmp_path, samples, name=left_out), []
-    for event, accepts in zip(selected(samples), result.accepts, strict=True):
+    selected = (e for of_sample in samples.values() for e in evaluation_half(of_sample) if e["met"] > 10)
+    for event, accepts in zip(selected, result.accepts, strict=True):
         a = {
             name: (max((o["pt"] for o in event[which]), default=0) > cut) / prescale
             for name, (which, cut, prescale) in CUTS.items()
@@ -107,35 +80,6 @@ def test_a_menu_of_one_trigger_has_no_others(samples: dict[str, PlainEvents], tm
     assert (gathered(tmp_path, samples, text=text, name="G").others == 0).all()
     result = gathered(tmp_path, samples, text=text)
     assert result.others.tolist() == result.accepts[:, 0].tolist()
-
-
-def test_weights_that_cannot_be_used(tmp_path: Path) -> None:
-    events = toy_events(1, 50)
-    one_half = [event | {"parent": 1} for event in events]
-    with pytest.raises(SampleError, match=r"sample .a.: .* in its \w+ half"):
-        gathered(tmp_path, {"a": one_half}, 1 - is_evaluation(1))
-    events[17]["weight"] = -1e-9
-    with pytest.raises(SampleError, match=r"sample 'a', event 17: its weight is negative"):
-        gathered(tmp_path, {"a": events})
-
-
-def test_only_the_core_of_a_chunk_counts(
-    samples: dict[str, PlainEvents], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The rows around it are neighbours: they weigh nothing, and are not gathered."""
-    full = Sample.read_file
-
-    def with_margins(self: Sample, *arguments: Any) -> Events:
-        return replace(full(self, *arguments), core=slice(20, -30))
-
-    monkeypatch.setattr(Sample, "read_file", with_margins)
-    part = gathered(tmp_path, samples)
-    monkeypatch.undo()
-    expected = gathered(tmp_path, {name: events[20:-30] for name, events in samples.items()})
-    assert part.weight == pytest.approx(expected.weight, rel=1e-12)
-    assert part.parent.tolist() == expected.parent.tolist()
-    assert part.accepts.tolist() == expected.accepts.tolist()
-    assert part.values["table"].tolist() == expected.values["table"].tolist()
 
 
 def test_fewer_events_have_the_same_rate_and_whole_interactions() -> None:

@@ -72,7 +72,7 @@ def setting(folder: Path, menu: str, fill: str) -> tuple[Menu, FillConfig, Catal
     return (
         read_menu(folder / "m.toml"),
         read_fill(folder / "f.toml"),
-        crossing_catalogue({"all": events}, signals=signals),
+        crossing_catalogue({"first": events[:2500], "rest": events[2500:]}, signals=signals),
     )
 
 
@@ -334,7 +334,7 @@ def test_the_command(tmp_path: Path, place: Place, trigemu: Run, monkeypatch: py
     text = " ".join(text.split())
     assert "On target: within 10 %" in text
     assert "menu m " in text
-    assert "(crossing weights): all. µ = 3.5 to 2.51 interactions a crossing" in text, text
+    assert "(crossing weights): first + rest. µ = 3.5 to 2.51 interactions a crossing" in text, text
     document = json.loads((tmp_path / "f.json").read_text())
     assert [trace["way"] for trace in document["traces"]] == ["fixed", "control", "control"]
     assert len(document["traces"][0]["recorded_hz"]) == len(document["hours"]) == 24

@@ -18,7 +18,6 @@ from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
 from trigemu_pages.explorer.columns import turnon_profiles
 from trigemu_pages.explorer.make import PageData, all_enabled, page_data
-from trigemu_pages.explorer.turnon_bins import signal_bins
 
 import trigemu
 from trigemu import Catalogue, Menu, Profile
@@ -36,8 +35,7 @@ def made(menus: list[Menu], catalogue: Catalogue) -> Made:
     solved = trigemu.solve_budgets(menus, catalogue)
     scores = trigemu.score_table(all_enabled(solved), catalogue, signals=signals)
     profiles = turnon_profiles(scores, solved)
-    bins = {name: signal_bins(solved[0], catalogue, name, profiles) for name in signals}
-    return page_data(solved, scores, bins, "1"), scores, dict.fromkeys(signals, profiles)
+    return page_data(solved, scores, "1"), scores, dict.fromkeys(signals, profiles)
 
 
 def shown(block: bytes, addresses: list[str]) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ def entry_of(menu: Menu, events: int = 40) -> tuple[dict[str, Any], dict[str, An
     """The data of a page of a menu, and the entry of the menu."""
     catalogue = memory_catalogue({"a": toy_events(5, events)})
     scores = score_table(all_enabled([menu]), catalogue)
-    data = unpacked(page_data(menu, scores, {}, "0").block)
+    data = unpacked(page_data(menu, scores, "0").block)
     return data, data["menus"][0]
 
 
@@ -109,7 +109,7 @@ def test_a_table_without_a_trigger_is_refused(tmp_path: Path) -> None:
     catalogue = memory_catalogue({"a": toy_events(5, 40)})
     scores = score_table(menu.part(["J", "C"]), catalogue)
     with pytest.raises(TrigemuError, match="score table was made without this trigger"):
-        page_data(all_enabled([menu]), scores, {}, "0")
+        page_data(all_enabled([menu]), scores, "0")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from toys import memory_catalogue, menu_from, toy_events
 from trigemu_pages.explorer.columns import steps_between, turnon_profiles
 from trigemu_pages.explorer.make import PageData, all_enabled, page_data
 from trigemu_pages.explorer.pack import CELL_EVENTS
-from trigemu_pages.explorer.turnon_bins import signal_bins
 
 from trigemu import Catalogue, Menu, TrigemuError, efficiencies, score_table
 
@@ -24,7 +23,7 @@ def page(
 ) -> tuple[dict[str, Any], PageData]:
     everything = [given] if isinstance(given, Menu) else given
     scores = score_table(all_enabled(everything), catalogue, vary=vary)
-    result = page_data(everything, scores, {}, "0")
+    result = page_data(everything, scores, "0")
     return unpacked(result.block), result
 
 
@@ -121,26 +120,23 @@ def test_signals(tmp_path: Path, catalogue: Catalogue) -> None:
     profiles = turnon_profiles(scores, [menu])
     assert [(p.observable, p.unit) for p in profiles] == [("jet[0].pt", "GeV"), ("photon[0].pt", "GeV")]
     assert all(len(profile.edges) <= 41 for profile in profiles)
-    bins = {"s": signal_bins(menu, catalogue, "s", profiles)}
-    (signal,) = unpacked(page_data(menu, scores, bins, "0").block)["signals"]
+    (signal,) = unpacked(page_data(menu, scores, "0").block)["signals"]
     assert (signal["name"], signal["condition"]) == ("s", "n_jet >= 1")
     result = efficiencies(menu, catalogue, "s", profiles, triggers=["J"])
     assert (signal["table"]["events"], signal["table"]["cells"]) == (result.turnons[0].selected, 0)
-    with pytest.raises(TrigemuError, match="different events"):
-        page_data(menu, scores, {"s": replace(bins["s"], id=bins["s"].id[::-1])}, "0")
 
 
 def test_a_page_that_is_too_large_offers_less(tmp_path: Path, catalogue: Catalogue) -> None:
     menu = two(tmp_path, "above = 60.0")
     scores = score_table(menu, catalogue)
-    full = page_data(menu, scores, {}, "0")
+    full = page_data(menu, scores, "0")
     assert not full.warnings
-    smaller = page_data(menu, scores, {}, "0", most=len(full.packed) - 500)
+    smaller = page_data(menu, scores, "0", most=len(full.packed) - 500)
     assert "J" in smaller.warnings[0]
     first = [unpacked(result.block)["scores"][0]["steps"][0] for result in (full, smaller)]
     assert first[0] < first[1] < 60.0
     with pytest.raises(TrigemuError, match=r"has \d+ events, too many for a page .* --vary NAME=LOW:HIGH"):
-        page_data(menu, scores, {}, "0", most=100)
+        page_data(menu, scores, "0", most=100)
 
 
 def test_a_menu_that_was_changed_meanwhile_is_refused(tmp_path: Path, catalogue: Catalogue) -> None:
@@ -148,7 +144,7 @@ def test_a_menu_that_was_changed_meanwhile_is_refused(tmp_path: Path, catalogue:
     scores = score_table(menu, catalogue)
     menu.path.write_text("# another\n" + menu.path.read_text())
     with pytest.raises(TrigemuError, match=r"menu\.toml has changed since it was read"):
-        page_data(menu, scores, {}, "0")
+        page_data(menu, scores, "0")
 
 
 @given(
