@@ -173,12 +173,13 @@ class _Reader:
         lines: dict[str | int, int] = {}
         for node in root.iterfind("algorithm"):
             name, line = _text(node, "name"), line_of(node)
-            where = f"algorithm {name!r}"
+            where, before = f"algorithm {name!r}", len(self.document.problems)
             index = self.number(node, "index", where, int)
             expression = node.find("expression")
             if not name or expression is None:
                 missing = "expression" if name else "name"
                 self.document.problem((line,), where, f"<{missing}> is missing")
+            if expression is None or len(self.document.problems) > before:
                 continue
             if not 0 <= index < 512:
                 self.document.problem((line,), where, f"index {index}: expected 0 … 511")

@@ -1,6 +1,7 @@
 """The C++ of an hls4ml project: numbers, types, arrays, configurations and layers.
 
-Nothing is compiled or run. Only the statements that hls4ml writes are known; any other is refused.
+Nothing is compiled or run. Only the statements that hls4ml writes are known; any other is refused, and so is
+a name that is defined twice, since another of its values might be that of the network.
 """
 
 from __future__ import annotations
@@ -96,6 +97,9 @@ class Files:
 
     def _lines_of(self, file: Path, text: str) -> Iterator[Placed]:
         """Yield the lines of a file that a compiler takes, with those of the files that it includes."""
+        if joined := re.search(r"\\[ \t\r]*$", text, re.MULTILINE):
+            number = text.count("\n", 0, joined.start()) + 1
+            raise TrigemuError(f"{file}:{number}: lines that are joined are not read")
         taken: list[bool] = []  # of each condition around a line
         for number, line in enumerate(_without_comments(text).split("\n"), 1):
             where, match = f"{file}:{number}", _DIRECTIVE.fullmatch(line.strip())
@@ -170,6 +174,11 @@ class Scope:
 
     where: str = ""
     names: dict[str, Any] = field(default_factory=dict)
+
+    def define(self, name: str, value: Any, where: str) -> None:
+        if name in self.names:
+            raise TrigemuError(f"{where}: {excerpt(name)} is defined twice")
+        self.names[name] = value
 
 
 #: Parts of statements, of tokens that a space follows each.
@@ -292,19 +301,19 @@ class Source:
         parts: tuple[Any, ...] = match.groups()
         match form:
             case "number":
-                scope.names[parts[0]] = self._value(parts[1], scope)
+                scope.define(parts[0], self._value(parts[1], scope), where)
             case "type":
                 known = self.names.names.get(parts[0])
-                scope.names[parts[1]] = known if isinstance(known, str) else parts[0]
+                scope.define(parts[1], known if isinstance(known, str) else parts[0], where)
             case "kernel":
-                scope.names[parts[0]] = parts[1]
+                scope.define(parts[0], parts[1], where)
             case "struct":
-                self.names.names[parts[0]] = inner = Scope(where)
+                self.names.define(parts[0], inner := Scope(where), where)
                 self._read(_STRUCT, inner, *match.span(2))
             case "array":
                 kind, name, size, text = parts
                 values = tuple(text.strip().replace("- ", "-").split(" , ")) if text else ()
-                self.names.names[name] = Array(kind, size, values, where)
+                self.names.define(name, Array(kind, size, values, where), where)
             case "declared":
                 self.declared[parts[1]] = parts[0]
             case "function":
