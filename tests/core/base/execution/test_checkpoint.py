@@ -284,6 +284,12 @@ def test_different_values_have_different_fingerprints() -> None:
         assert its != others, (one, other)
 
 
+def test_a_partial_function_is_told_by_what_it_holds() -> None:
+    made = [functools.partial(a_function, *args) for args in ((), (1,), (2,), (1,))]
+    assert len({a_function, *map(fingerprint, made)}) == 4
+    assert fingerprint(made[1]) == fingerprint(made[3])
+
+
 def test_layout_and_fields_that_are_left_out_make_no_difference() -> None:
     grid = np.arange(6).reshape(2, 3)
     assert fingerprint(np.asfortranarray(grid)) == fingerprint(grid) == fingerprint(grid[::-1][::-1])
@@ -298,7 +304,7 @@ def test_layout_and_fields_that_are_left_out_make_no_difference() -> None:
     [
         *(
             lambda: 1,
-            functools.partial(a_function),
+            functools.partial(lambda: 1),
             WithMethod().of_object,
             [].append,
             object(),
