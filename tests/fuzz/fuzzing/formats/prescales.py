@@ -31,7 +31,9 @@ def _use(folder: Path) -> dict[str, dict[str, float]]:
 
 def _twin(folder: Path, made: dict[str, Any]) -> str:
     text = (folder / "prescales.csv").read_bytes().decode("utf-8-sig")
-    head, *rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    titles = next((i for i, row in enumerate(rows) if row[0].strip() == "name"), 0)
+    head, *rows = rows[titles:]
     names = [cell.strip() for cell in head[1:]]
     expected = {}
     for name, *cells in rows:
