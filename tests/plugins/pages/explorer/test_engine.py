@@ -146,8 +146,22 @@ SEEDED = [
 ]
 
 
+#: With a fitted trigger that leaves no unique events of another one.
+FITTED = [
+    trigger("T6", 2, 100.0, coherent="a", enabled=False),
+    trigger("T5", "logic", enabled=False, expression="not (T3)"),
+    trigger("T0", 5, 2.0, coherent="a", group="x"),
+    trigger("T7", 4, group="y", enabled=False, seed="((T6) or T2) or not (T0)"),
+    trigger("T4", "logic", coherent="b", group="y", expression="(T0) or T1"),
+    trigger("T3", 5, coherent="a", group="x"),
+    trigger("T2", 6, 3.5, coherent="b", group="y"),
+    trigger("T1", 5, coherent="b", group="y"),
+]
+
+
 @given(menus(), st.integers(0, 2**32 - 1))
 @example(SEEDED, 1210996)
+@example(FITTED, 27770)
 @settings(max_examples=6, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking takes minutes
 def test_any_menu(triggers: list[dict[str, Any]], seed: int) -> None:
     """With seeds, logic, random, prescales, coherent sets, switches, fitted or not, shared parents."""

@@ -10,23 +10,31 @@ class Steps {
   constructor(n) {
     this.hz = new Float64Array(n + 1);
     this.variance = new Float64Array(n + 1);
+    this.accepted = new Int32Array(n + 1);
   }
 
-  /** Add Σ w f of events, and their varying part, at the steps from `from` to before `to`. */
-  add(from, to, sum, varying) {
+  /**
+   * Add Σ w f of events, their varying part, and how many enter but for what fitted triggers take from a rate,
+   * at the steps from `from` to before `to`.
+   */
+  add(from, to, sum, varying, accepted) {
     this.hz[from] += sum;
     this.hz[to] -= sum;
     this.variance[from] += varying * varying;
     this.variance[to] -= varying * varying;
+    this.accepted[from] += accepted;
+    this.accepted[to] -= accepted;
   }
 
   result(scale) {
-    let [hz, variance] = [0, 0];
+    let [hz, variance, accepted] = [0, 0, 0];
     const n = this.hz.length - 1;
     const found = { hz: new Float64Array(n), error: new Float64Array(n) };
     for (let i = 0; i < n; i++) {
       hz += this.hz[i];
       variance += this.variance[i];
+      accepted += this.accepted[i];
+      if (!accepted) continue; // a rate without events is 0
       found.hz[i] = hz * scale;
       found.error[i] = Math.sqrt(Math.max(variance, 0)) * scale;
     }
@@ -57,7 +65,7 @@ export function scanOf(table, patterns, rows, layout, menu, name) {
   }
   const add = (events) => {
     if (events.length > 1) events.sort((a, b) => b.reach - a.reach);
-    if (events.length) found.forEach((steps, k) => addParent(steps, events, 4 * k, n));
+    if (events.length) found.forEach((steps, k) => addParent(steps, events, 6 * k, n));
   };
   const { cells, starts, weight } = table;
   for (let i = 0; i < cells; i++) {
@@ -80,8 +88,8 @@ export function scanOf(table, patterns, rows, layout, menu, name) {
 }
 
 /**
- * Return a function of a row that gives, for each column, its fraction and its varying part without a bit and
- * with it, one after the other; null if all are 0.
+ * Return a function of a row that gives, for each column, its fraction, its varying part and whether it enters,
+ * without a bit and with it, one after the other; null if all are 0.
  */
 function fractionsOf(patterns, rows, bit, columns) {
   const known = new Map();
@@ -95,7 +103,7 @@ function fractionsOf(patterns, rows, bit, columns) {
       found = columns.flatMap((column) =>
         sides.flatMap((entries) => {
           const k = entries.columns.indexOf(column);
-          return k < 0 ? [0, 0] : [entries.values[k], entries.varying[k]];
+          return k < 0 ? [0, 0, 0] : [entries.values[k], entries.varying[k], entries.accepted?.[k] ?? 1];
         }),
       );
       if (found.every((value) => value === 0)) found = null;
@@ -110,18 +118,19 @@ function fractionsOf(patterns, rows, bit, columns) {
  * which one of them ceases to fire. k: where the fractions of the rate begin.
  */
 function addParent(steps, events, k, n) {
-  let sum = 0;
-  let varying = 0;
+  let [sum, varying, accepted] = [0, 0, 0];
   for (const event of events) {
     sum += event.w * event.f[k];
     varying += event.varying * event.f[k + 1];
+    accepted += event.f[k + 2];
   }
   let to = n; // at these last steps, none fires
   for (const { w, varying: v, reach, f } of events) {
-    if (reach < to) steps.add(reach, to, sum, varying);
+    if (reach < to) steps.add(reach, to, sum, varying, accepted);
     to = Math.min(to, reach);
-    sum += w * (f[k + 2] - f[k]);
-    varying += v * (f[k + 3] - f[k + 1]);
+    sum += w * (f[k + 3] - f[k]);
+    varying += v * (f[k + 4] - f[k + 1]);
+    accepted += f[k + 5] - f[k + 2];
   }
-  if (to > 0) steps.add(0, to, sum, varying);
+  if (to > 0) steps.add(0, to, sum, varying, accepted);
 }
