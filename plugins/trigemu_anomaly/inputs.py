@@ -108,6 +108,7 @@ def _address(array: Array) -> int:
 _integer, _ = numbers_at(types.int64)
 _double, _ = numbers_at(types.float64)
 _single, _ = numbers_at(types.float32)
+_BLOCK = 64  # events
 
 
 @kernel
@@ -122,31 +123,56 @@ def _fill(
     complete: BoolArray,
 ) -> bool:
     """Write the inputs of n events, float32[n, k], and whether each event is complete, bool[n]; return
-    whether all are finite. padding: of missing values, float64[k]."""
-    is_finite = True
-    for event in range(len(features)):
+    whether all are finite. padding: of missing values, float64[k].
+
+    The events of a block stay in the cache while one input after the other is written, without a branch on
+    whether an event has the object, which no processor predicts."""
+    is_finite, rows, present = True, np.empty(_BLOCK, np.int64), np.empty(_BLOCK, np.int64)
+    for start in range(0, len(features), _BLOCK):
+        block, whole = features[start : start + _BLOCK], complete[start : start + _BLOCK]
+        for n in range(len(block)):
+            for i in range(len(padding)):
+                block[n, i] = padding[i]
         for g in range(len(groups) - 1):
-            row, selection = event, groups[g, 1]
-            if selection >= 0:
-                offsets, rows = objects[selection, 0], objects[selection, 1]
-                row = _integer(offsets, event) + groups[g, 2]
-                if row >= _integer(offsets, event + 1):
-                    row = -1
-                elif rows != 0:
-                    row = _integer(rows, row)
+            found = _find(groups[g], objects, start, len(block), rows, present)
             for i in range(groups[g, 0], groups[g + 1, 0]):
-                value = math.nan
-                if row >= 0:
-                    column, size = columns[inputs[i, 0], 0], columns[inputs[i, 0], 1]
-                    value = np.float64(_single(column, row)) if size == 4 else _double(column, row)
-                    if inputs[i, 1] >= 0:
-                        value = delta_phi(value, _double(angles[inputs[i, 1], 0], event))
-                if value != value:
-                    value = padding[i]
-                    complete[event] &= inputs[i, 2] == 0
-                features[event, i] = value
-                is_finite &= not math.isinf(features[event, i])
+                (address, size), angle, is_needed = columns[inputs[i, 0]], inputs[i, 1], inputs[i, 2] != 0
+                if is_needed and found < len(block):
+                    for n in range(len(block)):
+                        whole[n] &= rows[n] >= 0
+                for m in range(found):
+                    n = present[m]
+                    value = np.float64(_single(address, rows[n])) if size == 4 else _double(address, rows[n])
+                    if angle >= 0:
+                        value = delta_phi(value, _double(angles[angle, 0], start + n))
+                    if value == value:
+                        block[n, i] = value
+                        is_finite &= not math.isinf(block[n, i])
+                    else:
+                        whole[n] &= not is_needed
     return is_finite
+
+
+@kernel
+def _find(
+    group: IntArray, objects: IntArray, start: int, events: int, rows: IntArray, present: IntArray
+) -> int:
+    """Write the row of what a group reads of each event of a block, −1 if it lacks the object, and the events
+    that have it; return their number."""
+    found = 0
+    for n in range(events):
+        row = start + n
+        if group[1] >= 0:
+            offsets, places = objects[group[1], 0], objects[group[1], 1]
+            row = _integer(offsets, start + n) + group[2]
+            if row >= _integer(offsets, start + n + 1):
+                row = -1
+            elif places != 0:
+                row = _integer(places, row)
+        rows[n] = row
+        present[found] = n
+        found += row >= 0
+    return found
 
 
 _OBJECT = re.compile(r"\w+\[\d+\]")

@@ -86,7 +86,7 @@ def _limits(menu: Menu, trigger: Trigger, slot: int, compiled: Compiled) -> Iter
         selections = [selection]
         while source := selections[0].source:
             selections.insert(0, source)
-        of_windows += [(s.source or ObjectSelection(s.base), s.windows, "") for s in selections]
+        of_windows += [(s.source or s.all_objects, s.windows, "") for s in selections]
     combination = compiled.combination if isinstance(compiled, CompiledLegThreshold) else compiled
     legs = combination.legs if isinstance(combination, CompiledCombination) else ()
     for leg in sorted(legs, key=lambda leg: leg.number):

@@ -33,9 +33,7 @@ class Node(Generic[T]):
 
     def evaluate(self, work: Workspace) -> T:
         """Return the value of each event of `work`. Each workspace computes it once."""
-        if self not in work.values:
-            work.values[self] = self._evaluate(work)
-        return cast(T, work.values[self])
+        return work.once(self, self._evaluate, work)
 
     def _evaluate(self, work: Workspace) -> T:
         raise NotImplementedError
@@ -97,7 +95,7 @@ class Element(Number):
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         objects = work.objects(self.selection)
-        column = work.column(ObjectSelection(self.selection.base), self.column)
+        column = work.column(self.selection.all_objects, self.column)
         n = len(objects.offsets) - 1
         if not objects.offsets[-1]:
             return np.full(n, math.nan)
@@ -180,10 +178,8 @@ class MissingMomentum(Vector):
     def _evaluate(self, work: Workspace) -> tuple[FloatArray, ...]:
         px, py = np.zeros((2, len(work.events)))
         for selection in self.selections:
-            offsets, pt = work.objects(selection).offsets, work.column(selection, "pt").astype(np.float64)
-            phi = work.column(selection, "phi").astype(np.float64)
-            _add_sums(offsets, pt * np.cos(phi), px)
-            _add_sums(offsets, pt * np.sin(phi), py)
+            pt, phi = (work.column(selection, name).astype(np.float64) for name in ("pt", "phi"))
+            _add_momenta(work.objects(selection).offsets, pt, phi, px, py)
         return 0.0 - px, 0.0 - py  # without negative zeros, which turn a direction around
 
     def needs(self) -> Iterator[Need]:
@@ -320,6 +316,18 @@ def _add_sums(offsets: IntArray, values: FloatArray, totals: FloatArray) -> None
         for i in range(offsets[event], offsets[event + 1]):
             total += values[i]
         totals[event] += total
+
+
+@kernel
+def _add_momenta(offsets: IntArray, pt: FloatArray, phi: FloatArray, px: FloatArray, py: FloatArray) -> None:
+    """Add the sums of pT cos φ and pT sin φ of each event."""
+    for event in range(len(px)):
+        x = y = 0.0
+        for i in range(offsets[event], offsets[event + 1]):
+            x += pt[i] * math.cos(phi[i])
+            y += pt[i] * math.sin(phi[i])
+        px[event] += x
+        py[event] += y
 
 
 def unit_of(number: Number) -> str:

@@ -10,7 +10,7 @@ import keyword
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, ClassVar
 
@@ -190,6 +190,26 @@ class ObjectSelection:
     overlap: tuple[ObjectSelection, float] | None = None
     any_of: tuple[Windows, ...] = ()  #: Alternatives, one of which must hold
     scaled: tuple[Scaled, ...] = ()  #: Additional columns
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:  # once: workspaces ask for it a hundred times, and selections are nested
+        return hash((self.base, self.source, self.windows, self.overlap, self.any_of, self.scaled))
+
+    @cached_property
+    def all_objects(self) -> ObjectSelection:
+        """The selection of all objects of its collection."""
+        return ObjectSelection(self.base)
+
+    @cached_property
+    def before_overlap(self) -> ObjectSelection:
+        """The selection without its last step, the removal of overlap."""
+        return replace(self, overlap=None)
+
+    def __getstate__(self) -> dict[str, object]:  # without the hash, which is another one in each process
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def column(self, name: str) -> Column:
         """Return the column with a `name`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -47,9 +47,10 @@ class Workspace:
 
     def once(self, key: Hashable, make: Callable[..., T], *arguments: Any) -> T:
         """Return the value of a `key`; the first call computes it: `make` of the `arguments`."""
-        if key not in self.values:
-            self.values[key] = make(*arguments)
-        return cast(T, self.values[key])
+        value = self.values.get(key)
+        if value is None:
+            self.values[key] = value = make(*arguments)
+        return cast(T, value)
 
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
         """Return a workspace of the `chosen` events, bool[n], made once for each `key` of a choice."""
@@ -76,9 +77,9 @@ class Workspace:
     def objects(self, selection: ObjectSelection) -> Objects:
         """Return the selected objects of a `selection`, as offsets and rows; raise SampleError if the sample
         lacks its collection."""
-        if selection in self.values:
-            return cast(Objects, self.values[selection])
-        start, base = selection.source or ObjectSelection(selection.base), selection.base
+        if known := self.values.get(selection):
+            return cast(Objects, known)
+        start, base = selection.source or selection.all_objects, selection.base
         if start == selection:
             if base not in self.events.collections:
                 raise self._missing(f"collection {base!r}", nearest(base, self.events.collections))
@@ -86,7 +87,7 @@ class Workspace:
             objects = Objects(offsets - offsets[0] if offsets[0] else offsets, None)
         else:
             if selection.overlap:  # the last step
-                start, (other, dr) = replace(selection, overlap=None), selection.overlap
+                start, (other, dr) = selection.before_overlap, selection.overlap
                 eta, phi = (self.column(start, name) for name in ("eta", "phi"))
                 others = self.objects(other).offsets, self.column(other, "eta"), self.column(other, "phi")
                 passing = np.empty(len(eta), np.bool_)
@@ -106,9 +107,9 @@ class Workspace:
         """Return the column `name` of the selected objects of a `selection`, aligned with its offsets; raise
         SampleError if the sample lacks it."""
         key = selection, name
-        if key in self.values:
-            return cast(Array, self.values[key])
-        rows, of_all = self.objects(selection).rows, ObjectSelection(selection.base)
+        if (known := self.values.get(key)) is not None:
+            return cast(Array, known)
+        rows, of_all = self.objects(selection).rows, selection.all_objects
         collection = self.events.collections[selection.base]
         if selection != of_all:
             column = self.column(of_all, name)
@@ -134,8 +135,8 @@ class Workspace:
     def passing(self, selection: ObjectSelection, windows: Windows) -> BoolArray:
         """Return whether each object of a `selection` is within all `windows`, bool[m]."""
         key = selection, windows
-        if key in self.values:
-            return cast(BoolArray, self.values[key])
+        if (known := self.values.get(key)) is not None:
+            return cast(BoolArray, known)
         passing = np.ones(self.objects(selection).offsets[-1], np.bool_)
         for name, allowed in windows:
             column, any_inside = self.column(selection, name), np.zeros(len(passing), np.bool_)
@@ -218,6 +219,5 @@ def within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
 def delta_phi(phi1: float, phi2: float) -> float:
     """Return φ1 − φ2 in (−π, π]."""
     difference = phi1 - phi2
-    if abs(difference) > math.pi:
-        difference -= 2 * math.pi * np.rint(difference / (2 * math.pi))
+    difference -= 2 * math.pi * np.rint(difference / (2 * math.pi))
     return math.pi if difference < -OPPOSITE else difference

@@ -315,7 +315,7 @@ class CompiledCombination(Compiled):
             rows = work.rows(objects)[places]
             np.add(rows, leg.key, out=table[0], casting="unsafe")
             for line, column in leg.read:
-                table[line] = work.column(ObjectSelection(objects.base), column)[rows]
+                table[line] = work.column(objects.all_objects, column)[rows]
             chosen.append(rows)
             tables.append(table)
             total += len(rows)
@@ -382,7 +382,7 @@ class CompiledLegThreshold(Compiled):
         events = np.flatnonzero(above.fillable(work))
         starts, objects, rows = above.candidates(work, events)
         first = slice(starts[0, -1])  # The candidates of the leg, which it tries from the largest value on
-        values: Any = work.column(ObjectSelection(above.legs[0].objects.base), self.column)[rows[first]]
+        values: Any = work.column(above.legs[0].objects.all_objects, self.column)[rows[first]]
         event = np.repeat(np.arange(len(events)), np.diff(starts[0]))
         falling = np.lexsort((-values, event))
         objects[:, first], values = objects[:, falling], values[falling]
