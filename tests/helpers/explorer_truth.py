@@ -117,10 +117,13 @@ def truth(
 def _efficiencies(
     place: str, menu: Menu, other: Menu, scores: EventTable, signal: str, profiles: Sequence[Profile]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
-    """Of a menu, with its gains over another one."""
+    """Of a menu, with its gains over another one at these thresholds, whatever their errors are."""
     names = [trigger.name for trigger in menu.enabled]
     whole = Profile("met", (0.0, 1e6))  # of a page that has no turn-on
-    pair = [replace(other, name="other"), replace(menu, name="this")]
+    pair = [
+        solved.solved({t.name: replace(t.solution, error=0.0) for t in solved.enabled if t.solution})
+        for solved in emulate([replace(other, name="other"), replace(menu, name="this")], scores).menus
+    ]
     measured = efficiencies(pair, scores.catalogue, [signal], [whole, *profiles], triggers=names)
     for number, turnon in enumerate(measured.turnons):
         for curve in turnon.curves:
