@@ -1,12 +1,11 @@
 """Kill workers and clients at random moments, and check the results.
 
-    python benchmarks/engine_kills.py --moments 20 --seed 1 [--events 3e6] [--only "worker, dask"]
+    python benchmarks/engine_kills.py --moments 20 --seed 1 [--events 3e6] [--only "worker, two"]
 
 Each moment kills one process of `trigemu run … --json` by SIGKILL:
 
-- a worker of two, of `--workers 2` and of `--engine dask --workers 2`: the run ends with status 0 and the
-  same JSON;
-- the client, with `--checkpoint` and one process, two, or dask: no process is left after a few seconds. The
+- a worker of two, of `--workers 2`: the run ends with status 0 and the same JSON;
+- the client, with `--checkpoint` and one process or two: no process is left after a few seconds. The
   same command, run once more, gives the same JSON. The files of tasks that were there when the client died
   are as they were, no other file has a part that they have, all together have every event once, and no
   temporary file is left.
@@ -42,11 +41,10 @@ from trigemu.base.checkpoint import load_result
 #: Seconds that processes may live after the client.
 PATIENCE = 15.0
 #: Parts of the command lines of workers.
-WORKERS = ("import work", "spawn_main", "dask worker")
+WORKERS = ("import work", "spawn_main")
 ENGINES = {
     "one process": [],
     "two processes": ["--workers", "2"],
-    "dask": ["--engine", "dask", "--workers", "2"],
 }
 
 
@@ -152,8 +150,7 @@ def kill_client(case: Case, moment: float) -> Iterator[str]:
     if changed := [name for name in before if after.get(name) != before[name]]:
         yield f"wrong: {len(changed)} of {len(before)} finished tasks were done again"
     yield from _check_complete(case)
-    left = [str(path) for path in case.folder.glob("dask-scratch-space/*") if path.suffix != ".lock"]
-    if names := temporary(case.folder) + left:
+    if names := temporary(case.folder):
         yield f"wrong: temporary {names[0]}"
 
 
@@ -171,7 +168,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--events", type=float, default=3e6)
     parser.add_argument("--menu", type=Path, default=ROOT / "menus" / "decade.toml")
-    parser.add_argument("--only", default="", help="Cases that begin so, such as: worker, dask")
+    parser.add_argument("--only", default="", help="Cases that begin so, such as: worker, two")
     options = parser.parse_args()
     cases = [("worker", engine) for engine in ENGINES if ENGINES[engine]]
     cases += [("client", engine) for engine in ENGINES]

@@ -95,7 +95,7 @@ def main() -> int:
                 elif engine == "dask":
                     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
                     address, pids = stack.enter_context(dask_cluster(scratch, 2))
-                    executor, workers = stack.enter_context(dask_client(address, 2)), lambda pids=pids: pids
+                    executor, workers = stack.enter_context(dask_client(address)), lambda pids=pids: pids
                 samples = trigemu.open_catalogue(catalogue, executor=executor)
                 start = time.monotonic()
                 with Sampled(workers, samples.background[0].entries) as memory:

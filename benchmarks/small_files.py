@@ -38,7 +38,7 @@ def measure(engine: str, catalogue: Path, warm: Path, address: str) -> dict[str,
         if engine == "two processes":
             executor = stack.enter_context(worker_pool(2))
         elif engine == "dask":
-            executor = stack.enter_context(dask_client(address, 2))
+            executor = stack.enter_context(dask_client(address))
         menu = trigemu.read_menu(MENU)
         trigemu.emulate([menu], trigemu.open_catalogue(warm, executor=executor), executor=executor)
         wall, cpu = time.perf_counter(), time.process_time()

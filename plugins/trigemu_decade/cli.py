@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +16,11 @@ from trigemu.cli import options
 from trigemu.cli.console import bar, present, say, steps_bar, warn
 from trigemu.cli.session import Session, processing, session
 from trigemu.results.table import in_json
-from trigemu.samples.catalogue import Catalogue, without_bad_files
+from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency_profiles import read_profiles
 
 if TYPE_CHECKING:  # these modules need packages that only training needs
     from .training.config import Config
-    from .training.train import Trained
 
 
 @click.group("decade")
@@ -94,12 +92,8 @@ def train(
     passes = True
     with _fitting(settings, session, len(sets)) as (samples, further):
         for one, new in sets:
-
-            def fitted(good: Catalogue, one: Config = one) -> tuple[Catalogue, Trained]:
-                return good, fit(one, good, **further)
-
-            used, trained = without_bad_files(samples, fitted)
-            digests = write(trained, one, used, new)
+            trained = fit(one, samples, **further)
+            digests = write(trained, one, samples, new)
             if trained.choice:
                 present([chosen(trained.choice)])
             say(
@@ -161,7 +155,7 @@ def suggest(config: Path, session: Session, max_trees: int | None) -> None:
 
     settings = from_menu(with_most_trees(read_config(config), max_trees))
     with _fitting(settings, session) as (samples, further):
-        choice = without_bad_files(samples, partial(steps, settings, **further))
+        choice = steps(settings, samples, **further)
     present([chosen(choice)])
 
 

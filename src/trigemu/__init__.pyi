@@ -14,7 +14,7 @@ from .menus.read import read_menu as read_menu
 from .menus.schema import menu_schema as menu_schema
 from .menus.write import write_calibrated as write_calibrated
 from .rates.menu_rates import column_rates as column_rates, rates_of as rates_of, run as run
-from .samples.catalogue import Catalogue as Catalogue, without_bad_files as without_bad_files
+from .samples.catalogue import Catalogue as Catalogue
 from .samples.events import Collection as Collection, Events as Events, make_events as make_events
 from .samples.memory import events_from_awkward as events_from_awkward
 from .samples.opening import catalogue_of as catalogue_of, open_catalogue as open_catalogue

@@ -19,7 +19,7 @@ from trigemu.samples import opening
 from trigemu.samples.opening import catalogue_of
 from trigemu.samples.source import format_named
 
-ALLOWED = {"file", "http", "https", "root"}
+ALLOWED = {"http", "https", "root"}
 #: All that fsspec or a package beside it may open, and some that nothing should.
 SCHEMES = sorted(
     {

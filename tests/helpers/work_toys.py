@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -21,11 +21,10 @@ from trigemu.base.mapping import Work
 
 @dataclass(frozen=True)
 class Item:
-    """A unit: a number. file: those of one file are left out together."""
+    """A unit: a number."""
 
     number: int
     size: int = 10
-    file: str = ""
     pause: float = 0.0
 
 
@@ -42,16 +41,13 @@ class Recital(Work[Item, Numbers]):
     """A work: results are the numbers of its units.
 
     folder: where each call leaves a file. does: by the number of a unit, what happens to it: "refuse",
-    "vanish" (unreadable), "vanish twice", "die", "die once". seconds: of each unit. skip: whether files are
-    left out.
+    "vanish" (unreadable), "vanish twice", "die", "die once". seconds: of each unit.
     """
 
     folder: str
     does: Mapping[int, str] = field(default_factory=dict)
     seconds: float = 0.0
-    skip: bool = False
     name: str = "recital"
-    bad: set[str] = field(default_factory=set)
 
     def size(self, unit: Item) -> int:
         return unit.size
@@ -77,14 +73,8 @@ class Recital(Work[Item, Numbers]):
             os.kill(os.getpid(), signal.SIGKILL)
         return Numbers(np.array([unit.number]), os.getpid())
 
-    def give_up(self, unit: Item, error: Exception, host: str, attempts: int) -> None:
-        if self.skip and isinstance(error, RetryableError):
-            self.bad.add(unit.file)
-            return
+    def give_up(self, unit: Item, error: Exception, host: str, attempts: int) -> NoReturn:
         raise TrigemuError(f"{unit.number}: {error}: {attempts} attempts on <{host}>") from error
-
-    def remaining(self, unit: Item) -> Item | None:
-        return None if unit.file in self.bad else unit
 
 
 def prepared(folder: str, does: Mapping[int, str], seconds: float) -> Recital:

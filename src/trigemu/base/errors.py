@@ -7,7 +7,6 @@ import errno
 import importlib
 import re
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 LONGEST, MAX_EXCERPT = 120, 200  # The characters of a value, and of any other text, that a message quotes
 LISTED, NEAREST = 12, 3  # Known names that a message lists; of more, the nearest ones
 MAX_PROBLEMS = 50  # The problems of one file that a message lists
-MAX_COMPARED = 500  # The names before and after an unknown one that it is compared with
 #: Usual names of what menus call otherwise.
 _MEANT = {"et": "pt", "threshold": "above", "cut": "above"}
 #: A rate that is written with its unit.
@@ -151,15 +149,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     names = sorted(set(known))
     folded = {known_name.casefold(): known_name for known_name in reversed(names)}
-    place = bisect_left(names, name)  # of very many names, only those nearby are compared: each takes 10 µs
-    near = [n.casefold() for n in names[max(0, place - MAX_COMPARED) : place + MAX_COMPARED]]
     unknown = name[:MAX_EXCERPT].casefold()
     if (meant := _MEANT.get(unknown)) in folded:
         unknown = str(meant)
-    close = difflib.get_close_matches(unknown, near, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(unknown, folded, n=1, cutoff=0.6)
     hint = f"; did you mean {excerpt(folded[close[0]])!r}?" if close else ""
     if close and len(names) > LISTED:
-        nearest_names = difflib.get_close_matches(unknown, near, n=NEAREST, cutoff=0.0)
+        nearest_names = difflib.get_close_matches(unknown, folded, n=NEAREST, cutoff=0.0)
         return f"{hint} (nearest of {len(names)}: {', '.join(excerpt(folded[n]) for n in nearest_names)})"
     more = f" … and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return f"{hint} (known: {', '.join(map(excerpt, names[:LISTED])) or 'none'}{more})"

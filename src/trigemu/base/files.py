@@ -28,7 +28,6 @@ from trigemu.base.errors import TrigemuError, excerpt
 
 MAX_TEXT = 50_000_000  # The largest text file that is read, in bytes: ten times the menus of experiments
 _TEMPORARY = f".trigemu-{platform.node()}-"  # The prefix of temporary folders, before a process id
-_STREAMS = {"/dev/stdout": 1, "/dev/fd/1": 1, "/dev/stderr": 2, "/dev/fd/2": 2}
 
 # False also for names that the system refuses, for which the methods of Path raise OSError.
 is_there, is_file, is_folder = os.path.exists, os.path.isfile, os.path.isdir
@@ -38,7 +37,6 @@ def read_bounded(path: Path, longest: int | None = None) -> bytes:
     """Return the content of a file of bounded size."""
     longest = longest or MAX_TEXT
     try:
-        check_no_pipe(path)
         with path.open("rb") as file:
             content = file.read(longest + 1)
     except ValueError:  # a NUL in the name
@@ -65,7 +63,6 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Any]:
     """Return arrays of an npz file. Python objects are never loaded."""
     import numpy as np  # most readers of files need none
 
-    check_no_pipe(path)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in names}
@@ -74,12 +71,6 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Any]:
     except Exception as error:  # zipfile, zlib and NumPy raise a dozen types for damaged files
         reason = excerpt(" ".join(str(error).split())) or type(error).__name__
         raise TrigemuError(f"{path} is damaged: {reason}") from None
-
-
-def check_no_pipe(path: Path) -> None:
-    """Raise TrigemuError if a file is a named pipe, except those of the shell in /dev."""
-    if path.is_fifo() and path.parts[:2] != ("/", "dev"):
-        raise TrigemuError(f"{path} is a pipe, not a file")
 
 
 def write_text(path: Path | str, text: str) -> None:
@@ -98,10 +89,9 @@ def write_bytes(path: Path | str, content: bytes) -> None:
     """Replace or make a file atomically, with its mode; a link stays. Devices and pipes are written to."""
     path = Path(path)
     check_writable(path)
-    if (stream := _STREAMS.get(str(path))) or (is_there(path) and not is_file(path)):
-        sys.stdout.flush()
-        with _errors(path), open(os.dup(stream) if stream else path, "wb") as file:  # noqa: PTH123
-            file.write(content)
+    if is_there(path) and not is_file(path):
+        with _errors(path):
+            path.write_bytes(content)
     else:
         with new_file(path) as temporary:
             temporary.write_bytes(content)
@@ -113,8 +103,6 @@ def check_writable(path: Path | str) -> None:
     with _errors(path):
         if path.is_dir():
             raise TrigemuError(f"cannot write {path}: it is a folder")
-        if path.is_block_device():
-            raise TrigemuError(f"cannot write {path}: it is a disk")
         if path.exists() and not os.access(path, os.W_OK):
             raise TrigemuError(f"cannot write {path}: the file is read-only")
         if path.exists() and not path.is_file():

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from trigemu.base.checkpoint import Checkpoint, digest_of_code, keep_result, load_result
 from trigemu.base.errors import RetryableError, TrigemuError
@@ -65,12 +65,8 @@ class Work(Generic[U, R]):
         """Return the seconds before another attempt at a unit."""
         return 0.0
 
-    def remaining(self, unit: U) -> U | None:
-        """Return a unit without what is left out, because it failed before; None if nothing remains."""
-        return unit
-
-    def give_up(self, unit: U, error: Exception, host: str, attempts: int) -> None:
-        """Raise the error of a unit that failed every time; or return if it is left out."""
+    def give_up(self, unit: U, error: Exception, host: str, attempts: int) -> NoReturn:
+        """Raise the error of a unit that failed every time."""
         raise error
 
 
@@ -83,7 +79,6 @@ class Counts:
     """Counts of an engine and of its copies with other settings."""
 
     retried: int = 0  #: Repeated tasks
-    skipped: int = 0  #: Tasks with parts of files that were left out
     reused: int = 0  #: Events whose results came from the checkpoint
     planned: int = 0  #: Events of all passes that began
 
@@ -147,8 +142,7 @@ class _Run(Generic[U]):
 
 
 def map_chunks(work: Work[U, R], units: Iterable[U], executor: Any = None) -> Generator[R, None, None]:
-    """Yield the results of units, in their order; only those of units that are left out are missing. Raises
-    the error of a unit that fails each time and is not left out."""
+    """Yield the results of units, in their order; raise the error of a unit that fails each time."""
     engine = engine_of(executor)
     left, runs, checkpoint = deque(units), deque[_Run[U]](), engine.checkpoint
     events, here = sum(map(work.size, left)), engine.executor is None
@@ -163,12 +157,12 @@ def map_chunks(work: Work[U, R], units: Iterable[U], executor: Any = None) -> Ge
         engine.progress(0)
         while True:
             while left and len(runs) < lane.most:
-                if (unit := work.remaining(left.popleft())) is not None:
-                    path = checkpoint.file(work.key(unit)) if checkpoint else None
-                    run = _Run(unit, path, load_result(path, engine.warn) if path else None)
-                    if run.result is None:
-                        run.future = lane.submit(unit)
-                    runs.append(run)
+                unit = left.popleft()
+                path = checkpoint.file(work.key(unit)) if checkpoint else None
+                run = _Run(unit, path, load_result(path, engine.warn) if path else None)
+                if run.result is None:
+                    run.future = lane.submit(unit)
+                runs.append(run)
             if not runs:
                 break
             run = runs[0]
@@ -181,9 +175,6 @@ def map_chunks(work: Work[U, R], units: Iterable[U], executor: Any = None) -> Ge
                     run.future = lane.submit(run.unit)
                     continue
                 work.give_up(run.unit, outcome.error, outcome.host, run.failures)
-                engine.counts.skipped += 1
-                runs.popleft()
-                continue
             size = work.size(run.unit)
             events -= size
             if run.future is None:
@@ -195,8 +186,6 @@ def map_chunks(work: Work[U, R], units: Iterable[U], executor: Any = None) -> Ge
             runs.popleft()
             engine.progress(size)
             yield outcome.result
-        engine.progress(events)  # what was left out
-        events = 0
     except BrokenExecutor as error:
         raise TrigemuError(
             f"the executor lost a worker and cannot continue ({_short(error)}): with a checkpoint, the "

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import atexit
 import json
-import logging
 import os
 import pickle
-import re
 import signal
 import subprocess
 import sys
@@ -19,13 +17,13 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from trigemu.base.errors import MissingExtraError, RetryableError, TrigemuError
+from trigemu.base.errors import RetryableError, TrigemuError, module_of_extra
 from trigemu.base.files import read_bounded
 
 R = TypeVar("R")
@@ -189,8 +187,6 @@ def transferable(error: Exception) -> Exception:
 
 #: Seconds to wait for the answer of a scheduler, and between checks that it is still there.
 _CONNECT_S, _CHECK_S = 15.0, 2.0
-_ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}")
-_LOCAL = "127.0.0.1"
 
 
 class DaskExecutor:
@@ -220,30 +216,21 @@ class DaskExecutor:
 
 
 @contextmanager
-def dask_client(address: str | None, workers: int) -> Iterator[Any]:
-    """Yield a client of a cluster: of that at an address, or in a file; else of processes on this machine."""
-    try:
-        import asyncio
+def dask_client(address: str) -> Iterator[Any]:
+    """Yield a client of the cluster at an address, or at that in a file of its scheduler."""
+    import asyncio  # which takes long
 
-        import cryptography  # noqa: F401  # for the certificate of a local cluster
-        import distributed
-        from dask import config
-    except ImportError as error:
-        raise MissingExtraError("--engine dask", "dask", str(error.name)) from None
-    where = address and _located(address)
-    local = {
-        "n_workers": workers,
-        "threads_per_worker": 1,
-        "host": _LOCAL,
-        "security": True,  # a certificate of its own: whoever reaches a scheduler can run code
-        "silence_logs": logging.CRITICAL,  # the engine reports the errors that matter
-        "dashboard_address": f"{_LOCAL}:0",
-        "scheduler_kwargs": {"dashboard": False},
-    }
-    # Results report the failures of workers; at the end, their logs would only report a lost scheduler.
-    silent = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
-    # If a signal ends the program, a process of multiprocessing removes its semaphores and warns of it.
-    sys.warnoptions.append("ignore:resource_tracker")
+    distributed = module_of_extra("distributed", "--engine dask", "dask", "distributed")
+    where = address
+    if "://" not in address:
+        try:
+            where = str(json.loads(read_bounded(Path(address)))["address"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            reason = (isinstance(error, OSError) and error.strerror) or "it has another content"
+            raise TrigemuError(
+                f"--engine dask: cannot read {address} ({reason}): expected an address such as "
+                f"tcp://host:8786, or the file that dask scheduler --scheduler-file writes"
+            ) from None
 
     async def greet() -> None:
         """Raise an error if there is no scheduler: a client would wait forever for a silent server, and
@@ -252,39 +239,12 @@ def dask_client(address: str | None, workers: int) -> Iterator[Any]:
         async with asyncio.timeout(_CONNECT_S), distributed.rpc(where, connection_args=options) as scheduler:
             await scheduler.identity()
 
-    with ExitStack() as stack:
-        try:
-            if where:
-                asyncio.run(greet())
-                client = distributed.Client(where, timeout=_CONNECT_S, set_as_default=False)
-            else:
-                stack.enter_context(config.set(silent))
-                client = distributed.Client(set_as_default=False, **local)
-            stack.enter_context(client)
-        except Exception as error:  # of the system, or of dask; any server may answer
-            text = " ".join(str(error).split())[:200] or type(error).__name__
-            remedy = "is it running, with the same version of dask, and reachable from this machine?"
-            reason = f"no scheduler answers at {where} ({text}): {remedy}"
-            reason = reason if where else f"no cluster starts on this machine ({text})"
-            raise TrigemuError(f"--engine dask: {reason}") from None
-        yield client
-
-
-def _located(address: str) -> str:
-    """Return an address, or the one in a file that `dask scheduler --scheduler-file` writes."""
-    if _ADDRESS.fullmatch(address):
-        return address
-    if "://" in address:
-        raise TrigemuError(f"--engine dask: {address} is no address of a scheduler, such as tcp://host:8786")
     try:
-        found = str(json.loads(read_bounded(Path(address)))["address"])
-    except OSError as error:
-        raise TrigemuError(
-            f"--engine dask: cannot read {address}: {error.strerror}: expected an address such as "
-            f"tcp://host:8786, or the file that dask scheduler --scheduler-file writes"
-        ) from None
-    except (ValueError, KeyError, TypeError, RecursionError):
-        found = ""
-    if not _ADDRESS.fullmatch(found):
-        raise TrigemuError(f"--engine dask: {address} is not what dask scheduler --scheduler-file writes")
-    return found
+        asyncio.run(greet())
+        client = distributed.Client(where, timeout=_CONNECT_S, set_as_default=False)
+    except Exception as error:  # of the system, or of dask; any server may answer
+        text = " ".join(str(error).split())[:200] or type(error).__name__
+        remedy = "is it running, with the same version of dask, and reachable from this machine?"
+        raise TrigemuError(f"--engine dask: no scheduler answers at {where} ({text}): {remedy}") from None
+    with client:
+        yield client

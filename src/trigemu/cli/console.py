@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
-from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -161,7 +160,6 @@ def bar(description: str, total: int | Engine, limit: float = math.inf) -> Itera
         if engine:
             texts += [f"{engine.number} workers"] if engine.executor and engine.number else []
             texts += [f"{engine.counts.retried} retried"] if engine.counts.retried else []
-            texts += [f"{engine.counts.skipped} files left out"] if engine.counts.skipped else []
         if update:
             update(advance=steps, total=number, state=", ".join(texts))
             return
@@ -180,27 +178,24 @@ def bar(description: str, total: int | Engine, limit: float = math.inf) -> Itera
 
 @contextmanager
 def steps_bar(total: int | None) -> Iterator[Callable[[str], None]]:
-    """Show the progress of work in named steps."""
-    start, steps, ended, number = time.monotonic(), list[str](), Event(), count()
-
-    def report() -> None:
-        while not ended.wait(LINE_S):
-            if steps:
-                step = f"step {len(steps)}{'' if total is None else f' of {total}'}"
-                say(f"trigemu: {time.monotonic() - start:.0f} s, {step}: {steps[-1]}", err=True)
+    """Show the progress of work in named steps; in a log, a line for a step that begins, now and then."""
+    start = last = time.monotonic()
+    number = count()
 
     with _on_terminal("", total) as update:
+
+        def begin(step: str) -> None:
+            nonlocal last
+            done, now = next(number), time.monotonic()
+            if update:
+                update(completed=done, description=printable(step))
+            elif now - last >= LINE_S:
+                last, of_all = now, "" if total is None else f" of {total}"
+                say(f"trigemu: {now - start:.0f} s, step {done + 1}{of_all}: {step}", err=True)
+
+        yield begin
         if update:
-            yield lambda step: update(completed=next(number), description=printable(step))
             update(completed=next(number))
-            return
-        reporter = Thread(target=report, daemon=True)
-        reporter.start()
-        try:
-            yield steps.append
-        finally:
-            ended.set()
-            reporter.join()
 
 
 @contextmanager

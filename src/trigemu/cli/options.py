@@ -166,8 +166,8 @@ ENGINE = (
         metavar="ENGINE",
         default="local",
         show_default=True,
-        help="Engine: this machine (local), or dask: processes on this machine (dask), or a cluster "
-        "(dask:tcp://HOST:PORT, dask:FILE of its scheduler). The result does not depend on it.",
+        help="Engine: this machine (local), or a cluster of dask (dask:tcp://HOST:PORT, dask:FILE of its "
+        "scheduler). The result does not depend on it.",
     ),
     click.option(
         "--workers",
@@ -188,7 +188,9 @@ ENGINE = (
         help="Store finished tasks in this folder; the same command then runs only the missing ones.",
     ),
     click.option(
-        "--skip-bad-files", is_flag=True, help="Skip files that cannot be read, and list them with the rates."
+        "--skip-bad-files",
+        is_flag=True,
+        help="Skip files that cannot be opened, and list them with the rates.",
     ),
 )
 #: The working point: prescales of menus, and conditions of samples.

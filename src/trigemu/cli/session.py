@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,18 +16,18 @@ from trigemu.base.errors import SampleError, TrigemuError, few_of
 from trigemu.base.files import check_outputs, is_file
 from trigemu.base.mapping import Engine
 from trigemu.base.plugins import search_path
-from trigemu.base.processes import cores, dask_client, end_own_pools
+from trigemu.base.processes import dask_client, end_own_pools
 from trigemu.base.shown import Shown, view_of
 from trigemu.cli import options
 from trigemu.cli.console import bar, on_disk, present_result, warn
-from trigemu.emulation.plan import LackingError, fed_menu, make_plan
+from trigemu.emulation.plan import LackingError, fed_menu
 from trigemu.emulation.reweight import at_conditions, at_luminosity, at_pileup
 from trigemu.menus.menu import Menu, named_apart
 from trigemu.menus.prescales import ALL_COLUMNS, at_column, at_crossing_rate, chosen_columns, read_prescales
 from trigemu.menus.read import read_menu
 from trigemu.results.table import Page
 from trigemu.results.view import View
-from trigemu.samples.catalogue import Catalogue, Errors, without_bad_files
+from trigemu.samples.catalogue import Catalogue, Errors
 from trigemu.samples.opening import open_catalogue
 
 T = TypeVar("T")
@@ -50,11 +49,11 @@ class Session:
     tree: str | None = None  # The tree with the events of a ROOT file
     plugin_path: tuple[Path, ...] = ()
     # How the samples are read
-    engine: str = "local"  # "local", or "dask" with an address or a file
+    engine: str = "local"  # "local", or "dask:" with an address or a file
     workers: int | None = None  # The number of processes on this machine; None: all cores
     retries: int = 3  # The number of times that a failed task is repeated
     checkpoint: Path | None = None  # The folder of finished tasks
-    skip_bad_files: bool = False  # Whether to skip files that cannot be read
+    skip_bad_files: bool = False  # Whether to skip files that cannot be opened
     # The working point: prescales of the menus, and the conditions of the samples
     prescales: Path | None = None  # A file of columns in place of those of the menus
     columns: tuple[str, ...] = ()  # The columns of prescales
@@ -72,9 +71,9 @@ class Session:
     files: tuple[Path, ...] = ()  # All files that the command writes
 
     def __post_init__(self) -> None:
-        kind, colon, where = self.engine.partition(":")
-        if self.engine != "local" and (kind != "dask" or bool(colon) != bool(where)):
-            expected = f"{self.engine!r}: expected local, dask, dask:tcp://HOST:PORT or dask:FILE"
+        kind, _, where = self.engine.partition(":")
+        if self.engine != "local" and not (kind == "dask" and where):
+            expected = f"{self.engine!r}: expected local, dask:tcp://HOST:PORT or dask:FILE"
             raise click.BadParameter(expected, param_hint="'--engine'")
         if where and (self.workers or 1) > 1:
             raise TrigemuError("--workers is for processes on this machine: a cluster has its own workers")
@@ -117,33 +116,29 @@ class Session:
 
     def run(self, menus: Sequence[Menu], task: Callable[..., T], *, reweight: bool = True) -> T:
         """Return the result of a task on the menus and the samples, both at the working point, with the
-        engine, which shows its progress, as the keyword `executor`; again without files that turn out to be
-        damaged.
+        engine, which shows its progress, as the keyword `executor`.
 
-        menus: no output may replace their files. reweight: False for a task that sets the pile-up itself.
+        reweight: False for a task that sets the pile-up itself.
         """
         conditions = {menu.columns.conditions for menu in menus}
-
-        def at_point(good: Catalogue) -> T:
+        with self.opened() as (engine, samples), bar("events", engine):
+            inputs: list[Path | str | None] = [samples.path]
+            inputs += [file.path for sample in samples.samples for file in sample.sources]
+            check_outputs([file for file in self.files if is_file(file)], inputs)
+            samples = samples.with_errors(self.errors)
             if self.luminosity is not None:
-                good = at_luminosity(good, self.luminosity)
-            ready = [fed_menu(menu, good) if self.skip_missing else menu for menu in menus]
+                samples = at_luminosity(samples, self.luminosity)
+            ready = [fed_menu(menu, samples) if self.skip_missing else menu for menu in menus]
             if reweight and self.pileup:
-                good = at_pileup(good, self.pileup, executor=engine)
+                samples = at_pileup(samples, self.pileup, executor=engine)
             if reweight and len(conditions) == 1:  # else each column by itself
-                good = at_conditions(ready, good, executor=engine)
+                samples = at_conditions(ready, samples, executor=engine)
             try:
-                return task(ready, good, executor=engine)
+                return task(ready, samples, executor=engine)
             except LackingError as error:
                 if self.skip_missing:
                     raise
                 raise SampleError(f"{error}\n--skip-missing leaves these triggers out") from error
-
-        with self.opened() as (engine, samples):
-            samples = samples.with_errors(self.errors)
-            check_inputs(self.files, menus, samples)
-            with bar("events", engine):
-                return without_bad_files(samples, at_point)
 
     @contextmanager
     def opened(self) -> Iterator[tuple[Engine, Catalogue]]:
@@ -155,11 +150,9 @@ class Session:
     @contextmanager
     def started(self) -> Iterator[Engine]:
         """Start the engine; it stops at the end of the block."""
-        kind, _, where = self.engine.partition(":")
+        where = self.engine.partition(":")[2]
         checkpoint = Checkpoint(self.checkpoint) if self.checkpoint else None
-        with (
-            dask_client(where or None, self.workers or cores()) if kind == "dask" else nullcontext() as client
-        ):
+        with dask_client(where) if where else nullcontext() as client:
             engine = Engine(
                 client, workers=self.workers, retries=self.retries, checkpoint=checkpoint, warn=warn
             )
@@ -189,19 +182,6 @@ class Session:
 
             files += write_pictures(shown.pictures(result), self.figures)
         present_result(result, self.json_file, self.csv_file, further, files, shown)
-
-
-def check_inputs(outputs: Iterable[Path], menus: Iterable[Menu], catalogue: Catalogue) -> None:
-    """Check that no output would replace a file of menus or samples, or a card, a model, a plugin."""
-    if not (existing := [*filter(is_file, outputs)]):  # a file that does not exist is no input
-        return
-    inputs: list[Any] = [catalogue.path]
-    inputs += [source.path for sample in catalogue.samples for source in sample.sources]
-    for menu in menus:
-        enabled = tuple(replace(trigger, enabled=True) for trigger in menu.triggers)
-        models = make_plan([replace(menu, triggers=enabled)]).models
-        inputs += [menu.path, *(plugin.file for plugin in menu.plugins), *chain(*models)]
-    check_outputs(existing, inputs)
 
 
 def collects(made: type, argument: str, *added: Callable[[F], F]) -> Callable[[F], F]:

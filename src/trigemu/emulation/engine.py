@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from threading import Lock, local
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import numpy as np
 
 from trigemu.base.checkpoint import digest_of_code, fingerprint
-from trigemu.base.errors import TrigemuError, UnreadableError
+from trigemu.base.errors import TrigemuError
 from trigemu.base.files import contents_of
 from trigemu.base.mapping import Work, engine_of, map_chunks
 from trigemu.base.plugins import FoundPlugin, load_from, plugins_in, sources_of
 from trigemu.counting.patterns import PatternTable, empty_table, merge_tables
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
-from trigemu.samples.catalogue import BadFilesError, Catalogue
+from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need
 from trigemu.samples.sample import Sample
 from trigemu.samples.source import File, Source
@@ -146,9 +146,7 @@ def over_samples(
     work = _Pass(job, task, engine.chunk_events)
     # Decompression and kernels release the GIL, unless chunks are small.
     work.in_threads = events >= THREAD_EVENTS * len(ranges) and engine.chunk_events >= THREAD_EVENTS
-    yield from map_chunks(work, map(tuple, portions), engine)
-    if work.bad:
-        raise BadFilesError(work.bad)
+    return map_chunks(work, map(tuple, portions), engine)
 
 
 class _Pass(Work[Portion, R], Generic[R]):
@@ -158,7 +156,6 @@ class _Pass(Work[Portion, R], Generic[R]):
         self._job, self._task, self._chunk_events = job, task, chunk_events
         self._loading, self._plans = Lock(), [job.plan]
         self._of_thread = local()  # Its plan: compiled triggers have scratch memory
-        self.bad: dict[tuple[str, str], str] = {}
 
     def __call__(self, portion: Portion) -> R:
         parts: list[R] = []
@@ -184,12 +181,7 @@ class _Pass(Work[Portion, R], Generic[R]):
         """Read a range of entries; yield its chunks and their events."""
         job, size = self._job, self._chunk_events
         sample, needs = job.catalogue.samples[whole.sample], {*job.plan.needs, *job.further}
-        try:
-            events = sample.read_file(whole.file, whole.start, whole.stop, needs, job.plan.margin)
-        except UnreadableError as error:
-            if job.catalogue.skips_bad_files:
-                raise BadFilesError({(sample.name, whole.file.path): str(error)}) from error
-            raise
+        events = sample.read_file(whole.file, whole.start, whole.stop, needs, job.plan.margin)
         if whole.size <= size:
             yield whole, sample.weigh(events)
             return
@@ -226,15 +218,8 @@ class _Pass(Work[Portion, R], Generic[R]):
     def pause(self, portion: Portion) -> float:
         return _PAUSE_S if any("://" in chunk.file.path for chunk in portion) else 0.0
 
-    def remaining(self, portion: Portion) -> Portion | None:
-        samples = self._job.catalogue.samples
-        return tuple(c for c in portion if (samples[c.sample].name, c.file.path) not in self.bad) or None
-
-    def give_up(self, portion: Portion, error: Exception, host: str, attempts: int) -> None:
-        """Raise the error of chunks, with their file and entries; keep it, where the file may be left out."""
-        if isinstance(error, BadFilesError):
-            self.bad.update(error.reasons)
-            return
+    def give_up(self, portion: Portion, error: Exception, host: str, attempts: int) -> NoReturn:
+        """Raise the error of chunks, with their file and entries."""
         if not isinstance(error, TrigemuError):
             raise error
         first, last = (vars(error).get("failed", portion[end]) for end in (0, -1))

@@ -21,7 +21,7 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.errors import SampleError, TrigemuError, in_brackets, quoted
-from trigemu.base.mapping import CHUNK_EVENTS, engine_of
+from trigemu.base.mapping import engine_of
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.decisions import raw_decisions
 from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
@@ -177,8 +177,6 @@ def emulate(
     ------
     SampleError
         If there is no background, or a sample lacks a column that a trigger needs.
-    BadFilesError
-        If files cannot be read and the catalogue allows to leave them out (`without_bad_files`).
     TrigemuError
         If a budget cannot be met, or there is no menu.
     WrongTypeError
@@ -303,13 +301,9 @@ def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) ->
     if is_awkward(events):
         events = events_from_awkward(events)
     if isinstance(events, Events):
-        parts = [events]
-        if events.core == slice(None):  # otherwise they include their neighbouring crossings
-            if len(events):
-                plan.check(sample_in_memory(events))
-            starts = range(0, max(len(events), 1), CHUNK_EVENTS)
-            parts = [events[start : start + CHUNK_EVENTS] for start in starts]
-        words = np.concatenate([decide(part, plan)[part.core] for part in parts])
+        if len(events) and events.core == slice(None):  # otherwise they include their neighbouring crossings
+            plan.check(sample_in_memory(events))
+        words = decide(events, plan)[events.core]
     else:
         catalogue = samples_of(events)
         if sample is None and len(catalogue.samples) > 1:

@@ -119,8 +119,7 @@ def per_event(
         job.plan.check_background(job.catalogue)
         samples = job.catalogue.background
     samples, task = (*samples,), PerEvent((*names,), read, half)
-    for sample in samples:
-        job.plan.check(sample)
+    job.plan.check(*samples)
     if not (parts := [*over_samples(samples, job, task, executor)]):
         raise SampleError(f"{job.catalogue.path}: there are no events")
     selection: Selection = joined(parts)

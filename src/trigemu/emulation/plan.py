@@ -111,10 +111,10 @@ class Plan:
             ladders.append(ThresholdLadder(lowest, np.array(rising, np.int64), known))
         return tuple(ladders)
 
-    def check(self, sample: Sample) -> None:
-        """Raise SampleError that lists the columns, and neighbouring crossings, that the `sample` lacks, and
-        the triggers that need them."""
-        if problems := [*self.problems([sample])]:
+    def check(self, *samples: Sample) -> None:
+        """Raise SampleError that lists the columns, and neighbouring crossings, that `samples` lack, and the
+        triggers that need them."""
+        if problems := [*self.problems(samples)]:
             raise LackingError(listed(problems))
 
     def problems(self, samples: Iterable[Sample]) -> Iterator[str]:
@@ -149,8 +149,7 @@ class Plan:
         need."""
         if not catalogue.background:
             raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
-        for sample in catalogue.background:
-            self.check(sample)
+        self.check(*catalogue.background)
 
 
 def lacks(sample: Sample, need: Need, objects: Iterable[tuple[str, str]] = ()) -> str | None:

@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray
-from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, number_of
+from trigemu.base.errors import SampleError, TrigemuError, number_of
 from trigemu.base.files import read_bounded
 from trigemu.base.mapping import engine_of
 from trigemu.counting.patterns import Keys, PatternTable, count_patterns, merge_tables
@@ -361,7 +361,5 @@ def at_conditions(menus: Sequence[Menu], samples: SamplesLike, executor: Any = N
         pileup = table.mean_interactions * luminosity / table.luminosity_cm2s * crossings
     try:
         return at_pileup(catalogue, pileup, executor=executor)
-    except UnreadableError:  # whose file may be left out
-        raise
     except SampleError as error:
         raise SampleError(f"column {column!r}: {error}") from error

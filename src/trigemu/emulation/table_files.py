@@ -18,7 +18,7 @@ import numpy as np
 
 from trigemu.base.checkpoint import fingerprint
 from trigemu.base.errors import TrigemuError, module_of_extra
-from trigemu.base.files import check_no_pipe, new_file, without_clock
+from trigemu.base.files import new_file, without_clock
 from trigemu.counting.patterns import COLUMNS, PatternTable, empty_table, merge_tables
 from trigemu.emulation.engine import joined
 from trigemu.emulation.event_table import EventColumn, EventTable, ThresholdRange
@@ -192,7 +192,6 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     menus = menus_of(menus)
     catalogue = at_conditions(menus, catalogue)
     try:
-        check_no_pipe(Path(path))
         with (
             Path(path).open("rb") as stream,
             pyarrow.parquet.ParquetFile(stream, page_checksum_verification=True) as file,
@@ -225,11 +224,9 @@ def _read_about(
     """Return the metadata of a table, and the sums of the events that were left out. TrigemuError if they are
     damaged, or made from other samples than those of a catalogue."""
     text, sums = (metadata.get(name, b"") for name in (PARQUET_ABOUT, SUMS))
-    if not metadata.keys() & {PARQUET_ABOUT, b"trigemu_scores"}:
+    if PARQUET_ABOUT not in metadata:
         raise TrigemuError(f"{path}: it is not a score table; trigemu scores makes one")
-    if DIGEST not in metadata:
-        raise TrigemuError(f"{path}: it has the format of an earlier version: make the table again")
-    if hashlib.sha256(text + sums).hexdigest().encode() != metadata[DIGEST]:
+    if hashlib.sha256(text + sums).hexdigest().encode() != metadata.get(DIGEST):
         raise TrigemuError(f"{path}: its metadata are damaged: make the table again")
     if (version := json.loads(text)["format"]) != FORMAT:
         raise TrigemuError(f"{path}: format = {version}, expected {FORMAT}: make the table again")

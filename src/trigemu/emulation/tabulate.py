@@ -117,8 +117,7 @@ def event_table(
     selection = tuple(catalogue.sample(name) for name in samples) or catalogue.background
     solved = solve_budgets(menu, catalogue, executor=engine)
     (menu,), plan = solved, make_plan(solved)
-    for sample in selection:
-        plan.check(sample)
+    plan.check(*selection)
     half, (fitted,) = scaling.unseen_half(solved, plan, catalogue), scaling.fitted_in(solved, plan, catalogue)
     job, unseen = Job(solved, plan, catalogue), np.ones(len(catalogue.samples))
     if half is not None and catalogue.background:
@@ -204,8 +203,7 @@ def score_table(
         solved = solve_budgets(solved, catalogue, executor=engine)
     plan = make_plan(solved)
     plan.check_background(catalogue)
-    for sample in of_signals:
-        plan.check(sample)
+    plan.check(*of_signals)
     ranges = _threshold_ranges(Job(solved, plan, catalogue), requested, engine)
     loosest = tuple(
         menu.with_triggers(

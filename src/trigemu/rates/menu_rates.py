@@ -34,7 +34,7 @@ from trigemu.rates.results import (
     TriggerRates,
     with_nesting,
 )
-from trigemu.samples.catalogue import Catalogue, without_bad_files
+from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.logic import Random
@@ -284,11 +284,7 @@ def emulation_of(
     menus, engine = menus_of(emulation), engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
     numbers = numbers_of(menus, samples.background)
-
-    def emulated(good: Catalogue) -> Emulation:
-        return with_warnings(emulate(menus, good, numbers=numbers, executor=engine), engine)
-
-    return without_bad_files(samples, emulated)
+    return with_warnings(emulate(menus, samples, numbers=numbers, executor=engine), engine)
 
 
 def column_rates(

@@ -70,8 +70,5 @@ def left_out(catalogue: Catalogue) -> dict[str, Any] | None:
     """Return what a document says of files that are left out."""
     if not catalogue.left_out:
         return None
-    files = [
-        {"sample": file.sample, "file": file.path, "reason": file.reason, "events": file.entries}
-        for file in catalogue.left_out
-    ]
+    files = [{"sample": file.sample, "file": file.path, "reason": file.reason} for file in catalogue.left_out]
     return {"share_of_events": catalogue.share_left_out, "files": files}

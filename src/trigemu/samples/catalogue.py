@@ -8,38 +8,26 @@ begin with the first event of run 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from filecmp import cmp
 from pathlib import Path
-from typing import ClassVar, Literal, TypeVar, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from trigemu.base.arrays import Array, BoolArray, splitmix64
-from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, few_of, listed
+from trigemu.base.arrays import Array, BoolArray, IntArray, splitmix64
+from trigemu.base.errors import SampleError, TrigemuError, few_of, listed
 from trigemu.base.files import is_there
 from trigemu.base.shown import Named, Shown, UnknownNameError
 from trigemu.samples.events import Need
 from trigemu.samples.locations import located, parts
-from trigemu.samples.sample import CatalogueTable, Sample, normalised
-from trigemu.samples.source import File, Numbers, Schema, Source
+from trigemu.samples.sample import CatalogueTable, Sample
+from trigemu.samples.source import File, Schema, Source
 
 #: The units that fluctuate independently in the errors of rates.
 Errors = Literal["interactions", "events"]
-T = TypeVar("T")
-
-
-class BadFilesError(UnreadableError):
-    """Files that could not be read during a run, and that the catalogue allows to leave out. reasons: why
-    each cannot be read, by the name of its sample and its path."""
-
-    def __init__(self, reasons: Mapping[tuple[str, str], str]) -> None:
-        super().__init__(listed(list(reasons.values())))
-        self.reasons = reasons
-
-    def __reduce__(self) -> tuple[type[BadFilesError], tuple[Mapping[tuple[str, str], str]]]:
-        return BadFilesError, (self.reasons,)
 
 
 @dataclass(frozen=True)
@@ -65,8 +53,7 @@ class LeftOut:
 
     sample: str  #: The name of its sample
     path: str  #: Its path or URL
-    reason: str  #: Why it cannot be read
-    entries: int | None  #: Its number of events; None if unknown
+    reason: str  #: Why it cannot be opened
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,8 +71,7 @@ class Catalogue(Shown, Named[Sample]):
     stratum_of: tuple[int, ...] = ()
     #: What fluctuates independently: generated interactions, each with all its events (`parent`), or events
     errors: Errors = "interactions"
-    skips_bad_files: bool = False  #: Whether files that cannot be read are left out
-    left_out: tuple[LeftOut, ...] = ()  #: These files
+    left_out: tuple[LeftOut, ...] = ()  #: The files that cannot be opened
     repeated: tuple[str, ...] = ()  #: Sentences about events that are in its files twice
 
     def _named(self) -> tuple[str, Mapping[str, Sample]]:
@@ -97,30 +83,12 @@ class Catalogue(Shown, Named[Sample]):
             raise TrigemuError(f"errors = {errors!r}: expected one of {', '.join(get_args(Errors))}")
         return replace(self, errors=errors)
 
-    def without(self, reasons: Mapping[tuple[str, str], str]) -> Catalogue:
-        """Return the catalogue without some files, with samples normalised to the others. `reasons`: why
-        each is left out, by the name of its sample and its path. Raises TrigemuError if pile-up is
-        reweighted."""
-        if self.pileup:
-            raise TrigemuError("leave files out before you reweight pile-up, which depends on them")
-        samples, left_out = [], list(self.left_out)
-        for sample in self.samples:
-            bad = {path: reason for (name, path), reason in reasons.items() if name == sample.name}
-            out = (file for file in sample.sources if file.path in bad)
-            left_out += [LeftOut(sample.name, file.path, bad[file.path], file.entries) for file in out]
-            if bad:
-                sources = tuple(file for file in sample.sources if file.path not in bad)
-                sample = normalised(self.table, replace(sample, sources=sources), lacks_files=True)
-            samples.append(sample)
-        return replace(self, samples=tuple(samples), left_out=tuple(left_out))
-
     @property
     def share_left_out(self) -> float:
-        """The share of background events that is left out. A file that could not be opened counts with the
-        mean number of events of the other files of its sample."""
+        """The share of background events that is left out, if files have as many events as the others of
+        their sample on average."""
         means = {sample.name: sample.entries / len(sample.sources) for sample in self.background}
-        files = (file for file in self.left_out if file.sample in means)
-        out = sum(means[file.sample] if file.entries is None else file.entries for file in files)
+        out = sum(means[file.sample] for file in self.left_out if file.sample in means)
         return out / (out + sum(sample.entries for sample in self.background))
 
     @property
@@ -130,7 +98,7 @@ class Catalogue(Shown, Named[Sample]):
         names = [file.path for file in self.left_out]
         share = f"{100 * self.share_left_out:.2g} % of the background's events"
         return (
-            f"{len(names)} of {files} files cannot be read and are left out, about {share}; samples are "
+            f"{len(names)} of {files} files cannot be opened and are left out, about {share}; samples are "
             f"normalised to the other files: {few_of(names, 10)}"
         )
 
@@ -185,30 +153,6 @@ def not_consecutive(catalogue: Catalogue) -> Catalogue:
     return replace(catalogue, samples=tuple(samples))
 
 
-def without_bad_files(catalogue: Catalogue, function: Callable[[Catalogue], T]) -> T:
-    """Call a function with a catalogue; repeat the call without files that turn out to be damaged.
-
-    Parameters
-    ----------
-    catalogue : Catalogue
-        The samples; if it does not skip bad files, the function is called once.
-    function : callable
-        Processes the events.
-
-    Returns
-    -------
-    object
-        The result of the function.
-    """
-    while True:
-        try:
-            return function(catalogue)
-        except BadFilesError as error:
-            if catalogue.pileup:  # its weights depend on the files: who reweighted it begins again
-                raise
-            catalogue = catalogue.without(error.reasons)
-
-
 #: Events whose numbers or weights are read at a time; the largest hash.
 STEP, _ALL = 2**21, 2**64 - 1
 #: The columns of run, section and number of an event.
@@ -217,13 +161,22 @@ _NUMBERING = (
     ("run", "luminosityBlock", "id"),
     ("runNumber", "lumiBlock", "eventNumber"),
 )
-#: Columns of two events that are compared; pairs of events; files that a message names.
-_COMPARED, _PAIRS, _NAMED = 60, 8, 10
+#: Columns of two events that are compared; files that a message names.
+_COMPARED, _NAMED = 60, 10
 
 
 def _numbering(schema: Schema) -> list[Need]:
     """Return the columns of run, section and number of the events; none if a file lacks one of them."""
     return [("", n) for n in next((names for names in _NUMBERING if {*names} <= schema.scalars), ())]
+
+
+class Numbers(NamedTuple):
+    """The numbers of the events of a file."""
+
+    hashes: npt.NDArray[np.uint64]  # uint64[k]: Hashes of run, section and number of events, up to `limit`
+    entries: IntArray  # int64[k]: These events
+    limit: int  # The largest hash that is kept
+    simulated: bool  # Whether other events may have the same numbers
 
 
 def numbers_of(source: Source, most: int) -> Numbers | None:
@@ -270,13 +223,15 @@ def check_files(samples: Sequence[Sample]) -> None:
         raise SampleError(listed(problems, _NAMED))
 
 
-def repeated_events(samples: Sequence[Sample]) -> Iterator[str]:
+def repeated_events(
+    samples: Sequence[Sample], numbers_of_files: Mapping[str, Sequence[Numbers | None]]
+) -> Iterator[str]:
     """Yield a sentence for samples with events that are in their files twice. Recorded events are compared in
-    the whole background, simulated ones within their sample."""
+    the whole background, simulated ones within their sample. numbers_of_files: by the name of the sample."""
     groups: dict[str, list[tuple[Sample, int, Numbers]]] = {}
     for sample in samples:
-        for place, file in enumerate(sample.sources):
-            if isinstance(file, File) and (numbers := file.numbers):
+        for place, numbers in enumerate(numbers_of_files[sample.name]):
+            if numbers:
                 recorded = sample.table.role == "background" and not numbers.simulated
                 groups.setdefault("" if recorded else sample.name, []).append((sample, place, numbers))
     for group in groups.values():
@@ -289,22 +244,21 @@ def repeated_events(samples: Sequence[Sample]) -> Iterator[str]:
         order = rows[np.argsort(hashes[rows], kind="stable")]
         again = np.flatnonzero(hashes[order[1:]] == hashes[order[:-1]])
         total = f"{'about ' * (limit < _ALL)}{len(again) * (_ALL / limit):.0f}"
-        pairs = np.column_stack([order[again], order[again + 1]])
+        if not len(again):
+            continue
+        pair = np.column_stack([order[again], order[again + 1]])[order[again].argmin()]
         ends = np.cumsum([len(numbers.hashes) for *_, numbers in group])
-        entries = np.concatenate([numbers.entries for *_, numbers in group])
-        for pair in pairs[np.argsort(pairs[:, 0], kind="stable")][:_PAIRS]:
-            (one, n, numbers), (other, m, _) = (group[i] for i in np.searchsorted(ends, pair, side="right"))
-            entry, other_entry = entries[pair].tolist()
-            event = _values(one, n, entry, numbers.simulated)
-            if all(map(np.array_equal, event, _values(other, m, other_entry, numbers.simulated))):
-                names = " and ".join(dict.fromkeys(repr(sample.name) for sample in (one, other)))
-                yield (
-                    f"{total} events of {names} are there twice, by run, section and number: the first, "
-                    f"{', '.join(str(int(number[0])) for number in event[:3])}, is entry {entry} of "
-                    f"{one.sources[n].path} and entry {other_entry} of {other.sources[m].path}; errors are "
-                    f"too small, up to a factor of √2: leave one of the two out"
-                )
-                break
+        (one, n, numbers), (other, m, _) = (group[i] for i in np.searchsorted(ends, pair, side="right"))
+        entry, other_entry = np.concatenate([numbers.entries for *_, numbers in group])[pair].tolist()
+        event = _values(one, n, entry, numbers.simulated)
+        if all(map(np.array_equal, event, _values(other, m, other_entry, numbers.simulated))):
+            names = " and ".join(dict.fromkeys(repr(sample.name) for sample in (one, other)))
+            yield (
+                f"{total} events of {names} are there twice, by run, section and number: the first, "
+                f"{', '.join(str(int(number[0])) for number in event[:3])}, is entry {entry} of "
+                f"{one.sources[n].path} and entry {other_entry} of {other.sources[m].path}; errors are "
+                f"too small, up to a factor of √2: leave one of the two out"
+            )
 
 
 def _counts(sample: Sample, place: int) -> BoolArray:

@@ -4,7 +4,6 @@ Catalogues come from other people, and fsspec supports schemes that read other f
 file (reference, zip, data, …), and chains of them. Therefore only these locations are opened:
 
 a path               → absolute; ~ and $NAME are not expanded
-file:///path         → the same; %20 etc. are decoded, the host is empty or localhost
 http, https, root    → the URL, its scheme in lower case
 anything with ::     → refused, also within a path: libraries interpret it as a chain
 any other scheme     → refused, also a colon before the first / of a path: write ./ before it
@@ -23,7 +22,6 @@ from glob import has_magic
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
-from urllib.parse import unquote
 
 import fsspec
 
@@ -31,7 +29,7 @@ from trigemu.base.errors import SampleError, TrigemuError, UnreadableError, own_
 from trigemu.base.files import is_file, is_folder, is_there
 
 REMOTE = ("http", "https", "root")
-_EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
+_EXPECTED = "expected a path, or a URL that begins with http://, https:// or root://"
 #: Seconds to wait for a connection to a server, for further data, and for a complete answer.
 CONNECT_S, SILENT_S, ANSWER_S = 30.0, 60.0, 300.0
 
@@ -45,17 +43,11 @@ def located(location: Path | str, folder: Path | None = None) -> Path | str:
     scheme, colon, _ = text.partition("/")[0].partition(":")
     if colon:
         lowered, rest = scheme.lower(), text.removeprefix(f"{scheme}://")
-        if rest == text or lowered not in ("file", *REMOTE):
-            reason = "has no // after it" if lowered in ("file", *REMOTE) else "is not a supported scheme"
+        if rest == text or lowered not in REMOTE:
+            reason = "has no // after it" if lowered in REMOTE else "is not a supported scheme"
             advice = "fetch the file and give its path, or write ./ before a name with a colon"
             raise _refused(text, f"{_quoted(scheme + colon)} {reason}", advice)
-        if lowered != "file":
-            return f"{lowered}://{rest}"
-        host, slash, path = rest.partition("/")
-        if not slash or host.lower() not in ("", "localhost"):
-            reason = f"{_quoted(host)} would be a host"
-            raise _refused(text, reason, "write file:/// before an absolute path")
-        folder, text = Path("/"), unquote(path)
+        return f"{lowered}://{rest}"
     absolute = ((folder or Path()) / text).absolute()
     if "::" in str(absolute):
         raise _refused(str(absolute), ":: would chain URLs", "rename the file or its folder")
@@ -76,7 +68,7 @@ def matching_files(pattern: str, folder: Path) -> list[str]:
         paths = sorted({str(located(file)) for file in matches})
     if not paths:
         literal = "; ~ and $ are taken literally, write the whole path" if pattern[:1] in ("~", "$") else ""
-        raise UnreadableError(f"no file {where if '://' in pattern else folder / pattern}{literal}")
+        raise UnreadableError(f"no file {folder / pattern}{literal}")
     return paths
 
 

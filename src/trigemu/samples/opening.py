@@ -6,7 +6,6 @@ Files are opened in parallel, and all problems are reported at once.
 from __future__ import annotations
 
 import os
-import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import fsspec
 import msgspec
 import numpy as np
 
@@ -37,7 +35,15 @@ from trigemu.base.files import is_folder, is_there
 from trigemu.base.mapping import Engine, engine_of
 from trigemu.base.plugins import find, providers, search_path
 from trigemu.base.toml import load_toml, read_table, refuse_other_kinds
-from trigemu.samples.catalogue import STEP, Catalogue, LeftOut, check_files, numbers_of, repeated_events
+from trigemu.samples.catalogue import (
+    STEP,
+    Catalogue,
+    LeftOut,
+    Numbers,
+    check_files,
+    numbers_of,
+    repeated_events,
+)
 from trigemu.samples.locations import (
     digest_of,
     has_wildcards,
@@ -47,7 +53,6 @@ from trigemu.samples.locations import (
     opened,
     parts,
     regular,
-    timeouts,
 )
 from trigemu.samples.root import open_root
 from trigemu.samples.sample import ORBIT_HZ, CatalogueTable, Sample, SampleTable, Weighting, normalised
@@ -64,8 +69,6 @@ from trigemu.samples.source import (
 _NO_TREES = "files of the format {!r} have no trees, ROOT files do"
 #: Bytes from the beginning of a file that identify its format, and characters of them in messages.
 _START, _SHOWN = 512, 60
-#: Properties of a file on a server that change with it.
-_TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
 #: Files that a process opens at a time; seconds before a remote file is tried again.
 _THREADS, PAUSE_S = 8, 1.0
 #: Hashes of events that are kept of all files together, and at least of each.
@@ -94,8 +97,7 @@ def open_catalogue(
     executor : Executor, distributed.Client, Engine or None
         Opens the files (see `Engine`); None: this machine.
     skip_bad_files : bool
-        Leave out files that cannot be read, now or later (`without_bad_files`), and normalise samples to the
-        others.
+        Leave out files that cannot be opened, and normalise samples to the others.
     tree : str or None
         As in `catalogue_of`, for an event file; a catalogue has its own.
 
@@ -243,17 +245,9 @@ def format_of(path: str, tree: str | None = None) -> str:
         tried.append(name)
     if is_root:
         return "nanoaod"  # its tree has a name of its own
-    try:
-        text = start.decode("utf-8", "ignore" if len(start) == _START else "strict").strip()
-    except UnicodeDecodeError:
-        text = "\0"
-    kind = "binary data of another kind"
+    kind = "empty" if not start else f"a file that begins with {quoted(start[:_SHOWN])}"
     if folder:
         kind = "a folder without a catalogue.toml"
-    elif not text:
-        kind = "blank" if start else "empty"
-    elif "\0" not in text:
-        kind = f"text that begins with {quoted(excerpt(text.splitlines()[0], _SHOWN))}"
     known = f"which none of the formats recognises (known: {', '.join(tried)})"
     raise SampleError(f"unknown format: it is {kind}, {known}")
 
@@ -277,16 +271,18 @@ def _opened(
         except SampleError as error:
             problems.append(SampleError(f"sample {table.name!r}: {error}"))
     files: dict[str, list[File]] = {table.name: [] for table in tables}
+    numbers: dict[str, list[Numbers | None]] = {table.name: [] for table in tables}
     left_out: list[LeftOut] = []
     for (table, file, *_), result in zip(requests, _files(requests, engine), strict=True):
         if isinstance(result, SampleError):
             problems.append(result)
-            left_out.append(LeftOut(table.name, file, str(result), None))
+            left_out.append(LeftOut(table.name, file, str(result)))
         else:
-            of_sample = files[table.name]
-            if of_sample and of_sample[0].schema == result.schema:  # keep one of equal ones
-                result = replace(result, schema=of_sample[0].schema)
-            of_sample.append(result)
+            (opened_file, of_events), of_sample = result, files[table.name]
+            if of_sample and of_sample[0].schema == opened_file.schema:  # keep one of equal ones
+                opened_file = replace(opened_file, schema=of_sample[0].schema)
+            of_sample.append(opened_file)
+            numbers[table.name].append(of_events)
     unreadable = all(isinstance(problem, UnreadableError) for problem in problems)
     if problems and not (skip and unreadable):
         raise (UnreadableError if unreadable else SampleError)(listed(problems))
@@ -311,17 +307,15 @@ def _opened(
             sample = replace(sample, sources=apart, weighting=weighting, weighting_needs=needs)
         samples.append(normalised(head, sample, table.name in lacking))
     check_files(samples)
-    repeated = tuple(repeated_events(samples))
-    for number, sample in enumerate(samples):
-        sources = (replace(one, numbers=None) for one in sample.sources if isinstance(one, File))
-        samples[number] = replace(sample, sources=tuple(sources))
-    catalogue = Catalogue(head, tuple(samples), path, skips_bad_files=skip)
-    return replace(catalogue, left_out=tuple(left_out), repeated=repeated)
+    repeated = tuple(repeated_events(samples, numbers))
+    return Catalogue(head, tuple(samples), path, left_out=tuple(left_out), repeated=repeated)
 
 
 #: A file to open: its sample, its path, the message if it does not exist, its digest in the catalogue, and
 #: whether the sum of its weights is needed.
 _Request = tuple[SampleTable, str, str, str | None, bool]
+#: The file, and the numbers of its events, if it has any.
+_Result = tuple[File, Numbers | None] | SampleError
 
 
 def _requests(table: SampleTable, folder: Path, weighted: bool) -> list[_Request]:
@@ -340,18 +334,18 @@ def _requests(table: SampleTable, folder: Path, weighted: bool) -> list[_Request
     return [(sent, *path, digest, weighted) for path, digest in zip_longest(paths, digests)]
 
 
-def _files(requests: Sequence[_Request], engine: Engine) -> Iterator[File | SampleError]:
+def _files(requests: Sequence[_Request], engine: Engine) -> Iterator[_Result]:
     """Open files, on the workers of an engine if there are many. An error is a result, so that all are
     reported at once. A worker may be lost, or may not see a file: it is then opened here."""
     hashes = max(LEAST_HASHES, MOST_HASHES // max(len(requests), 1))
-    how = secrets.token_hex(8), hashes, engine.checkpoint is not None, engine.retries
+    how = hashes, engine.retries
     elsewhere: list[Any] = [None] * len(requests)
     if engine.executor is not None and len(requests) > OPEN_FILES:
         elsewhere = [engine.executor.submit(_file, request, *how) for request in requests]
 
-    def file(request: _Request, future: Any) -> File | SampleError:
+    def file(request: _Request, future: Any) -> _Result:
         with suppress(Exception):
-            if future and isinstance(found := future.result(), File):
+            if future and isinstance(found := future.result(), tuple):
                 return found
         return _file(request, *how)
 
@@ -363,10 +357,9 @@ def _files(requests: Sequence[_Request], engine: Engine) -> Iterator[File | Samp
 _KNOWN = ("entries", "boundaries", "schema", "neighbours", "has_parents", "stored")
 
 
-def _file(request: _Request, opening: str, hashes: int, identified: bool, retries: int) -> File | SampleError:
+def _file(request: _Request, hashes: int, retries: int) -> _Result:
     """Return a file with its properties, or the reason why it cannot be used. A remote file is opened several
-    times: its server may answer later. opening, hashes: as in `File` and `numbers_of`; identified: whether
-    the identity of a remote file is needed, which is one more request."""
+    times: its server may answer later. hashes: as in `numbers_of`."""
     table, path, missing, sha256, weighted = request
     if missing:
         return UnreadableError(f"sample {table.name!r}: {missing}")
@@ -376,7 +369,8 @@ def _file(request: _Request, opening: str, hashes: int, identified: bool, retrie
                 if sha256 and sha256 != (digest := digest_of(path)):
                     differ = f"has sha256 {digest}, its catalogue says {sha256}"
                     raise UnreadableError(f"{differ}: the file is damaged or a different one")
-                source = opened_source(table.format, path, opening, table.tree or "")
+                identity = sha256 or _tag(path)
+                source = opened_source(table.format, path, identity, table.tree or "")
                 known: dict[str, Any] = {name: getattr(source, name) for name in _KNOWN}
                 name = source.tree.rpartition("/")[2]
                 for other, kind in each_format() if source.trees and name not in source.trees else ():
@@ -384,9 +378,9 @@ def _file(request: _Request, opening: str, hashes: int, identified: bool, retrie
                         differ = f"its tree {name!r} has the format {other!r}, not {table.format!r}"
                         raise SampleError(f'{differ}: give format = "{other}" in its catalogue entry')
                 total, no_sum = _sum_of_weights(source, table) if weighted else (None, "")
-                how = path, table.format, table.tree or "", sha256, sha256 or _tag(path, identified), opening
-                numbers = numbers_of(source, hashes)
-                return File(*how, source.tree, **known, sum_of_weights=total, no_sum=no_sum, numbers=numbers)
+                how = path, table.format, table.tree or "", sha256, identity, source.tree
+                file = File(*how, **known, sum_of_weights=total, no_sum=no_sum)
+                return file, numbers_of(source, hashes)
         except SampleError as error:
             problem = error
         settled = not isinstance(problem, UnreadableError) or isinstance(problem.__cause__, FileNotFoundError)
@@ -417,14 +411,9 @@ def _sum_of_weights(source: Source, table: SampleTable) -> tuple[float | None, s
     return total, ""
 
 
-def _tag(path: str, identified: bool) -> str:
-    """Return a text that changes when a file does; for a remote file only if it is to be identified."""
-    if "://" not in path:
-        of_parts = [(part.name, part.stat()) for part in map(Path, parts(path))]
-        return repr([(name, status.st_size, status.st_mtime_ns) for name, status in of_parts])
-    if not identified:
-        return ""
-    where = str(located(path))
-    system, name = fsspec.url_to_fs(where, **timeouts(where))
-    info: dict[str, Any] = system.info(name)
-    return repr([(key, info.get(key)) for key in _TAGS])
+def _tag(path: str) -> str:
+    """Return a text that changes when a file on this machine does; a file elsewhere is known by its URL."""
+    if "://" in path:
+        return path
+    of_parts = [(part.name, part.stat()) for part in map(Path, parts(path))]
+    return repr([(name, status.st_size, status.st_mtime_ns) for name, status in of_parts])

@@ -74,7 +74,6 @@ class SampleTable(TomlTable, frozen=True):
     tree: Annotated[str, msgspec.Meta(min_length=1)] | None = None
     sha256: tuple[str, ...] = ()  #: Digest of each file, in order; empty: not verified.
     rate_hz: Positive | None = None  #: Rate of all its crossings, in Hz (convention `crossing`).
-    weight_before_thinning: Positive | None = None  #: Not used: catalogues of older versions have it.
     #: The cross-section in pb (convention `luminosity`); that of all its interactions is its product with
     #: `filter_efficiency` and `k_factor`.
     cross_section_pb: Positive | None = None

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.checkpoint import fingerprint
@@ -54,7 +53,7 @@ class Source(ABC):
 
     A format implements `entries`, `schema` and `read`, and recognises its own files; the other members have
     defaults. The caller adds sample and file to a SampleError, and to any error of the library that reads.
-    Raise `UnreadableError` for a damaged file: another attempt may succeed, or the file may be left out.
+    Raise `UnreadableError` for a damaged file: another attempt may succeed, or it is left out.
     """
 
     path: str  #: A path or URL
@@ -256,16 +255,6 @@ def each_format() -> Iterator[tuple[str, type[Source]]]:
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """The numbers of the events of a file, while a catalogue is opened."""
-
-    hashes: npt.NDArray[np.uint64]  # uint64[k]: Hashes of run, section and number of events, up to `limit`
-    entries: IntArray  # int64[k]: These events
-    limit: int  # The largest hash that is kept
-    simulated: bool  # Whether other events may have the same numbers
-
-
-@dataclass(frozen=True)
 class File:
     """A file of events with its properties, which are explained in `Source`. It is opened again where it is
     read."""
@@ -275,8 +264,6 @@ class File:
     tree: str
     sha256: str | None  # In the catalogue; it was verified
     identity: str
-    # Which opening of a catalogue found them: files may change until the next
-    opening: str = field(compare=False)
     tree_name: str
     entries: int
     boundaries: tuple[int, ...]
@@ -286,7 +273,6 @@ class File:
     stored: tuple[str, ...]
     sum_of_weights: float | None  # None: it was not requested, or there is none
     no_sum: str  # Why a signal has no sum of weights
-    numbers: Numbers | None = field(default=None, compare=False, repr=False)
 
     @property
     def sent(self) -> File:
@@ -296,7 +282,7 @@ class File:
     @property
     def opened(self) -> Source:
         """The source that reads it. Raises UnreadableError if it is another file now."""
-        source = opened_source(self.format, self.path, self.opening, self.tree)
+        source = opened_source(self.format, self.path, self.identity, self.tree)
         if source.entries != self.entries:
             before = f"had {self.entries} when its catalogue was opened"
             raise UnreadableError(f"has {source.entries} events, and {before}")
@@ -311,6 +297,6 @@ OPEN_FILES = 32
 
 
 @lru_cache(maxsize=OPEN_FILES)
-def opened_source(format: str, path: str, opening: str, tree: str) -> Source:
-    """Return a file, which is opened when it is first used. opening: as in `File`."""
+def opened_source(format: str, path: str, identity: str, tree: str) -> Source:
+    """Return a file, which is opened when it is first used, and again when its identity changed."""
     return format_named(format)(path, tree=tree)

@@ -140,20 +140,6 @@ def test_a_pipe_and_a_device_are_written_to(tmp_path: Path) -> None:
         write_text("/dev/full", "x")
 
 
-def test_the_standard_output_by_name(tmp_path: Path) -> None:
-    """Also where it is a file, which is continued."""
-    program = """
-from trigemu.base.files import write_text
-print("before")
-for name in ("/dev/stdout", "/dev/fd/1"):
-    write_text(name, f"{name}\\n")
-print("after")
-"""
-    with (tmp_path / "out").open("w") as out:
-        subprocess.run([sys.executable, "-c", program], stdout=out, check=True)
-    assert (tmp_path / "out").read_text().split() == [*("before", "/dev/stdout", "/dev/fd/1", "after")]
-
-
 # ---- the disk
 
 
@@ -239,23 +225,13 @@ def test_what_is_read_up_to_a_size(tmp_path: Path) -> None:
     """What has no end, has a name that no file can have, or waits for others, is not."""
     (tmp_path / "a").write_bytes(b"12345")
     assert read_bounded(tmp_path / "a", 5) == b"12345"
-    os.mkfifo(tmp_path / "p")
     for file, message in (
         (tmp_path / "a", "is larger than 4 bytes"),
         (Path("/dev/zero"), "/dev/zero is larger than 4 bytes"),
-        (tmp_path / "p", "p is a pipe, not a file"),
         (Path("a\0b"), "no file can have this name"),
     ):
         with pytest.raises((TrigemuError, OSError), match=message):
             read_bounded(file, 4)
-
-
-def test_a_pipe_of_the_shell_is_read() -> None:
-    reading, writing = os.pipe()
-    os.write(writing, b"x = 1")
-    os.close(writing)
-    assert read_bounded(Path(f"/dev/fd/{reading}")) == b"x = 1"
-    os.close(reading)
 
 
 # ---- arrays

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -214,10 +213,6 @@ def about(change: Callable[[dict[str, Any]], None]) -> Callable[[pa.Table], pa.T
             lambda t: t.replace_schema_metadata({**t.schema.metadata, PARQUET_ABOUT: b"{"}),
             "its metadata are damaged: make the table again",
         ),
-        (
-            lambda t: t.replace_schema_metadata({b"trigemu_scores": b'{"format": 4}'}),
-            "it has the format of an earlier version: make the table again",
-        ),
         (about(lambda m: m.update(format=3)), "format = 3, expected 5"),
         (about(lambda m: m["contents"].pop("b")), "it was made without the sample 'b'"),
         (about(lambda m: m["contents"].update(c="0")), "it was made from a sample 'c' that differs"),
@@ -263,9 +258,6 @@ def test_what_is_no_whole_file_of_these_samples_is_refused(
         read_scores(file, menu, catalogue)
     with pytest.raises(TrigemuError, match="cannot be read"):
         read_scores(file.with_name("none.parquet"), menu, catalogue)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(TrigemuError, match="pipe is a pipe, not a file"):
-        read_scores(tmp_path / "pipe", menu, catalogue)
 
 
 def test_infinite_scores_are_in_no_table(tmp_path: Path, catalogue: Catalogue) -> None:

@@ -4,7 +4,6 @@ neighbouring crossings."""
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -19,7 +18,7 @@ from hypothesis import given, strategies as st
 from servers import Ranges, serving
 from toys import CATALOGUE, columns, memory_catalogue, toy_events, write_root
 
-from trigemu import Checkpoint, Events, make_events, open_catalogue, worker_pool
+from trigemu import Events, make_events, open_catalogue, worker_pool
 from trigemu.api import SampleError
 from trigemu.base.errors import UnreadableError
 from trigemu.base.mapping import Engine
@@ -130,20 +129,9 @@ def test_a_server_that_fails_is_asked_again(file: Path, monkeypatch: pytest.Monk
         handler.left = 2  # type: ignore[attr-defined]
         assert open_catalogue(path).samples[0].entries == 50
         handler.left = 2  # type: ignore[attr-defined]
+        opened_source.cache_clear()
         with pytest.raises(Exception, match="503"):
             open_catalogue(path, executor=Engine(retries=0))
-
-
-def test_the_identity_of_a_remote_file_changes_with_it(file: Path) -> None:
-    """A checkpoint needs it."""
-    engine = Engine(checkpoint=Checkpoint(file.parent / "kept"))
-    with serving(partial(Ranges, directory=str(file.parent))) as url:
-        asked = [file_of(f"{url}/a.root", file.parent, engine) for _ in range(2)]
-        write_root(file, toy_events(3, 60))
-        os.utime(file, (0, file.stat().st_mtime + 5))  # a server tells the time of a file in whole seconds
-        asked.append(file_of(f"{url}/a.root", file.parent, engine))
-    first, again, other = (found.identity for found in asked)
-    assert first == again != other
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def forms(scheme: str) -> list[str]:
         f"{scheme}://x::http://127.0.0.1:9/a.root",
         f"http://127.0.0.1:9/a::{scheme}://x",
     ]
-    chains += [f"a/b.root::{scheme}", f"file:///a%3A%3A{scheme}%3Ax", f"{scheme}:x", f"{scheme}:/x"]
+    chains += [f"a/b.root::{scheme}", f"{scheme}:x", f"{scheme}:/x"]
     full = [f"{scheme}://x/a.root", f"{scheme.upper()}://x/a.root", f"{scheme}:///x", f"{scheme}://"]
     return chains + ([] if scheme in ALLOWED else full)
 
@@ -47,7 +47,7 @@ def forms(scheme: str) -> list[str]:
 @pytest.mark.parametrize("scheme", [*SCHEMES, *sorted(ALLOWED)])
 def test_a_scheme_that_is_not_opened(scheme: str) -> None:
     for value in forms(scheme):
-        with pytest.raises(TrigemuError, match=r"is not opened.* a URL that begins with file:///, http://, "):
+        with pytest.raises(TrigemuError, match=r"is not opened.* a URL that begins with http://, "):
             located(value)
 
 
@@ -63,9 +63,6 @@ def test_a_scheme_that_is_not_opened(scheme: str) -> None:
         ("~/a", Path("/here/~/a")),
         ("~root/a", Path("/here/~root/a")),
         ("$HOME/${HOME}/%41.root", Path("/here/$HOME/${HOME}/%41.root")),
-        ("file:///a/b%20c%25.root", Path("/a/b c%.root")),
-        ("FILE://LocalHost/a.root", Path("/a.root")),
-        ("file:///~/a", Path("/~/a")),
         ("HTTP://User:x@Host:80/A%20b.root?c=d://e", "http://User:x@Host:80/A%20b.root?c=d://e"),
         ("https://host/~a/$b/*.root", "https://host/~a/$b/*.root"),
         ("root://proxy:1094//root://host//a.root", "root://proxy:1094//root://host//a.root"),
@@ -80,14 +77,10 @@ def test_what_is_opened(value: Path | str, expected: Path | str) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("file://host/a.root", "'host' would be a host: .*; write file:/// before an absolute path"),
-        ("file://~/a.root", "'~' would be a host"),
-        ("file://a.root", r"'a\.root' would be a host"),
-        ("file:a.root", "'file:' has no // after it"),
+        ("file:///a.root", "'file:' is not a supported scheme: .*; fetch the file and give its path"),
         ("http:/host/a.root", "'http:' has no // after it"),
         ("run:1/a.root", "'run:' is not a supported scheme: .* write ./ before a name with a colon"),
         ("a\0b", "no path has the character 0"),
-        ("file:///a%00b", "no path has the character 0"),
         ("a::b.root", "'a::b.root' is not opened, :: would chain URLs: .*; rename the file"),
         ("http://[::1]/a.root", "write %3A%3A in a URL"),
         ("x" * 300 + "::", "'x{100}…' is not opened"),
@@ -180,17 +173,15 @@ def test_odd_names_of_files_are_only_names(tmp_path: Path, name: str) -> None:
     data = tmp_path / "data"
     data.mkdir()
     write_root(data / name, toy_events(1, 20))
-    for value in ("data/*", f"file://{data}/*", f"file://localhost{data}/%{ord(name[0]):02x}*"):
-        (sample,) = from_catalogue(tmp_path, value).samples
-        assert (sample.entries, sample.sources[0].path) == (20, str(data / name))
+    (sample,) = from_catalogue(tmp_path, "data/*").samples
+    assert (sample.entries, sample.sources[0].path) == (20, str(data / name))
     assert catalogue_of(data / name).samples[0].entries == 20
 
 
 def test_a_file_that_is_not_there_is_named_as_it_was_written() -> None:
-    for value, shown in (("b*.root", "here/b*.root"), ("file:///no/b%20.root", "/no/b .root")):
-        with pytest.raises(TrigemuError) as caught:
-            matching_files(value, Path("here"))
-        assert str(caught.value) == f"no file {shown}"
+    with pytest.raises(TrigemuError) as caught:
+        matching_files("b*.root", Path("here"))
+    assert str(caught.value) == "no file here/b*.root"
 
 
 def test_a_wildcard_finds_no_chain(tmp_path: Path, libraries: list[object]) -> None:

@@ -72,7 +72,7 @@ def _cases() -> st.SearchStrategy[Files]:
     files = sample_files()
     crossing = CROSSING % sha256(files["all.root"])
     locations = (
-        *("all.root", "./all.root", "file:///dev/zero", "http://127.0.0.1:1/x.root"),
+        *("all.root", "./all.root", "/dev/zero", "http://127.0.0.1:1/x.root"),
         *("root://127.0.0.1:1//x", "**"),
     )
     declared = st.sampled_from((1e-300, 1.0, 1936.0, 1937.0, 3800.0, 3900.0, 1e30)).map(
