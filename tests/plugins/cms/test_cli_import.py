@@ -38,7 +38,7 @@ def test_an_import_with_mistakes_leaves_nothing(folder: Path, trigemu: Command) 
         text.splitlines(),
         (
             ("menu.xml:9: algorithm 'A0' (index 0)", "column 1: unknown function 'frob'"),
-            ("menu.xml:19: algorithm 'A2' (index 2)", "column 8"),
+            ("menu.xml:19: algorithm 'A2' (index 2)", "expected conditions with AND"),
             ("menu.xml:24: algorithm 'A3' (index 3)", "MU3p25"),
             ("menu.xml:29: algorithm 'A4' (index 4)", "nothing"),
         ),

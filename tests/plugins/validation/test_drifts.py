@@ -17,7 +17,7 @@ from result_toys import menus as hostile_menus, samples as hostile_samples
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, threshold, toy_events
 from trigemu_validation import Gate, Tolerance, Tolerances, TriggerTolerance, gate
-from view_checks import check_frame, check_hepdata, check_html, check_plot, check_texts
+from view_checks import check_frame, check_hepdata, check_html, check_texts
 
 MENU = threshold("J", "jet[0].pt", 30.0) + threshold("G", "photon[0].pt", 12.0)
 
@@ -149,7 +149,6 @@ def test_what_it_shows_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     check_texts(result)
     check_html(result)
     check_hepdata(result, tmp_path)
-    check_plot(result, r"rate \[Hz\]")
     keys = ("quantity", "old", "new", "accepted")
     rows = [
         {key: drift[key] for key in keys} | {"what": " & ".join(drift["triggers"]) or "menu"}
