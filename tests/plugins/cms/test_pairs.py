@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 from l1_toys import write_menu
-from printing import text_of
 from toys import memory_catalogue, menu_from
 from trigemu_cms import find_pairs, read_menu_of
 from trigemu_cms.imported import LeftOut
 from trigemu_cms.pairs import CheckedPair, CheckedPairs
 from trigemu_validation import Checked, DecisionCheck
+from view_checks import check_html, check_texts
 
 from trigemu import TrigemuError
-from trigemu.base.shown import view_of
 
 
 @pytest.mark.parametrize(
@@ -107,18 +106,14 @@ def pairs(tmp_path: Path) -> list[CheckedPair]:
     ]
 
 
-def test_what_is_printed(pairs: list[CheckedPair]) -> None:
+def test_what_it_shows(pairs: list[CheckedPair], tmp_path: Path) -> None:
     result = CheckedPairs(tuple(pairs), (Path("x.toml"), Path("y.txt")))
-    text = text_of(view_of(result).page(result))
-    lines = [line.rstrip() for line in text.splitlines()]
-    shown = r"<b>=1+1\x1b[31m.toml"
-    assert lines[0].split(maxsplit=2)[:2] == ["menu", "vector"]
-    assert [line.split() for line in lines[1:3]] == [
-        ["a.xml", "a.txt", "1", "0", "1", "1", "0", "0"],
-        [shown, "b.txt", "4", "1", "2", "1", "1", "2"],
-    ]
-    text = " ".join(" ".join(lines[3:]).split())
+    check_texts(result)
+    check_html(result)
+    shown, text = r"<b>=1+1\x1b[31m.toml", " ".join(str(result).split())
     for messages in (
+        "a.xml a.txt 1 0 1 1 0 0",
+        f"{shown} b.txt 4 1 2 1 1 2",
         f"{shown} on b.txt: differs: B on 2 of 8 crossings, 1 only emulated, 1 only stored.",
         f"{shown} on b.txt: B: differences of triggers that look at neighbouring crossings mean nothing",
         f"{shown} on b.txt: left out of the import: AXO is not in vectors: E.",

@@ -151,11 +151,6 @@ def test_events_of_a_menu(place: Any, trigemu: Run) -> None:
     [
         ("samples", "{}"),
         ("run", "menu.toml", "--samples", "{}"),
-        ("compare", "menu.toml", "budget.toml", "--samples", "{}"),
-        ("scan", "menu.toml", "--trigger", "J30", "--values", "20:40:10", "--samples", "{}"),
-        ("efficiency", "menu.toml", "--sample=a", "--observable=met", "--bins=0:10:5", "--samples", "{}"),
-        ("rates-vs", "n_jet", "menu.toml", "--bins", "0:4:1", "--samples", "{}"),
-        ("calibrate", "budget.toml", "-o", "new.toml", "--samples", "{}"),
     ],
     ids=lambda command: command[0],
 )
