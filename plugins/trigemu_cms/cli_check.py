@@ -20,8 +20,10 @@ from trigemu.menus.read import read_menu
 from trigemu.samples.catalogue import Catalogue
 
 from .cli_import import any_overlap_vetoes, mass_limit, networks, networks_of
+from .imported import LeftOut
+from .l1 import import_cms_l1
 from .l1_conditions import AsEmulated
-from .pairs import CheckedPair, CheckedPairs, find_pairs, read_menu_of
+from .pairs import CheckedPair, CheckedPairs, find_pairs
 
 
 @click.command()
@@ -109,7 +111,13 @@ def check(
     checked, problems = [], []
     for file, vector in pairs:
         try:
-            read, left_out = read_menu_of(file, folders, as_emulated)
+            read: Menu
+            left_out: tuple[LeftOut, ...] = ()
+            if file.suffix == ".toml":
+                read = read_menu(file, folders)
+            else:
+                imported = import_cms_l1(file, as_emulated)
+                read, left_out = replace(imported.menu, path=file), imported.left_out
             checked.append(CheckedPair(file, vector, left_out, compared(read, str(vector))))
         except TrigemuError as error:
             problems.append(str(error))

@@ -8,8 +8,8 @@ Names are compared without the ending, without the prefix `TestVector_`, and up 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,17 +18,12 @@ from trigemu_validation import Checked, DecisionCheck, doubts, other_bits
 from trigemu.base.errors import TrigemuError, excerpt, few_of
 from trigemu.base.files import is_file
 from trigemu.base.shown import Shown
-from trigemu.menus.menu import Menu
-from trigemu.menus.read import read_menu
 from trigemu.results.table import Column, Page, RowStyle, Table
 from trigemu.results.view import View
 
 from .imported import LeftOut
-from .l1 import import_cms_l1
-from .l1_conditions import AsEmulated
 
 _PACKED = r"(?:\.xz|\.gz)?"
-_IMPORTED = re.compile(rf"(.+)\.xml{_PACKED}")
 _MENU = re.compile(rf"(.+)(?:\.toml|\.xml{_PACKED})")
 _VECTOR = re.compile(rf"(.+)\.txt{_PACKED}")
 _VERSION = re.compile(r".+?_v\d+(?:_\d+)*(?=_|$)")
@@ -76,16 +71,6 @@ def find_pairs(folder: Path) -> tuple[tuple[tuple[Path, Path], ...], tuple[Path,
         )
     paired = {file for pair in pairs for file in pair}
     return pairs, tuple(file for file in (*menus, *vectors) if file not in paired)
-
-
-def read_menu_of(
-    file: Path, plugin_path: Sequence[Path] | None = None, as_emulated: AsEmulated | None = None
-) -> tuple[Menu, tuple[LeftOut, ...]]:
-    """Return the menu in a file, imported if it is XML, and the algorithms that the import left out."""
-    if not _IMPORTED.fullmatch(file.name):
-        return read_menu(file, plugin_path), ()
-    imported = import_cms_l1(file, as_emulated)
-    return replace(imported.menu, path=file), imported.left_out
 
 
 def _key(stem: str) -> str:

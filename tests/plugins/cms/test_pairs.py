@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import lzma
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from l1_toys import write_menu
 from toys import memory_catalogue, menu_from
-from trigemu_cms import find_pairs, read_menu_of
 from trigemu_cms.imported import LeftOut
-from trigemu_cms.pairs import CheckedPair, CheckedPairs
+from trigemu_cms.pairs import CheckedPair, CheckedPairs, find_pairs
 from trigemu_validation import Checked, DecisionCheck
 from view_checks import check_html, check_texts
 
@@ -70,19 +67,6 @@ def test_what_there_is_instead_is_named(tmp_path: Path) -> None:
         find_pairs(tmp_path)
     with pytest.raises(TrigemuError, match=r"nowhere: cannot be read"):
         find_pairs(tmp_path / "nowhere")
-
-
-def test_a_menu_is_read_or_imported(tmp_path: Path) -> None:
-    xml = write_menu(tmp_path, {"L1_Jet20": "JET20", "L1_AXO": "AXO"})
-    packed = xml.with_suffix(".xml.xz")
-    packed.write_bytes(lzma.compress(xml.read_bytes()))
-    for file in (xml, packed):
-        menu, left_out = read_menu_of(file)
-        assert (menu.path, [trigger.name for trigger in menu.enabled]) == (file, ["L1_Jet20"])
-        assert [out.name for out in left_out] == ["L1_AXO"]
-    (tmp_path / "m.toml").write_text('[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1.0\n')
-    menu, left_out = read_menu_of(tmp_path / "m.toml")
-    assert ([trigger.name for trigger in menu.enabled], left_out) == (["R"], ())
 
 
 HOSTILE = "<b>=1+1\x1b[31m"
