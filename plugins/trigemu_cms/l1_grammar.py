@@ -148,12 +148,8 @@ def _term(node: ast.expr, conditions: Mapping[str, Condition]) -> Term:
             return Junction("NOT", (_term(operand, conditions),))
         case ast.BinOp(left=left, op=op, right=right):
             first, last, operation = _term(left, conditions), _term(right, conditions), _NODES[type(op)]
-            # An operand in parentheses begins after them, and remains one.
-            if (
-                isinstance(first, Junction)
-                and first.operation == operation
-                and left.col_offset == node.col_offset
-            ):
+            in_brackets = (left.lineno, left.col_offset) != (node.lineno, node.col_offset)
+            if isinstance(first, Junction) and first.operation == operation and not in_brackets:
                 return Junction(operation, (*first.operands, last))
             return Junction(operation, (first, last))
     raise TrigemuError(f"cannot be read at column {node.col_offset + 1}")

@@ -115,17 +115,10 @@ def written(window: Window) -> dict[str, float | int | list[int]]:
 
 def _as_float32(name: str, limit: float) -> float:
     rounded = np.float32(limit)
-    if name.endswith(("min", "below")):  # above the preceding number, up to this one
-        before = np.nextafter(rounded, np.float32(-math.inf))
-        low, high = math.nextafter(float(before), math.inf), float(rounded)
-    else:
-        after = np.nextafter(rounded, np.float32(math.inf))
-        low, high = float(rounded), math.nextafter(float(after), -math.inf)
-    for digits in (None, *range(17)):
-        candidate = limit if digits is None else float(f"{(low + high) / 2:.{digits}e}")
-        if low <= candidate <= high:
-            return candidate
-    return float(rounded)
+    beyond = np.nextafter(rounded, np.float32(-math.inf if name.endswith(("min", "below")) else math.inf))
+    low, high = sorted((float(rounded), math.nextafter(float(beyond), float(rounded))))
+    shorter = (float(f"{(low + high) / 2:.{digits}e}") for digits in range(17))
+    return next((number for number in (limit, *shorter) if low <= number <= high), float(rounded))
 
 
 ETA = OfLeg(0, "eta")
