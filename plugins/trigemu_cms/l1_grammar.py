@@ -65,19 +65,11 @@ class Object:
 
 @dataclass(frozen=True)
 class Signal:
-    """A signal of one bit, or a score. name: a key of SIGNALS or SCORES."""
+    """A signal of one bit, or a score. name: a key of SIGNALS or SCORES, or an external signal, EXT_…."""
 
     name: str
     crossing: int
-    cuts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ExternalSignal:
-    """An external signal. name: without EXT_."""
-
-    name: str
-    crossing: int
+    cuts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +89,7 @@ class Junction:
     operands: tuple[Term, ...]
 
 
-Condition = Object | Signal | ExternalSignal | Function
+Condition = Object | Signal | Function
 Term = Condition | Junction
 
 #: Operations, the operators of Python that bind as they do, and the nodes of these.
@@ -164,11 +156,10 @@ def _condition(match: re.Match[str]) -> Condition:
     """Convert a match of _FUNCTION or _NAME."""
     text, name = match.string, match[1]
     if match.re is _NAME:
-        if name.startswith("EXT_"):
-            if match[3] is not None:
-                raise _mistake(text, match.start(3) - 1, "an external signal has no cuts")
-            return ExternalSignal(name.removeprefix("EXT_"), _crossing(match))
-        if name in SIGNALS or name in SCORES:
+        external = name.startswith("EXT_")
+        if external and match[3] is not None:
+            raise _mistake(text, match.start(3) - 1, "an external signal has no cuts")
+        if external or name in SIGNALS or name in SCORES:
             return Signal(name, _crossing(match), _cuts(match))
         return _object(match)
     function = _ALIASES.get(name, name)

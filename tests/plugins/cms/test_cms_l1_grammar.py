@@ -11,7 +11,6 @@ from trigemu_cms.l1_grammar import (
     FUNCTIONS,
     OBJECTS,
     SIGNALS,
-    ExternalSignal,
     Function,
     Junction,
     Object,
@@ -37,7 +36,7 @@ OBJECT = st.builds(
 CONDITION = (
     OBJECT
     | st.builds(Signal, st.sampled_from(sorted(SIGNALS)), CROSSINGS, CUTS)
-    | st.builds(ExternalSignal, st.sampled_from(["BPTX_plus.v0", "A", "x.9_"]), CROSSINGS)
+    | st.builds(Signal, st.sampled_from(["EXT_BPTX_plus.v0", "EXT_A", "EXT_x.9_"]), CROSSINGS)
     | st.builds(
         Function, st.sampled_from(FUNCTIONS), st.lists(OBJECT, min_size=1, max_size=4).map(tuple), CUTS
     )
@@ -62,8 +61,6 @@ def write(term: Term, blank: Callable[[], str]) -> str:
             return f"{kind}{'.eq.' if exact else ''}{threshold}{sign(crossing)}{write_cuts(cuts, blank)}"
         case Signal(name, crossing, cuts):
             return f"{name}{sign(crossing)}{write_cuts(cuts, blank)}"
-        case ExternalSignal(name, crossing):
-            return f"EXT_{name}{sign(crossing)}"
         case Function(name, objects, cuts):
             inner = f"{blank()},{blank()}".join(write(o, blank) for o in objects)
             return f"{name}{blank()}{{{blank()}{inner}{blank()}}}{write_cuts(cuts, blank)}"
