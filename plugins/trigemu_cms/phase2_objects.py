@@ -174,9 +174,9 @@ def _read(document: Document, table: Any, name: str, id_: str, range_: str) -> I
             known = {field: known[field] for field in known if field in _Parameters.__struct_fields__}
             places |= {field: (name, *key, field) for field in content}
         read = read_table(document, known, _Parameters, (name, *key), where)
+        if read is None:
+            return None
         parameters |= {field: getattr(read, field) for field in content if hasattr(read, field)}
-    if document.problems:
-        return None
     cuts: dict[str, tuple[str, ...]] = parameters.get("cuts") or {}
     ranges: dict[str, tuple[float, float]] | None = parameters.get("eta_ranges")
     ranges = None if ranges is None else {INCLUSIVE: _EVERYWHERE} | ranges
@@ -214,8 +214,6 @@ def _passing(
         low, high = ranges[range_]
         within: Alternatives = ({ETA: Window(abs_above=low, abs_below=high)},)
         parsed[INCLUSIVE] = both(parsed.get(INCLUSIVE, ({},)), within)
-    if all(alternatives == ({},) for alternatives in parsed.values()):
-        return ({},)
     return by_regions(parsed, {name: ranges[name] for name in parsed})
 
 

@@ -126,6 +126,7 @@ IDS = "Mu:\n  ids:\n    default:\n"
     ("text", "message"),
     [
         ("Mu: {}\n", "others.yml:1: object 'Mu'"),
+        ("Mu: {ids: {default: 5}}\n", "Mu.ids.default = 5: expected a table of cuts, eta_ranges"),
         (f"{IDS}      cuts:\n        inclusive:\n        - '{{pt}} = 3'\n", "others.yml:6: "),
         (f"{IDS}      cuts:\n        barrel: ['{{pt}} > 3']\n", "others.yml:5: object 'Mu'"),
         (f"{IDS}      cuts:\n        inclusive: '{{pt}} > 3'\n", "expected a list, got a string"),
