@@ -13,7 +13,7 @@ PLUGIN = Plugin(
     formats={"cms-l1-vector": ".vectors:CMSVector"},
     importers={"cms-l1": ".cli_import:cms_l1", "cms-phase2": ".cli_import:cms_phase2"},
     commands={"check-decisions": ".cli_check:check"},
-    uses=("anomaly", "pages", "validation"),
+    uses=("anomaly", "validation"),
 )
 
 # The stub lists the exported names; each is imported when it is first used.

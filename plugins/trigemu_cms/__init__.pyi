@@ -2,7 +2,6 @@ import trigemu.api
 
 from .l1 import import_cms_l1 as import_cms_l1
 from .l1_conditions import AsEmulated as AsEmulated
-from .pairs import find_pairs as find_pairs, read_menu_of as read_menu_of
 from .phase2 import import_cms_phase2 as import_cms_phase2
 from .vectors import CMSVector as CMSVector
 

@@ -20,7 +20,6 @@ from .l1_grammar import (
     NOT_IN_VECTORS,
     OBJECTS,
     Condition,
-    ExternalSignal,
     Function,
     Junction,
     Object,
@@ -225,8 +224,8 @@ def _exclusive(first: str, second: str) -> str:
 
 def _name(condition: Condition) -> str:
     """Return an identifier that describes the condition."""
-    if isinstance(condition, ExternalSignal | Signal):
-        text = condition.name + _crossing(condition.crossing)
+    if isinstance(condition, Signal):
+        text = condition.name.removeprefix("EXT_") + _crossing(condition.crossing)
     else:  # objects that differ only in their thresholds are combined, as in JET84_68_48_ETA_CEN
         groups: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
         for o in _objects_in(condition):

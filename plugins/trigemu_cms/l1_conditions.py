@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trigemu.base.errors import TrigemuError, nearest
 
-from .l1_grammar import SCORES, SIGNALS, Condition, ExternalSignal, Function, Object, Signal
+from .l1_grammar import SCORES, SIGNALS, Condition, Function, Object, Signal
 from .l1_objects import cuts_of, leg_of
 from .l1_xml import Algorithm, Cut, XMLMenu
 
@@ -78,15 +78,16 @@ def condition_table(
     menu: XMLMenu, algorithm: Algorithm, condition: Condition, as_emulated: AsEmulated
 ) -> Converted:
     """Convert a condition. TrigemuError if it has a mistake, InexpressibleError if it cannot be emulated."""
-    if isinstance(condition, ExternalSignal):
-        if condition.name not in menu.externals:
-            hint = nearest(condition.name, menu.externals)
-            raise TrigemuError(f"unknown external signal {'EXT_' + condition.name!r}{hint}")
-        return Converted(_external(None, menu.externals[condition.name], condition.crossing))
     if isinstance(condition, Signal):
         if condition.name in SCORES:
             return Converted(_score(algorithm, condition, as_emulated.networks))
-        return Converted(_external(*SIGNALS[condition.name], condition.crossing))
+        if condition.name in SIGNALS:
+            return Converted(_external(*SIGNALS[condition.name], condition.crossing))
+        name = condition.name.removeprefix("EXT_")
+        if name not in menu.externals:
+            hint = nearest(name, menu.externals)
+            raise TrigemuError(f"unknown external signal {condition.name!r}{hint}")
+        return Converted(_external(None, menu.externals[name], condition.crossing))
     if isinstance(condition, Object):
         legs = [leg_of(menu, algorithm, condition)]
         return Converted({"kind": "combination", "legs": legs})

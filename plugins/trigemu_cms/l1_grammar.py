@@ -9,10 +9,13 @@ Operators in order of decreasing precedence: NOT, AND, XOR, OR. The digits after
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.errors import TrigemuError, excerpt, nearest
+from trigemu.observables.language import parse_tree
 
 #: Types of objects, and their collections in this package.
 OBJECTS: dict[str, str] = {
@@ -43,8 +46,6 @@ FUNCTIONS = (
 #: Names of early development versions.
 _ALIASES = {"mass_inv_3_obj": "mass_inv_3", "mass_inv_div_dr": "mass_inv_dr"}
 MAX_CROSSING = 2
-#: The deepest nesting; each level takes up to five of the 1000 calls that Python nests.
-MAX_LEVELS = 50
 
 
 @dataclass(frozen=True)
@@ -64,19 +65,11 @@ class Object:
 
 @dataclass(frozen=True)
 class Signal:
-    """A signal of one bit, or a score. name: a key of SIGNALS or SCORES."""
+    """A signal of one bit, or a score. name: a key of SIGNALS or SCORES, or an external signal, EXT_…."""
 
     name: str
     crossing: int
-    cuts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ExternalSignal:
-    """An external signal. name: without EXT_."""
-
-    name: str
-    crossing: int
+    cuts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,65 +89,62 @@ class Junction:
     operands: tuple[Term, ...]
 
 
-Condition = Object | Signal | ExternalSignal | Function
+Condition = Object | Signal | Function
 Term = Condition | Junction
 
-_OPERATIONS = ("OR", "XOR", "AND")
+#: Operations, the operators of Python that bind as they do, and the nodes of these.
+_OPERATORS = {"NOT": "~", "AND": "&", "XOR": "^", "OR": "|"}
+_NODES: dict[type[ast.operator], str] = {ast.BitAnd: "AND", ast.BitXor: "XOR", ast.BitOr: "OR"}
 _WORD = r"[A-Za-z_][\w.]*"
 _CUTS = r"\s*(?:\[([^]]*)\])?"
 #: A function of objects, with its cuts.
 _FUNCTION = re.compile(rf"({_WORD})\s*\{{([^}}]*)\}}{_CUTS}", re.ASCII)
-#: A name with a crossing and cuts: an object, a signal, or an operation.
+#: A name with a crossing and cuts: an object or a signal.
 _NAME = re.compile(rf"({_WORD})([+-]\d{{1,9}}(?!\d))?{_CUTS}", re.ASCII)
+_TOKEN = re.compile(rf"\b(?:{'|'.join(_OPERATORS)})\b|{_FUNCTION.pattern}|{_NAME.pattern}|[^\s()]", re.ASCII)
 _OBJECT = re.compile(rf"({'|'.join(OBJECTS)})(\.[a-z]{{2}}\.)?(\d{{1,9}}(?:p\d{{1,9}})?)", re.ASCII)
 _CUT = re.compile(r"[A-Za-z0-9_.+-]+")
 
 
 def parse(text: str) -> Term:
     """Parse an expression. TrigemuError marks the position of a mistake."""
-    tokens: list[tuple[int, str | Condition]] = []  # Operations, signs and conditions, with their positions
-    place = 0
-    while (place := len(text) - len(text[place:].lstrip())) < len(text):
+    conditions: dict[str, Condition] = {}
+
+    def of_python(token: re.Match[str]) -> str:
+        """Return an operator, or a name for a condition, as long as the token."""
+        word, place = token[0], token.start()
+        if word in _OPERATORS:
+            return _OPERATORS[word].ljust(len(word))
         match = _FUNCTION.match(text, place) or _NAME.match(text, place)
-        is_condition = match and match[1] not in ("NOT", *_OPERATIONS)
-        word = match[1] if match else text[place]
-        if word == "[" and "]" not in text[place:]:
-            raise _mistake(text, place, "expected ']' after it")
-        tokens.append((place, _condition(match) if match and is_condition else word))
-        place = match.end() if match and is_condition else place + len(word)
-    tokens = [(len(text), ""), *reversed(tokens)]
+        if not match:
+            reason = "expected an object, a function, an external signal, NOT or ("
+            raise _mistake(text, place, "expected ']' after it" if word == "[" else reason)
+        name = f"_{len(conditions)}"
+        conditions[name] = _condition(match)
+        return name.ljust(len(word))
 
-    def junction(level: int, operations: tuple[str, ...] = _OPERATIONS) -> Term:
-        if not operations:
-            return term(level)
-        operands = [junction(level, operations[1:])]
-        while tokens[-1][1] == operations[0]:
-            tokens.pop()
-            operands.append(junction(level, operations[1:]))
-        return Junction(operations[0], tuple(operands)) if len(operands) > 1 else operands[0]
+    plain = _TOKEN.sub(of_python, text)
+    try:
+        return _term(parse_tree(plain), conditions)
+    except TrigemuError as error:
+        raise TrigemuError(
+            f"{error}: expected conditions with AND, OR, XOR, NOT and ( ): {excerpt(text)}"
+        ) from None
 
-    def term(level: int) -> Term:
-        place, token = tokens[-1]
-        if not isinstance(token, str):
-            tokens.pop()
-            return token
-        if token not in ("NOT", "("):
-            raise _mistake(text, place, "expected an object, a function, an external signal, NOT or (")
-        if level == MAX_LEVELS:
-            raise _mistake(text, place, f"nests more than {MAX_LEVELS} levels of NOT and parentheses")
-        tokens.pop()
-        if token == "NOT":
-            return Junction("NOT", (term(level + 1),))
-        inner = junction(level + 1)
-        if tokens[-1][1] != ")":
-            raise _mistake(text, tokens[-1][0], "expected ')'")
-        tokens.pop()
-        return inner
 
-    result = junction(0)
-    if tokens[-1][1]:
-        raise _mistake(text, tokens[-1][0], "expected AND, OR, XOR or the end")
-    return result
+def _term(node: ast.expr, conditions: Mapping[str, Condition]) -> Term:
+    match node:
+        case ast.Name(id=name):
+            return conditions[name]
+        case ast.UnaryOp(operand=operand):
+            return Junction("NOT", (_term(operand, conditions),))
+        case ast.BinOp(left=left, op=op, right=right):
+            first, last, operation = _term(left, conditions), _term(right, conditions), _NODES[type(op)]
+            in_brackets = (left.lineno, left.col_offset) != (node.lineno, node.col_offset)
+            if isinstance(first, Junction) and first.operation == operation and not in_brackets:
+                return Junction(operation, (*first.operands, last))
+            return Junction(operation, (first, last))
+    raise TrigemuError(f"cannot be read at column {node.col_offset + 1}")
 
 
 def _mistake(text: str, place: int, reason: str) -> TrigemuError:
@@ -166,11 +156,10 @@ def _condition(match: re.Match[str]) -> Condition:
     """Convert a match of _FUNCTION or _NAME."""
     text, name = match.string, match[1]
     if match.re is _NAME:
-        if name.startswith("EXT_"):
-            if match[3] is not None:
-                raise _mistake(text, match.start(3) - 1, "an external signal has no cuts")
-            return ExternalSignal(name.removeprefix("EXT_"), _crossing(match))
-        if name in SIGNALS or name in SCORES:
+        external = name.startswith("EXT_")
+        if external and match[3] is not None:
+            raise _mistake(text, match.start(3) - 1, "an external signal has no cuts")
+        if external or name in SIGNALS or name in SCORES:
             return Signal(name, _crossing(match), _cuts(match))
         return _object(match)
     function = _ALIASES.get(name, name)

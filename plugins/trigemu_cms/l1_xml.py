@@ -17,8 +17,6 @@ from trigemu.samples.locations import opened
 
 T = TypeVar("T", int, float)
 
-#: The most bytes of the XML; menus of experiments have 2 MB.
-MAX_BYTES = 50_000_000
 #: Above all numbers in menus; those up to here are exact as floats.
 _MAX_NUMBER = 2**53
 
@@ -77,15 +75,12 @@ def read_xml(path: Path) -> XMLMenu:
     """Read a menu (also .xz, .gz). TableError with all mistakes of the file."""
     try:
         with opened(path, compression="infer") as stream:
-            content: bytes = stream.read(MAX_BYTES + 1)
+            content: bytes = stream.read()
     except Exception as error:
         if cause := own_cause(error):
             raise cause from error
         reason = getattr(error, "strerror", None) or error
         raise TableError([Problem(str(path), 0, "", f"cannot read: {reason}")]) from None
-    if len(content) > MAX_BYTES:
-        message = f"is larger than {MAX_BYTES} bytes, which no menu is"
-        raise TableError([Problem(str(path), 1, "", message)])
     root, lines = _tree(path, content)
     reader = _Reader(Document(path, {}, lines, hashlib.sha256(content).hexdigest()))
     if root.tag != "menu":

@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trigemu.base.errors import TrigemuError, nearest, quoted
+from trigemu.base.errors import TrigemuError, nearest
 from trigemu.base.files import is_folder
-from trigemu.base.toml import Document, Key
+from trigemu.base.toml import Document, Key, Positive, TomlTable, read_table
 from trigemu.observables.selections import Window
 
 from . import yaml
@@ -39,19 +39,33 @@ from .phase2_windows import (
 INCLUSIVE = "inclusive"
 #: The range `inclusive`, unless an object defines it.
 _EVERYWHERE = (0.0, 7.0)
-#: Above any constant of a scaling.
-_LARGEST = 1e9
 #: Beyond any detector: catches limits that are typed without a decimal point.
 _LARGEST_ETA = 100
 OFFLINE_PT = "offline_pt"
 
 
-@dataclass(frozen=True)
-class Scaling:
+class Scaling(TomlTable, frozen=True):
     """Offline pT = slope × pT + offset."""
 
-    slope: float = 1.1
-    offset: float = 2.0
+    slope: Positive
+    offset: float
+
+
+#: The scaling without files of constants.
+USUAL = Scaling(slope=1.1, offset=2.0)
+
+
+class _Parameters(TomlTable, frozen=True):
+    """The cuts by range, and the ranges in |η|, of an object or of one of its ids."""
+
+    cuts: dict[str, tuple[str, ...]] | None = None
+    eta_ranges: dict[str, tuple[float, float]] | None = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        for name, (low, high) in (self.eta_ranges or {}).items():
+            if not 0 <= low < high < _LARGEST_ETA:
+                message = f"eta_ranges.{name}: [{low:g}, {high:g}]: expected [low, high] in |η|"
+                yield ("eta_ranges", name), message
 
 
 @dataclass(frozen=True)
@@ -137,102 +151,77 @@ class ObjectFiles:
             raise TrigemuError(f"obj: unknown object {name!r} in {self.folder}{nearest(name, self._objects)}")
         document, table = self._objects[name]
         document.problems.clear()
-        reader = _ObjectReader(document, name)
-        object_ = reader.read(table, id_, range_)
+        object_ = _read(document, table, name, id_, range_)
         document.finish()
         assert object_ is not None
         return object_
 
 
-class _ObjectReader:
-    """Reads one object of a file; mistakes are recorded in the document."""
-
-    def __init__(self, document: Document, name: str) -> None:
-        self._document, self._name = document, name
-
-    def _mistake(self, key: Key, message: str) -> None:
-        self._document.problem((self._name, *key), f"object {self._name!r}", message)
-
-    def read(self, table: Any, id_: str, range_: str) -> Identified | None:
-        ids = table.get("ids") if isinstance(table, dict) else None
-        if not isinstance(ids, dict):
-            self._mistake((), "expected ids: with an entry for each id")
+def _read(document: Document, table: Any, name: str, id_: str, range_: str) -> Identified | None:
+    """Read one object of a file; mistakes are recorded in the document."""
+    where = f"object {name!r}"
+    ids = table.get("ids") if isinstance(table, dict) else None
+    if not isinstance(ids, dict):
+        document.problem((name,), where, "expected ids: with an entry for each id")
+        return None
+    if id_ not in ids:
+        document.problem((name, "ids"), where, f"has no id {id_!r}{nearest(id_, map(str, ids))}")
+        return None
+    parameters, places = dict[str, Any](), dict[str, Key]()  # Those of the id replace those of the object
+    for key, content in ((), table), (("ids", id_), ids[id_] or {}):
+        known = yaml.shallow(content, 3)
+        if isinstance(content, dict):
+            known = {field: known[field] for field in known if field in _Parameters.__struct_fields__}
+            places |= {field: (name, *key, field) for field in content}
+        read = read_table(document, known, _Parameters, (name, *key), where)
+        if read is None:
             return None
-        if id_ not in ids:
-            self._mistake(("ids",), f"has no id {id_!r}{nearest(id_, map(str, ids))}")
-            return None
-        entry = ids[id_] or {}
-        if not isinstance(entry, dict):
-            self._mistake(("ids", id_), f"ids.{id_}: expected cuts: and further entries of the id")
-            return None
-        parameters = {**{key: value for key, value in table.items() if key != "ids"}, **entry}
-        path: Key = ("ids", id_) if "cuts" in entry else ()
-        ranges = self._ranges(parameters.get("eta_ranges"), ("ids", id_) if "eta_ranges" in entry else ())
-        if range_ not in (ranges or (INCLUSIVE,)):
-            hint = nearest(range_, map(str, ranges or (INCLUSIVE,)))
-            self._mistake((), f"has no range {range_!r} in η{hint}")
-            return None
-        cuts = self._cuts(parameters.get("cuts") or {}, (*path, "cuts"), ranges or {})
-        passing = self._passing(cuts, (*path, "cuts"), ranges, range_)
-        if not self._document.problems and not passing:
-            self._mistake(path, f"no object can have the id {id_!r}: its cuts contradict each other")
-            return None
-        return Identified(self._name, id_, range_, cuts, ranges, passing)
+        parameters |= {field: getattr(read, field) for field in content if hasattr(read, field)}
+    cuts: dict[str, tuple[str, ...]] = parameters.get("cuts") or {}
+    ranges: dict[str, tuple[float, float]] | None = parameters.get("eta_ranges")
+    ranges = None if ranges is None else {INCLUSIVE: _EVERYWHERE} | ranges
+    names = [*(ranges or (INCLUSIVE,))]
+    if range_ not in names:
+        document.problem((name,), where, f"has no range {range_!r} in η{nearest(range_, names)}")
+    for other in [other for other in cuts if other not in names]:
+        unknown = f"cuts of an unknown range {other!r} in η{nearest(other, names)}"
+        document.problem((*places["cuts"], other), where, unknown)
+    if document.problems:
+        return None
+    passing = _passing(document, cuts, places.get("cuts", ()), ranges, range_)
+    if not document.problems and not passing:
+        unable = f"no object can have the id {id_!r}: its cuts contradict each other"
+        document.problem(places.get("cuts", (name,)), where, unable)
+    return Identified(name, id_, range_, cuts, ranges, passing)
 
-    def _ranges(self, table: Any, key: Key) -> dict[str, tuple[float, float]] | None:
-        if table is None:
-            return None
-        ranges: dict[str, tuple[float, float]] = {INCLUSIVE: _EVERYWHERE}
-        for name, limits in table.items() if isinstance(table, dict) else ():
-            match limits:
-                case [int() | float() as low, int() | float() as high] if 0 <= low < high < _LARGEST_ETA:
-                    ranges[name] = (float(low), float(high))
-                case _:
-                    message = f"eta_ranges.{name}: {quoted(limits)}: expected [low, high] in |η|"
-                    self._mistake((*key, "eta_ranges", name), message)
-        return ranges
 
-    def _cuts(self, table: Any, key: Key, ranges: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-        cuts: dict[str, tuple[str, ...]] = {}
-        for name, texts in table.items() if isinstance(table, dict) else ():
-            if name not in (ranges or (INCLUSIVE,)):
-                hint = nearest(str(name), map(str, ranges or (INCLUSIVE,)))
-                self._mistake((*key, name), f"cuts of an unknown range {name!r} in η{hint}")
-            elif not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-                self._mistake((*key, name), f"cuts.{name}: expected a list of expressions")
-            else:
-                cuts[name] = tuple(texts)
-        return cuts
-
-    def _passing(
-        self,
-        cuts: Mapping[str, tuple[str, ...]],
-        key: Key,
-        ranges: Mapping[str, tuple[float, float]] | None,
-        range_: str,
-    ) -> Alternatives:
-        """Return the windows that an object must pass."""
-        parsed: dict[str, Alternatives] = {name: ({},) for name in cuts}
-        for name, texts in cuts.items():
-            for i, text in enumerate(texts):
-                alternatives = self._document.attempt(partial(parse_cut, text), (self._name, *key, name, i))
-                parsed[name] = both(parsed[name], alternatives) if alternatives is not None else parsed[name]
-        if ranges is None:
-            return parsed.get(INCLUSIVE, ({},))
-        if range_ != INCLUSIVE:
-            low, high = ranges[range_]
-            within: Alternatives = ({ETA: Window(abs_above=low, abs_below=high)},)
-            parsed[INCLUSIVE] = both(parsed.get(INCLUSIVE, ({},)), within)
-        if not parsed or all(alternatives == ({},) for alternatives in parsed.values()):
-            return ({},)
-        return by_regions(parsed, {name: ranges[name] for name in parsed})
+def _passing(
+    document: Document,
+    cuts: Mapping[str, tuple[str, ...]],
+    key: Key,
+    ranges: Mapping[str, tuple[float, float]] | None,
+    range_: str,
+) -> Alternatives:
+    """Return the windows that an object must pass."""
+    parsed: dict[str, Alternatives] = {name: ({},) for name in cuts}
+    for name, texts in cuts.items():
+        for i, text in enumerate(texts):
+            alternatives = document.attempt(partial(parse_cut, text), (*key, name, i))
+            parsed[name] = both(parsed[name], alternatives) if alternatives is not None else parsed[name]
+    if ranges is None:
+        return parsed.get(INCLUSIVE, ({},))
+    if range_ != INCLUSIVE:
+        low, high = ranges[range_]
+        within: Alternatives = ({ETA: Window(abs_above=low, abs_below=high)},)
+        parsed[INCLUSIVE] = both(parsed.get(INCLUSIVE, ({},)), within)
+    return by_regions(parsed, {name: ranges[name] for name in parsed})
 
 
 def read_scalings(identified: Identified, folder: Path | None) -> dict[str, Scaling]:
     """Return the constants of each range, from files NAME:ID:RANGE.yaml if there is a folder."""
     scalings = {}
     for name in identified.scaled_ranges:
-        scalings[name] = Scaling()
+        scalings[name] = USUAL
         if folder is None:
             continue
         range_ = name if identified.range == INCLUSIVE else identified.range
@@ -240,14 +229,11 @@ def read_scalings(identified: Identified, folder: Path | None) -> dict[str, Scal
         if file.parent != folder:  # a name with a slash
             raise TrigemuError(f"{identified.name!r}: no file of scalings can have this name")
         document = yaml.load(file)
-        match document.data:
-            case {"slope": int() | float() as slope, "offset": int() | float() as offset} if (
-                0 < slope < _LARGEST and abs(offset) < _LARGEST
-            ):
-                scalings[name] = Scaling(float(slope), float(offset))
-            case _:
-                document.problem((), "", "expected slope, above 0, and offset")
-                document.finish()
+        constants = {key: document.data[key] for key in ("slope", "offset") if key in document.data}
+        read = read_table(document, constants, Scaling, (), f"the scaling of {identified.name!r}")
+        document.finish()
+        assert read is not None
+        scalings[name] = read
     return scalings
 
 

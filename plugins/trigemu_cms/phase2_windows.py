@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -115,79 +115,22 @@ def written(window: Window) -> dict[str, float | int | list[int]]:
 
 def _as_float32(name: str, limit: float) -> float:
     rounded = np.float32(limit)
-    if name.endswith(("min", "below")):  # above the preceding number, up to this one
-        before = np.nextafter(rounded, np.float32(-math.inf))
-        low, high = math.nextafter(float(before), math.inf), float(rounded)
-    else:
-        after = np.nextafter(rounded, np.float32(math.inf))
-        low, high = float(rounded), math.nextafter(float(after), -math.inf)
-    for digits in (None, *range(17)):
-        candidate = limit if digits is None else float(f"{(low + high) / 2:.{digits}e}")
-        if low <= candidate <= high:
-            return candidate
-    return float(rounded)
+    beyond = np.nextafter(rounded, np.float32(-math.inf if name.endswith(("min", "below")) else math.inf))
+    low, high = sorted((float(rounded), math.nextafter(float(beyond), float(rounded))))
+    shorter = (float(f"{(low + high) / 2:.{digits}e}") for digits in range(17))
+    return next((number for number in (limit, *shorter) if low <= number <= high), float(rounded))
 
 
 ETA = OfLeg(0, "eta")
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Cuts for consecutive cells in |η|. Cell 2k is the edge k, cell 2k + 1 is the open interval between the
-    edges k and k + 1."""
-
-    first: int
-    last: int
-    cuts: Conjunction
-
-    def covers(self, cell: int, cuts: Conjunction) -> bool:
-        """Whether it has a cell, with none but these cuts."""
-        return self.first <= cell <= self.last and self.cuts.items() <= cuts.items()
-
-    def window(self, edges: list[float], free: Collection[int] = ()) -> Window:
-        """Return the window on η. free: neighbouring cells that may be in it or not; such an end is chosen so
-        that rounding to float32 changes nothing."""
-        limits: dict[str, float] = {}
-        low, high = edges[self.first // 2], edges[(self.last + 1) // 2]
-        if low > 0 or (self.first > 0 and self.first - 1 not in free):
-            rounded_down = float(np.float32(low)) < low
-            open_ = rounded_down if self.first - 1 in free else self.first % 2 == 1
-            limits["abs_above" if open_ else "abs_min"] = low
-        if high < math.inf:
-            rounded_down = float(np.float32(high)) < high
-            open_ = not rounded_down if self.last + 1 in free else self.last % 2 == 1
-            limits["abs_below" if open_ else "abs_max"] = high
-        return msgspec.convert(limits, Window)
-
-
 def by_regions(cuts: Mapping[str, Alternatives], ranges: Mapping[str, tuple[float, float]]) -> Alternatives:
-    """Return the alternatives that pass the cuts of all ranges."""
-    edges = sorted({0.0, math.inf, *(edge for limits in ranges.values() for edge in limits)})
-    parts: list[_Part] = []
-    for cell in range(2 * len(edges) - 2):
-        passing: Alternatives = ({},)
-        for name, (low, high) in ranges.items():
-            if 2 * edges.index(low) < cell < 2 * edges.index(high):
-                passing = both(passing, cuts[name])
-        region = _Part(cell, cell, {}).window(edges)
-        for conjunction in passing:
-            if not both((conjunction,), ({ETA: region},)):
-                continue
-            needed, eta = dict(conjunction), conjunction.get(ETA, Window())
-            inside = joint(eta, region)
-            if eta.any_of is None and all(inside.span(p) == region.span(p) for p in ("", "abs_")):
-                needed.pop(ETA, None)  # its window contains the entire region
-            for number, below in enumerate(parts):
-                if below.last in (cell - 1, cell) and below.cuts == needed:
-                    parts[number] = replace(below, last=cell)
-                    break
-            else:
-                parts.append(_Part(cell, cell, needed))
-    alternatives: list[Conjunction] = []
-    for part in parts:
-        others = [other for other in parts if other is not part]
-        outside = [part.first - 1] * (part.first % 2) + [part.last + 1] * (part.last % 2)
-        free = [cell for cell in outside if any(other.covers(cell, part.cuts) for other in others)]
-        window = part.window(edges, free)
-        alternatives += both((part.cuts,), ({ETA: window} if window != Window() else {},))
-    return tuple(alternatives)
+    """Return the alternatives that pass the cuts of all ranges, by rising |η|."""
+    passing: Alternatives = ({},)
+    for name, (low, high) in ranges.items():
+        within: Alternatives = ({ETA: Window(abs_above=low, abs_below=high)},)
+        inside = both(within, cuts[name])
+        if inside != within:
+            outside: Alternatives = ({ETA: Window(abs_max=low)}, {ETA: Window(abs_min=high)})
+            passing = both(passing, (*outside, *inside))
+    return tuple(sorted(passing, key=lambda windows: windows.get(ETA, Window()).span("abs_")))

@@ -14,7 +14,6 @@ crossings.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,10 +34,6 @@ COLUMNS = {"pt": 0, "eta": 1, "phi": 2}
 MET = {"met": 0, "met_phi": 2}
 #: Filters that come with h5py: deflate, shuffle, fletcher32, szip, nbit, scale-offset, lzf.
 FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
-#: Deflate, the filter with the highest ratio, expands a byte to at most 1032 bytes.
-LARGEST_RATIO = 2000
-#: Bytes that are decompressed together: 3.5 million events.
-LARGEST_CHUNK = 2**30
 
 
 @dataclass
@@ -119,13 +114,6 @@ def _dataset(file: Any, name: str) -> Any:
         raise SampleError(
             f"{name} is compressed with the HDF5 filters {sorted(unknown)}, for which libraries would be "
             f"loaded: compress it with gzip, lzf or szip"
-        )
-    size, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
-    if size > stored * LARGEST_RATIO:
-        raise SampleError(f"{name} declares {len(dataset)} events, {size} bytes, but stores {stored} bytes")
-    if dataset.chunks and (chunk := math.prod(dataset.chunks) * dataset.dtype.itemsize) > LARGEST_CHUNK:
-        raise SampleError(
-            f"{name} is compressed in chunks of {chunk} bytes, at most {LARGEST_CHUNK} are read"
         )
     return dataset
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -66,12 +66,8 @@ _SINGLE = re.compile(_NUMBER)
 _FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}
 
 
-@dataclass(frozen=True)
-class _Menu:
-    """The trigger menu of a super-master key. bits: decision → (the name of its words, its bit)."""
-
-    key: int
-    bits: Mapping[str, tuple[str, int]]
+#: A trigger menu: decision → (the name of its words, its bit).
+Menu = dict[str, tuple[str, int]]
 
 
 @dataclass
@@ -160,30 +156,31 @@ class Physlite(RootFile):
 
     @property
     def stored(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for menu in self._menus for name in menu.bits))
+        return tuple(dict.fromkeys(chain(*self._menus.values())))
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
         """Read some stored decisions; raise SampleError if the file lacks the trigger menu of an event."""
         requested = tuple(names)
-        fields = {menu.bits[name][0] for menu in self._menus for name in requested if name in menu.bits}
+        fields = {menu[name][0] for menu in self._menus.values() for name in requested if name in menu}
         paths = {field: self._static("xTrigDecisionAux", field) for field in ("smk", *fields)}
         arrays = {path: self._array(path, start, stop) for path in paths.values()}
         key = ak.to_numpy(arrays[paths["smk"]])
         words = {field: flat(arrays[paths[field]]) for field in fields}
-        unknown = np.flatnonzero(~np.isin(key, [menu.key for menu in self._menus]))
+        unknown = np.flatnonzero(~np.isin(key, [*self._menus]))
         if len(unknown):
             row = int(unknown[0])
             raise SampleError(f"event {start + row}: the file lacks the trigger menu with the key {key[row]}")
         decisions = {name: np.zeros(stop - start, np.bool_) for name in requested}
-        for menu in self._menus:
-            for name in menu.bits.keys() & decisions.keys():
-                field, bit = menu.bits[name]
-                decisions[name] |= (key == menu.key) & _bit(*words[field], bit)
+        for menu_key, menu in self._menus.items():
+            for name in menu.keys() & decisions.keys():
+                field, bit = menu[name]
+                decisions[name] |= (key == menu_key) & _bit(*words[field], bit)
         return decisions
 
     @cached_property
-    def _menus(self) -> tuple[_Menu, ...]:
-        bits: dict[int, dict[str, tuple[str, int]]] = {}
+    def _menus(self) -> dict[int, Menu]:
+        """The trigger menu of each super-master key."""
+        bits: dict[int, Menu] = {}
         for part, entries, field, number in (
             ("TriggerMenuJson_L1Aux", "items", "tbp", "ctpid"),
             ("TriggerMenuJson_HLTAux", "chains", "efPassedRaw", "counter"),
@@ -198,7 +195,7 @@ class Physlite(RootFile):
             n_bits = {field: 32 * int(ak.count(first)) for field, first in words.items()}
             unnamed = {f"{field}_{bit}": (field, bit) for field, n in n_bits.items() for bit in range(n)}
             bits = dict.fromkeys(np.unique(self._array(path, 0, self.entries)).tolist(), unnamed)
-        return tuple(_Menu(key, words) for key, words in bits.items())
+        return bits
 
     def _metadata(self, part: str, name: str) -> list[list[Any]]:
         """Return a list for each entry of the metadata; an empty list if nothing has that name."""

@@ -37,8 +37,6 @@ CLEAR, SHIFTED = 3, 3
 #: (but not all of them, which would be a file without decisions).
 EMPTY, EMPTY_SHARE = 10, 0.1
 _NUMBER = re.compile("0|[1-9][0-9]{0,8}")
-#: The seed of `inject`: every run flips the same decisions.
-_SEED = 20161026
 
 
 @dataclass(frozen=True)
@@ -94,9 +92,6 @@ class DecisionCheck(Shown, Named[Checked]):
     catalogue: Catalogue  #: The samples
     crossings: int  #: The number of events that were processed
     triggers: tuple[Checked, ...]  #: The enabled triggers of the menu, in its order
-    injected: int = 0  #: The number of stored decisions that were flipped on purpose
-    #: The number of flipped decisions that changed the outcome of the comparison, as they should.
-    found: int = 0
     match_bits: bool = False  #: Whether triggers whose `equals` is not None were compared with that
 
     def _named(self) -> tuple[str, Mapping[str, Checked]]:
@@ -132,7 +127,6 @@ def check_decisions(
     menu: MenuLike,
     catalogue: SamplesLike,
     *,
-    inject: int = 0,
     consecutive: bool = True,
     match_bits: bool = False,
     executor: Any = None,
@@ -148,8 +142,6 @@ def check_decisions(
         The menu.
     catalogue : path, Catalogue, Events, ak.Array, or list of paths
         The samples.
-    inject : int
-        The number of stored decisions to flip, to test that the check detects them.
     consecutive : bool
         Whether events with consecutive crossing numbers are consecutive crossings; if not, triggers that use
         neighbouring crossings cannot be checked.
@@ -166,11 +158,8 @@ def check_decisions(
     Raises
     ------
     TrigemuError
-        If no trigger can be checked, `inject` exceeds the number of decisions, or there are both `inject` and
-        `match_bits`.
+        If no trigger can be checked.
     """
-    if inject and match_bits:
-        raise TrigemuError("decisions that are flipped are compared with their own bits, without match_bits")
     engine = engine_of(executor)
     menu, catalogue = menu_of(menu), samples_of(catalogue, executor=engine)
     all_events = tuple(replace(sample, weighting=None, counted=None) for sample in catalogue.samples)
@@ -184,7 +173,7 @@ def check_decisions(
 
     own = [one.checked.stored for one in compared]
     numbers = {*filter(_NUMBER.fullmatch, frozenset.intersection(*(s.stored for s in catalogue.samples)))}
-    bits = [] if inject or numbers.isdisjoint(own) else sorted(numbers, key=int)
+    bits = [] if numbers.isdisjoint(own) else sorted(numbers, key=int)
     columns = _in_samples(catalogue, {need for one in compared for need in one.needs})
     part = menu.part([one.checked.name for one in compared])
     plan, task = make_plan([part]), _Collect(tuple(dict.fromkeys((*own, *bits))), tuple(columns))
@@ -192,21 +181,19 @@ def check_decisions(
         [*over_samples(catalogue.samples, Job((part,), plan, catalogue), task, engine)]
     )
     recorded = {name: partial(_column, stored, place) for place, name in enumerate(task.stored)}
-    flips = _flips(compared, inject)
-    found, contents = 0, dict[int, dict[bytes, list[str]]]()  # Bits with the same decisions, by the margin
-    for place, one in enumerate(compared):
+    contents = dict[int, dict[bytes, list[str]]]()  # Bits with the same decisions, by the margin
+    for one in compared:
         fired = Decisions(words, part, plan.bits[0])[one.checked.name]  # one at a time: there may be hundreds
-        found += one.count(fired, recorded[one.checked.stored](), flips.get(place, []))
+        one.count(fired, recorded[one.checked.stored]())
         if bits and one.differing:
             if one.checked.margin not in contents:
                 content = contents[one.checked.margin] = {}
                 for bit in bits:
                     content.setdefault(np.packbits(recorded[bit]()[one.rows]).tobytes(), []).append(bit)
             one.same = contents[one.checked.margin].get(np.packbits(fired[one.rows]).tobytes(), ())
-    other, missing = _renumbered(compared), dict[str, str]()
-    if not inject:  # decisions that are flipped would hide what the samples lack
-        empty = {need for place, need in enumerate(columns) if not filled[:, place].any()}
-        missing = _lacking(compared, empty, other)
+    empty = {need for place, need in enumerate(columns) if not filled[:, place].any()}
+    other = _renumbered(compared)
+    missing = _lacking(compared, empty, other)
     for one in compared:
         checked = replace(one.checked, equals=other.get(one.checked.name))
         if checked.name in missing:
@@ -217,7 +204,7 @@ def check_decisions(
             checked = replace(checked, first=tuple(_read(catalogue, one)))
         results[checked.name] = checked
     ordered = tuple(results[trigger.name] for trigger in menu.enabled)
-    return DecisionCheck(menu, catalogue, len(words), ordered, inject, found, match_bits)
+    return DecisionCheck(menu, catalogue, len(words), ordered, match_bits)
 
 
 def stored_name(trigger: Trigger) -> str:
@@ -241,11 +228,8 @@ class _Compared:
         """The number of events with the rarer of its two emulated decisions."""
         return min(self.accepted, self.checked.compared - self.accepted)
 
-    def count(self, emulated: BoolArray, stored: BoolArray, flips: Sequence[int]) -> int:
-        """Compare decisions, bool[n], of which some stored ones are flipped first; return how many flips
-        change the outcome."""
-        before = emulated != stored
-        stored[flips] ^= True
+    def count(self, emulated: BoolArray, stored: BoolArray) -> None:
+        """Compare decisions, bool[n]."""
         differ = (emulated != stored) & self.rows
         self.accepted = int((emulated & self.rows).sum())
         self.differing = [(row, bool(emulated[row])) for row in np.flatnonzero(differ)[:SHOWN].tolist()]
@@ -254,7 +238,6 @@ class _Compared:
         self.checked = replace(
             self.checked, agree=agree, only_emulated=only_emulated, only_stored=only_stored
         )
-        return int((differ != before)[flips].sum())
 
 
 def _comparable(menu: Menu, catalogue: Catalogue) -> tuple[dict[str, Checked], list[_Compared]]:
@@ -337,18 +320,6 @@ class _Collect(Task[tuple[Words, Packed, BoolArray]]):
 
 def _column(packed: Packed, place: int) -> BoolArray:
     return np.asarray(packed[:, place // 8] >> (7 - place % 8) & 1 != 0)
-
-
-def _flips(compared: Sequence[_Compared], inject: int) -> dict[int, list[int]]:
-    """Choose decisions to flip among the compared ones: the events, by the position of the trigger."""
-    flips: dict[int, list[int]] = {}
-    if inject:
-        rows, places = np.nonzero(np.column_stack([one.rows for one in compared]))
-        if inject > len(rows):
-            raise TrigemuError(f"{inject} decisions to flip: only {len(rows)} decisions are checked")
-        for drawn in np.random.default_rng(_SEED).choice(len(rows), inject, replace=False).tolist():
-            flips.setdefault(int(places[drawn]), []).append(int(rows[drawn]))
-    return flips
 
 
 def _renumbered(compared: Sequence[_Compared]) -> dict[str, str]:

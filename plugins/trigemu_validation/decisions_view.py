@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from trigemu.results.view import View, name
 from trigemu.samples.events import Events
 
 from .decisions import Checked, DecisionCheck
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Columns of an object that are printed first, in this order.
 _FIRST = ("pt", "eta", "phi")
@@ -59,32 +56,6 @@ class DecisionCheckView(View[DecisionCheck]):
         triggers = records(self.table(result))
         left = {"left_out": left_out(result.catalogue)}
         return {"crossings": result.crossings, "triggers": triggers} | left
-
-    def figures(self, result: DecisionCheck) -> Iterator[Figure]:
-        """Draw a bar for each outcome of each trigger, on an axis that is logarithmic from 1 on."""
-        from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
-
-        from trigemu.results.figures import style
-
-        names = [*style.shown(trigger.name for trigger in result.compared).values()]
-        with style.figure(6.4, 1.5 + 0.42 * len(names)) as (figure, axes):
-            height, longest = 0.8 / len(_COUNTS), 1
-            for number, (column, colour) in enumerate(zip(_COUNTS, (3, 2, 4), strict=True)):
-                rows = np.arange(len(names)) - 0.4 + height * (number + 0.5)
-                counts = [getattr(trigger, column.name) for trigger in result.compared]
-                axes.barh(rows, counts, height, color=style.COLOURS[colour], label=column.heading)
-                longest = max(longest, *counts, 1)
-            axes.set_xscale("symlog", linthresh=1.0)
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: numbers.short(value)))
-            axes.xaxis.set_minor_formatter(NullFormatter())
-            axes.set_xlim(0.0, 2.0 * longest)
-            axes.set_yticks(range(len(names)), list(map(style.literal, names)), fontsize=12)
-            axes.yaxis.set_minor_locator(NullLocator())
-            axes.yaxis.set_tick_params(length=0)
-            axes.set_ylim(len(names) - 0.45, -0.55)
-            axes.set_xlabel("number of crossings", fontsize=14)
-            figure.legend(loc="outside upper left", ncols=3, fontsize=11, frameon=False)
-        yield figure
 
 
 def summary(result: DecisionCheck) -> str:
@@ -175,5 +146,3 @@ def _notes(result: DecisionCheck) -> Iterator[str]:
     if result.catalogue.left_out:
         yield f"Warning: {result.catalogue.left_out_text}."
     yield f"{summary(result)}."
-    if result.injected:
-        yield f"{result.found} of {result.injected} flipped decisions were found."

@@ -1,11 +1,10 @@
-"""`trigemu gate`: a new menu against an old one, as text, JSON, JUnit and Markdown."""
+"""`trigemu gate`: a new menu against an old one, as text, JSON and JUnit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
 import click
@@ -19,15 +18,10 @@ from trigemu.results import numbers
 from trigemu.results.notes import points
 from trigemu.results.rates import provenance
 from trigemu.results.table import Column, Page, Table
-from trigemu.results.terminal import text_of
 from trigemu.results.view import View
 from trigemu.samples.catalogue import Catalogue
 
 from .drifts import Drift, Gate, Tolerances, gate as compare_with_old, read_tolerances
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 #: Differences that tables list.
 MOST = 50
@@ -56,7 +50,9 @@ class GateView(View[Gate]):
     def page(self, result: Gate) -> Page:
         shown: list[Table | str] = [_table(result), ""] if result.failed else []
         where = (line for rates in result.rates for line in points([rates.menu], rates.catalogue))
-        return Page([*shown, *_more(result), summary(result)], [*where])
+        more = len(result.failed) - MOST
+        left = [f"… and {more} more, of which most may follow from these"] if more > 0 else []
+        return Page([*shown, *left, summary(result)], [*where])
 
     def table(self, result: Gate) -> Table:
         return Table.of(_NUMBERS, result.drifts)
@@ -72,11 +68,6 @@ class GateView(View[Gate]):
         compared = {"passed": not result.failed, "overlaps_compared": result.overlaps}
         made_from = {r.menu.name: provenance(r.menu, r.catalogue, r.models) for r in result.rates}
         return menus | compared | {"drifts": drifts, "provenance": made_from}
-
-    def figures(self, result: Gate) -> Iterator[Figure]:
-        from trigemu.results.figures.draw import of_triggers
-
-        yield of_triggers(result.rates).figure
 
 
 def _cells(drift: Drift) -> tuple[str, ...]:
@@ -126,31 +117,6 @@ def _table(gate: Gate) -> Table:
     return table
 
 
-def _more(gate: Gate) -> Iterator[str]:
-    if len(gate.failed) > MOST:
-        yield f"… and {len(gate.failed) - MOST} more, of which most may follow from these"
-
-
-def as_markdown(gate: Gate) -> str:
-    """Return a heading, the summary and a table of the differences that are not tolerated."""
-    title = "trigemu gate: failed" if gate.failed else "trigemu gate: passed"
-    lines = [f"### {title}", "", _escaped(summary(gate)), ""]
-    if gate.failed:
-        rows = [[column.name for column in _COLUMNS]]
-        rows.append(["---" if column.role == "key" else "---:" for column in _COLUMNS])
-        for row in _table(gate).rows:
-            rows.append([_escaped(text_of(c, row.values[c.name])) for c in _COLUMNS])
-        lines += [*(f"| {' | '.join(cells)} |" for cells in rows), "", *_more(gate)]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _escaped(text: str) -> str:
-    """Return a text without a meaning in Markdown and HTML."""
-    for sign in "\\`*_{}[]<>#|!~":
-        text = text.replace(sign, f"\\{sign}" if sign != "<" else "&lt;")
-    return printable(text)
-
-
 def as_junit(gate: Gate) -> str:
     """Return a test suite in JUnit's XML, with a test case for each quantity; overlaps that did not change
     are one together."""
@@ -190,9 +156,6 @@ def as_junit(gate: Gate) -> str:
 @session
 @options.json_file
 @click.option("--junit", type=click.Path(path_type=Path), help="Write the result as JUnit's XML.")
-@click.option(
-    "--markdown", type=click.Path(path_type=Path), help="Write a summary in Markdown, for a pull request."
-)
 @click.pass_context
 def gate(
     context: click.Context,
@@ -201,7 +164,6 @@ def gate(
     tolerances: Path | None,
     session: Session,
     junit: Path | None,
-    markdown: Path | None,
 ) -> None:
     """Compare the menu NEW with OLD on the same events, within tolerances, for continuous integration.
 
@@ -220,7 +182,6 @@ def gate(
     documents = [
         (session.json_file, lambda: GateView().json(result)),
         (junit, lambda: as_junit(result)),
-        (markdown, lambda: as_markdown(result)),
     ]
     present([GateView().page(result)], documents)
     context.exit(1 if result.failed else 0)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from trigemu_cms.l1_grammar import ExternalSignal, Function, Junction, Object, Signal, Term
+from trigemu_cms.l1_grammar import Function, Junction, Object, Signal, Term
 from trigemu_cms.l1_xml import Cut, XMLMenu
 
 #: pT, η, φ, and what else an object has, as integers; and its place in the line.
@@ -35,14 +35,13 @@ class Twin:
                 values = [self.fires(operand, cuts, at) for operand in operands]
                 joined = {"AND": all(values), "OR": any(values), "XOR": sum(values) % 2 == 1}
                 return joined[operation]
-            case ExternalSignal(name, crossing):
-                return bool(int(self._at(at + crossing).get("EXT", 0)) >> self.menu.externals[name] & 1)
+            case Signal(name, crossing):
+                bit = self.menu.externals[name.removeprefix("EXT_")]
+                return bool(int(self._at(at + crossing).get("EXT", 0)) >> bit & 1)
             case Object():
                 return bool(self._selected(term, cuts, at))
             case Function(name, objects, names):
                 return self._function(name, objects, [cuts[n] for n in names], cuts, at)
-            case Signal():
-                raise NotImplementedError
         raise AssertionError
 
     def _at(self, crossing: int) -> Crossing:

@@ -36,7 +36,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: Skipped rows of prescales that a message names.
 _NAMED = 5
 #: Names of options of commands: files that are written, and files that are read.
-_WRITTEN = ("json_file", "csv_file", "junit", "markdown", "figure", "output", "explorer_file")
+_WRITTEN = ("json_file", "csv_file", "junit", "figure", "output", "explorer_file")
 _READ = ("menu", "old", "new", "config", "goals", "tolerances", "profile", "scores", "catalogue", "prescales")
 
 

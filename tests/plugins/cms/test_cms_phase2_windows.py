@@ -75,14 +75,3 @@ def test_what_passes_passes_the_cuts_of_its_ranges(ranges: dict[str, tuple[float
                     all(holds(Window(**written(w)), values[of]) for of, w in one.items()) for one in output
                 )
                 assert result == truth, (eta, p, q)
-
-
-def test_an_edge_that_two_ranges_share_is_free_of_both() -> None:
-    cut = parse_cut("{q} == 1")
-    result = by_regions({"a": cut, "b": cut}, {"a": (0.0, 1.0), "b": (1.0, math.inf)})
-    assert result == (
-        {OfLeg(0, "eta"): Window(abs_max=0.0)},
-        {OfLeg(0, "q"): Window(any_of=(1,)), OfLeg(0, "eta"): Window(abs_below=1.0)},
-        {OfLeg(0, "eta"): Window(abs_min=1.0, abs_max=1.0)},
-        {OfLeg(0, "q"): Window(any_of=(1,)), OfLeg(0, "eta"): Window(abs_min=1.0)},
-    )

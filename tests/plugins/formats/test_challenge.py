@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from toys import menu_from, threshold
-from trigemu_formats import challenge
 from trigemu_formats.challenge import Challenge
 
 import trigemu
@@ -149,10 +148,6 @@ STRANGE: dict[str, tuple[Callable[[h5py.File, Path], object], str]] = {
     "virtual": (_virtual, "Particles is stored in other files"),
     "EvtId": (_identities, "EvtId is a link"),
     "filter": (_filtered, r"HDF5 filters \[32001\]"),
-    "nothing stored": (
-        lambda file, _: file.create_dataset("Particles", (10**15, 19, 4), "f4", chunks=(1000, 19, 4)),
-        "declares 1000000000000000 events, .* bytes, but stores 0 bytes",
-    ),
     "text": (
         lambda file, _: file.create_dataset("Particles", SHAPE, h5py.string_dtype()),
         "not a dataset of n",
@@ -171,14 +166,3 @@ def test_only_numbers_in_the_file_itself_are_read(tmp_path: Path, name: str) -> 
         write(file, other)
     with pytest.raises(TrigemuError, match=message):
         Challenge(str(tmp_path / "a.h5")).read(0, 20, [("jet", "pt")])
-
-
-def test_chunks_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_dataset("Particles", data=np.ones(SHAPE, "f4"), chunks=SHAPE, compression="gzip")
-    size = 20 * 19 * 4 * 4
-    monkeypatch.setattr(challenge, "LARGEST_CHUNK", size)
-    assert Challenge(str(tmp_path / "a.h5")).entries == 20
-    monkeypatch.setattr(challenge, "LARGEST_CHUNK", size - 1)
-    with pytest.raises(TrigemuError, match=f"in chunks of {size} bytes, at most {size - 1} are read"):
-        assert Challenge(str(tmp_path / "a.h5")).entries

@@ -117,19 +117,6 @@ def test_scans_and_budgets_are_those_of_the_events(place: Any, trigemu: Run) -> 
     assert len(json.loads(files["stored"][0])["points"]) == 10
 
 
-def test_tables_that_do_not_fit(place: Any, trigemu: Run) -> None:
-    trigemu("scores", "menu.toml", *ON_TOYS, "--vary", "J30=30:60", "-o", "s.parquet")
-    scan = ("scan", "menu.toml", *ON_TOYS, "--trigger", "J30", "--values")
-    status, text = trigemu(*scan, "20,30", "--scores", "s.parquet")
-    assert status == 2
-    assert "20 is below 30" in " ".join(text.split())
-    (place.folder / "half.parquet").write_bytes((place.folder / "s.parquet").read_bytes()[:900])
-    for name in ("half.parquet", "none.parquet", "all.root"):
-        status, text = trigemu(*scan, "40,50", "--scores", name)
-        assert status == 2
-        assert f"{name}: cannot be read as a score table" in " ".join(text.split())
-
-
 def test_events_of_a_menu(place: Any, trigemu: Run) -> None:
     status, text = trigemu("events", "menu.toml", *ON_TOYS, "-o", "events.parquet")
     assert status == 0, text
@@ -151,11 +138,6 @@ def test_events_of_a_menu(place: Any, trigemu: Run) -> None:
     [
         ("samples", "{}"),
         ("run", "menu.toml", "--samples", "{}"),
-        ("compare", "menu.toml", "budget.toml", "--samples", "{}"),
-        ("scan", "menu.toml", "--trigger", "J30", "--values", "20:40:10", "--samples", "{}"),
-        ("efficiency", "menu.toml", "--sample=a", "--observable=met", "--bins=0:10:5", "--samples", "{}"),
-        ("rates-vs", "n_jet", "menu.toml", "--bins", "0:4:1", "--samples", "{}"),
-        ("calibrate", "budget.toml", "-o", "new.toml", "--samples", "{}"),
     ],
     ids=lambda command: command[0],
 )

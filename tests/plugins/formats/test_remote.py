@@ -19,7 +19,7 @@ from places import (
     libraries as libraries,
     of_format,
 )
-from servers import Ranges, check_a_server_that_falls_silent
+from servers import Ranges
 from toys import toy_events, write_root
 from trigemu_formats import PLUGIN
 
@@ -57,10 +57,6 @@ def test_a_file_of_any_format_is_read_over_http(tmp_path: Path) -> None:
             assert (sample.table.format, sample.entries) == (format, 50)
             assert sample.read(0, 15, 45, [("", "met")]).scalars["met"].tolist() == met[15:45].tolist()
         server.shutdown()
-
-
-def test_a_server_that_falls_silent() -> None:
-    check_a_server_that_falls_silent("a.parquet", "parquet")
 
 
 def test_a_folder_without_any_samples(tmp_path: Path) -> None:

@@ -97,10 +97,10 @@ TRUE = 1
 def test_rates_have_pulls_of_unit_width_and_a_wrong_prescale_is_noticed(tmp_path: Path) -> None:
     true = toys.prescales(TRUE)
     assert len(true) == 20
-    right = pulls(tmp_path, 25, true, true)
-    assert right.shape == (25, 30)
+    right = pulls(tmp_path, 12, true, true)
+    assert right.shape == (12, 30)
     assert is_closed(right)
-    assert not is_closed(pulls(tmp_path, 25, true | {"DJ30": 2 * true["DJ30"]}, true))
+    assert not is_closed(pulls(tmp_path, 12, true | {"DJ30": 2 * true["DJ30"]}, true))
 
 
 @pytest.fixture(scope="module")

@@ -32,8 +32,7 @@ def fitted(x: FloatArray, passes: BoolArray, weight: FloatArray) -> Fit | None:
         return fit_turnon(CENTRES, np.nan_to_num(passed / total), np.nan_to_num(total**2 / square))
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("plateau", [0.9, 1.0])
+@pytest.mark.parametrize(("plateau", "weighted"), [(0.9, True), (1.0, False)])
 def test_pulls_of_toys_have_unit_width(plateau: float, weighted: bool) -> None:
     rng = np.random.default_rng(int(10 * plateau) + weighted)
     truth = {"plateau": plateau, "x50": 70.0, "width": 9.0, "x95": 70.0 + 1.6448536 * 9.0}

@@ -17,7 +17,7 @@ from result_toys import menus as hostile_menus, samples as hostile_samples
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, threshold, toy_events
 from trigemu_validation import Gate, Tolerance, Tolerances, TriggerTolerance, gate
-from view_checks import check_frame, check_hepdata, check_html, check_plot, check_texts
+from view_checks import check_frame, check_hepdata, check_html, check_texts
 
 MENU = threshold("J", "jet[0].pt", 30.0) + threshold("G", "photon[0].pt", 12.0)
 
@@ -92,23 +92,15 @@ def test_the_same_menu_passes(triggers: Triggers, seed: int, shuffle: Any) -> No
     assert all(drift.difference == 0.0 for drift in result.drifts)
 
 
-def test_a_threshold_that_moved_is_named(tmp_path: Path) -> None:
-    result = gated(tmp_path)
-    assert [(drift.what, drift.quantity) for drift in result.failed] == [
-        ("menu", "rate_hz"),
-        ("J", "total_hz"),
-        ("J", "unique_hz"),
-        ("G", "unique_hz"),
-        ("J", "decisions_hz"),
-        ("J & G", "overlap_hz"),
-    ]
-    total = next(drift for drift in result.failed if drift.quantity == "total_hz")
-    assert total.percent == pytest.approx(100 * (total.new / total.old - 1))
-    assert total.sigma == pytest.approx((total.new - total.old) / total.error)
-
-
 def test_any_limit_accepts(tmp_path: Path) -> None:
     drifts = gated(tmp_path).failed
+    assert [(drift.what, drift.quantity) for drift in drifts] == [
+        ("menu", "rate_hz"),
+        *(("J", "total_hz"), ("J", "unique_hz"), ("G", "unique_hz"), ("J", "decisions_hz")),
+        ("J & G", "overlap_hz"),
+    ]
+    assert drifts[1].percent == pytest.approx(100 * (drifts[1].new / drifts[1].old - 1))
+    assert drifts[1].sigma == pytest.approx((drifts[1].new - drifts[1].old) / drifts[1].error)
     percent, sigma = (sorted(abs(getattr(drift, of)) for drift in drifts)[3] for of in ("percent", "sigma"))
     for limits in ({"percent": percent}, {"sigma": sigma}, {"percent": percent / 2, "sigma": sigma}):
         failed = gated(tmp_path, Tolerances(default=TriggerTolerance(**limits))).failed
@@ -149,7 +141,6 @@ def test_what_it_shows_of_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     check_texts(result)
     check_html(result)
     check_hepdata(result, tmp_path)
-    check_plot(result, r"rate \[Hz\]")
     keys = ("quantity", "old", "new", "accepted")
     rows = [
         {key: drift[key] for key in keys} | {"what": " & ".join(drift["triggers"]) or "menu"}

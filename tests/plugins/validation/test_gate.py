@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from toys import memory_catalogue, menu_from, toy_events
 from trigemu_validation import Drift, Gate, Tolerance, read_tolerances
-from trigemu_validation.gate_command import as_junit, as_markdown, message
+from trigemu_validation.gate_command import as_junit, message
 
 from trigemu import run
 from trigemu.api import MenuRates
@@ -34,22 +34,12 @@ def gate(folder: Path, trigemu: Command) -> Command:
 
 
 def test_a_threshold_that_moved_fails(folder: Path, gate: Command) -> None:
-    status, text = gate("new.toml", "--json", "g.json", "--junit", "g.xml", "--markdown", "g.md")
+    status, text = gate("new.toml", "--json", "g.json", "--junit", "g.xml")
     assert (status, "8 quantities compared, 6 changed, 6 by more" in " ".join(text.split())) == (1, True)
     rows = [line.split()[:2] for line in text.splitlines() if line.startswith("J30 ")]
     assert rows[:2] == [["J30", "total"], ["J30", "unique"]]
     assert json.loads((folder / "g.json").read_text())["passed"] is False
     assert ElementTree.parse(folder / "g.xml").getroot().get("failures") == "6"
-    assert "| J30 | total |" in (folder / "g.md").read_text()
-
-
-def test_tolerances_let_it_pass(folder: Path, gate: Command) -> None:
-    (folder / "t.toml").write_text("[default]\npercent = 1\n[trigger.J30]\npercent = 1e6\n")
-    status, text = gate("new.toml", "--tolerances", "t.toml")
-    rows = [line.split()[0] for line in text.splitlines() if line.strip()]
-    assert (status, "MU" in rows, "total" in text) == (1, True, False)
-    (folder / "t.toml").write_text("[default]\npercent = 1e6\n")
-    assert gate("new.toml", "--tolerances", "t.toml")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -100,21 +90,11 @@ def test_a_failure_names_trigger_quantity_and_by_how_much() -> None:
     assert message(drift("A", "removed", 1.0, 0.0)) == "A is only in the old menu"
 
 
-def test_markdown_has_a_row_for_each_failure_and_literal_names(rates: MenuRates) -> None:
-    text = as_markdown(a_gate(rates, FAILED, drift("B", "total_hz", 1.0, 1.0, accepted=True)))
-    rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert text.startswith("### trigemu gate: failed\n")
-    assert len(rows) == 3
-    assert rows[-1].startswith("| J\\|&lt;1\\> | total | 1 kHz | 1.1 kHz | +100 Hz | +10 | +5 |")
-    assert as_markdown(a_gate(rates)).startswith("### trigemu gate: passed\n")
-
-
 def test_long_tables_are_cut_and_overlaps_come_last(rates: MenuRates) -> None:
     many = [drift(f"T{i}", "overlap_hz", 1.0, 2.0) for i in range(60)]
-    text = as_markdown(a_gate(rates, *many, FAILED))
-    rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert "total" in rows[2]
-    assert (len(rows), "… and 11 more" in text) == (52, True)
+    lines = str(a_gate(rates, *many, FAILED)).splitlines()
+    assert "total" in lines[1]
+    assert (lines.index(""), "… and 11 more" in lines[52]) == (51, True)
 
 
 def test_junit_is_read_by_an_xml_parser(rates: MenuRates) -> None:

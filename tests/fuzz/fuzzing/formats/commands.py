@@ -29,7 +29,7 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "report": (("menu.toml", "-o", "page.html"), ("--scan", "-o", "--efficiency")),
     "samples": (("catalogue.toml",), ("--plots",)),
     "check-menu": (("menu.toml",), ("--samples", "--plugin-path")),
-    "check-decisions": (("menu.toml", "all.root"), ("--inject", "--json")),
+    "check-decisions": (("menu.toml", "all.root"), ("--match-bits", "--json")),
     "import": (("cms-l1", "menu.toml"), ("-o",)),
     "generate": (("menu.toml",), ("-o", "--workers")),
     "schema": ((), ("--plugin-path",)),
