@@ -18,7 +18,7 @@ from trigemu.results.view import Pictures, View, name
 from trigemu.samples.sample import CM2_PER_PB
 
 from .fill_config import FillConfig
-from .results import Readout, document_of
+from .results import ReadoutResult, document_of
 
 #: The ways of setting thresholds and prescales.
 FIXED, COLUMNS, CONTROL, BOTH = "fixed", "columns", "control", "both"
@@ -63,7 +63,7 @@ class Quantity(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Fill(Readout):
+class Fill(ReadoutResult):
     """A menu through a fill."""
 
     _view: ClassVar[str] = "trigemu_live.fill_results:FillView"

@@ -120,7 +120,7 @@ def by_kind(items: Sequence[Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Readout(Shown):
+class ReadoutResult(Shown):
     """What a result was made with."""
 
     catalogue: Catalogue  #: The samples
@@ -130,7 +130,7 @@ class Readout(Shown):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Recorded(Readout, Named[T], Generic[T]):
+class Recorded(ReadoutResult, Named[T], Generic[T]):
     """A menu before and after rules; result["J100"] are the numbers of a trigger or group."""
 
     menu: Menu  #: The menu, at the crossing rate of the filling scheme if crossings are drawn
@@ -234,7 +234,7 @@ def losses(items: Iterable[Any]) -> list[dict[str, Any]]:
     return [{"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)} for i in items]
 
 
-def document_of(result: Readout, menu: Menu) -> dict[str, Any]:
+def document_of(result: ReadoutResult, menu: Menu) -> dict[str, Any]:
     """Return what a document says of a menu, its prescales, the samples and files, bunches and rules."""
     filling, rules = result.filling, result.rules
     return {
