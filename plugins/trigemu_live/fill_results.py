@@ -73,7 +73,7 @@ class Fill(ReadoutResult):
     #: hours, pileup: float64[steps], the beginning of each step, and its mean number of interactions.
     hours: FloatArray
     pileup: FloatArray
-    #: Their targets in Hz, recorded; of a controller of the menu's rate, that of the menu.
+    #: The targets of controllers in Hz, recorded; of one of the menu's rate, that of the menu.
     targets: tuple[float, ...]
     target_hz: float  #: The target of the menu in Hz, recorded
     #: Fixed thresholds; columns, if there are any; control with each seed; and control in columns.
@@ -106,7 +106,6 @@ class Fill(ReadoutResult):
     @property
     def quantities(self) -> Iterator[Quantity]:
         """The numbers that change, in the order of tables."""
-
         rate, menu = "recorded rate of {} in Hz".format, self.target_hz
         yield Quantity("menu", "menu", rate("the menu"), lambda t: t.recorded, error=1, target_hz=menu)
         for level in self.menu.levels[:-1][:1]:
