@@ -17,8 +17,8 @@ import tempfile
 import time
 import tomllib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +27,6 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import trigemu_live.live
-import trigemu_live.summary
 from trigemu_live import Filling, live_rates, read_filling, read_rules, spread
 
 import trigemu
@@ -53,8 +52,7 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Case:
-    """shares: of crossings, by the names of the triggers that fire. luminosity: of each bunch; then a trigger
-    fires in crossings with at least `interactions` of them, with `pileup` in the mean bunch."""
+    """shares: of crossings, by the names of the triggers that fire."""
 
     name: str
     triggers: tuple[Trigger, ...]
@@ -62,9 +60,6 @@ class Case:
     filling: Filling
     rules: str = ""
     start: str = "random"
-    luminosity: Callable[[int], np.ndarray] | None = None
-    interactions: dict[str, int] = field(default_factory=dict)
-    pileup: float = 2.0
 
 
 # ---- the simulation
@@ -96,19 +91,10 @@ class Veto:
             return any(crossing - c <= rule["simple"] for c in recent)
         if "at_most" in rule:
             return sum(crossing - c < rule["in"] for c in recent) >= rule["at_most"]
-        if "places" in rule:
-            return sum(crossing - c < rule["latency"] for c in recent) >= rule["places"]
         if "size" in rule:
             return sum(done > crossing for done in self.finish) >= rule["size"]
-        if "gap" in rule:
-            first, last = rule["gap"]
-            return orbit % rule.get("every", 1) == 0 and first <= slot + 1 <= last
-        if "first_bunches" in rule:
-            before = 0
-            while self.filled[(slot - before - 1) % ORBIT] and before < ORBIT:
-                before += 1
-            return before < rule["first_bunches"]
-        return not self.filled[slot]  # unfilled
+        first, last = rule["gap"]
+        return bool(orbit % rule.get("every", 1) == 0 and first <= slot + 1 <= last)
 
     def accept(self, crossing: int) -> None:
         self.recent = [c for c in self.recent if crossing - c < 2000] + [crossing]
@@ -146,13 +132,11 @@ class Counter:
 
 def simulated(case: Case, veto: Veto, orbits: int, first: int, rng: np.random.Generator) -> dict[str, float]:
     """Run one beam; return numbers of accepts by quantity. veto: with the accepts before it."""
-    early = next((rule for rule in rules_of(case) if "prefire" in rule), None)
     counters = {key: Counter(ps) for key, ps in sets_of(case).items()}
     for counter in counters.values():
         counter.begin(rng if case.start == "random" else None)
     levels = list(dict.fromkeys(t.level for t in case.triggers))
     number: dict[str, float] = defaultdict(float)
-    attempt = -1
     for orbit, slot, fired in crossings_of(case, orbits, first, rng):
         crossing = orbit * ORBIT + slot
         accepted: list[Trigger] = []
@@ -169,16 +153,7 @@ def simulated(case: Case, veto: Veto, orbits: int, first: int, rng: np.random.Ge
         of_first = [t for t in accepted if t.level == levels[0]]
         cause = len(veto.rules)
         if of_first:
-            if early:
-                may = [t for t in of_first if t.name in early.get("triggers", [t.name])]
-                if sum(rng.random() < early["prefire"] for _ in may) and attempt != crossing - 1:
-                    before = orbit if slot else orbit - 1
-                    number["early before"] += 1
-                    if veto.by(crossing - 1, before, (slot - 1) % ORBIT) < 0:
-                        veto.accept(crossing - 1)
-                        number["early after"] += 1
             cause = veto.by(crossing, orbit, slot)
-            attempt = crossing
             if cause < 0:
                 veto.accept(crossing)
             else:
@@ -205,15 +180,8 @@ def crossings_of(
     edges = np.cumsum([*case.shares.values()])
     random = [t for t in case.triggers if t.random_hz]
     for orbit in range(first, first + orbits):
-        if case.luminosity is None:
-            drawn = np.searchsorted(edges, rng.random(len(slots)), side="right")
-            fired: dict[int, set[str]] = {
-                k: names[drawn[k]] for k in np.flatnonzero(drawn < len(names)).tolist()
-            }
-        else:
-            n = rng.poisson(case.pileup * case.luminosity(len(slots)))
-            some = np.flatnonzero(n >= min(case.interactions.values())).tolist()
-            fired = {k: {t for t, least in case.interactions.items() if n[k] >= least} for k in some}
+        drawn = np.searchsorted(edges, rng.random(len(slots)), side="right")
+        fired = {k: names[drawn[k]] for k in np.flatnonzero(drawn < len(names)).tolist()}
         for t in random:
             for k in np.flatnonzero(rng.random(len(slots)) < t.random_hz / hz).tolist():
                 fired[k] = fired.get(k, set()) | {t.name}
@@ -255,9 +223,7 @@ def menu_of(case: Case) -> str:
         if t.random_hz:
             text += f'kind = "random"\nrate_hz = {t.random_hz}\n'
         else:
-            least = case.interactions.get(t.name, 0)
-            observable, above = ("n_interaction", least - 0.5) if least else (f"x_{t.name}", 0.5)
-            text += f'kind = "threshold"\nobservable = "{observable}"\nabove = {above}\n'
+            text += f'kind = "threshold"\nobservable = "x_{t.name}"\nabove = 0.5\n'
             text += f"prescale = {float(Fraction(t.prescale))}\n"
         for key in ("coherent", "seed", "level", "group"):
             text += f'{key} = "{getattr(t, key)}"\n' if getattr(t, key) else ""
@@ -265,10 +231,6 @@ def menu_of(case: Case) -> str:
 
 
 def events_of(case: Case) -> ak.Array:
-    if case.luminosity is not None:
-        n = np.repeat(np.arange(30), 200)  # enough of each to be reweighted
-        weight = np.array([math.exp(-case.pileup) * case.pileup**k / math.factorial(k) for k in n.tolist()])
-        return ak.Array({"n_interaction": n, "weight": 40e6 * weight / weight.sum()})
     shares = {**case.shares, "": 1 - sum(case.shares.values())}
     columns = {
         f"x_{t.name}": np.array([float(t.name in key.split()) for key in shares])
@@ -284,23 +246,10 @@ def results(case: Case, seconds: float, seeds: int) -> Iterator[dict[str, tuple[
         (Path(folder) / "m.toml").write_text(menu_of(case))
         (Path(folder) / "r.toml").write_text(case.rules)
         menu, rules = trigemu.read_menu(Path(folder) / "m.toml"), read_rules(Path(folder) / "r.toml")
-        events, filling = trigemu.events_from_awkward(events_of(case)), case.filling
-        pileup = None
-        if case.luminosity is not None:
-            luminosity = case.luminosity(len(filling.slots))
-            filling = Filling(filling.name, filling.slots, luminosity / luminosity.mean())
-            pileup = case.pileup
+        events = trigemu.events_from_awkward(events_of(case))
+        how = {"filling": case.filling, "rules": rules, "seconds": seconds, "counters": case.start}
         for seed in range(seeds):
-            result = live_rates(
-                menu,
-                events,
-                filling=filling,
-                rules=rules,
-                seconds=seconds,
-                seed=seed,
-                counters=case.start,
-                pileup=pileup,
-            )
+            result = live_rates(menu, events, seed=seed, **how)
             row: dict[str, tuple[float, float]] = {}
             for item in (*result.triggers, *result.groups, *result.levels):
                 name = f"level {item.name}" if item.kind == "level" else item.name
@@ -320,19 +269,12 @@ def results(case: Case, seconds: float, seeds: int) -> Iterator[dict[str, tuple[
 def compared(case: Case, seeds: int) -> tuple[int, float, float, float]:
     """Return the number of pulls, their root mean square, the spread of seeds over the quoted error, and the
     largest pull of a mean over the seeds."""
-    if case.luminosity is None:
-        fires = sum(case.shares.values())
-    else:
-        least = min(case.interactions.values())
-        mean = case.pileup * case.luminosity(len(case.filling.slots))
-        fires = float(
-            np.mean([1 - sum(math.exp(-m) * m**k / math.factorial(k) for k in range(least)) for m in mean])
-        )
+    fires = sum(case.shares.values())
     orbits = max(PARTS, round(FIRED / fires / len(case.filling.slots)))
     seconds = orbits / case.filling.orbit_hz
     rng = np.random.default_rng(20)
     edges = [part * orbits // PARTS for part in range(PARTS + 1)] if case.start == "random" else [0, orbits]
-    rules = [rule for rule in rules_of(case) if "prefire" not in rule]
+    rules = rules_of(case)
     veto, drawn = Veto(rules, filled_of(case.filling)), []
     if case.start == "random":
         simulated(case, veto, 30, 0, rng)
@@ -385,29 +327,6 @@ TWO_LEVELS = (
 LEVELS = {"J HJ HK": 0.004, "J K HJ HK": 0.004, "G HG": 0.0005, "J G HJ HG": 0.001, "K G HK HG": 0.001}
 BOTH = (Trigger("P5", "5"), Trigger("P20", "20"))
 TOGETHER = tuple(Trigger(t.name, t.prescale, "c") for t in BOTH)
-BRIGHT = {"M": 6, "N": 8}
-OF_PILEUP = (Trigger("M", "3"), Trigger("N"))
-
-
-def bright(n: int) -> np.ndarray:
-    """One bunch in ten has three times the luminosity."""
-    return np.where(np.arange(n) % 10 == 0, 2.5, 2.5 / 3)
-
-
-def eight(n: int) -> np.ndarray:
-    """Eight values, the highest ones rare."""
-    return np.array([0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 2.0, 3.0])[np.minimum(np.arange(n) % 97 % 31, 7)]
-
-
-def smooth(n: int) -> np.ndarray:
-    """All differ, by some 20 %, and a few are bright."""
-    values = 1 + 0.2 * np.sin(np.arange(n) * 0.7) + 1e-4 * np.arange(n) / n
-    values[::101] *= 2
-    return values
-
-
-def of_mean_one(pattern: Callable[[int], np.ndarray]) -> Callable[[int], np.ndarray]:
-    return lambda n: pattern(n) / pattern(n).mean()
 
 
 CASES = (
@@ -421,30 +340,19 @@ CASES = (
         (A, B, C),
         SHARES,
         SHORT,
-        "[[rule]]\nplaces = 3\nlatency = 900\n[[rule]]\nat_most = 2\nin = 60\n",
+        "[[rule]]\nat_most = 3\nin = 900\n[[rule]]\nat_most = 2\nin = 60\n",
     ),
     Case(
         "slots",
         (A, B, C),
         SHARES,
         SHORT,
-        "[[rule]]\ngap = [100, 900]\nevery = 3\n[[rule]]\nfirst_bunches = 2\n" + DEAD,
-    ),
-    Case(
-        "prefire",
-        (A, B, C),
-        SHARES,
-        TRAINS,
-        '[[rule]]\nunfilled = true\n[[rule]]\nprefire = 0.2\ntriggers = ["A", "B"]\n' + CMS,
+        "[[rule]]\ngap = [100, 900]\nevery = 3\n" + DEAD,
     ),
     Case("coherent", (Trigger("A", "10", "s"), Trigger("B", "25", "s"), C), SHARES, EVERY, DEAD),
     Case("two levels", TWO_LEVELS, LEVELS, TRAINS, CMS),
     Case("random", (A, Trigger("R", random_hz=5e4), B), {"A": 0.001, "B": 0.001, "A B": 0.001}, EVENLY, DEAD),
     Case("zero, fractional", (A, Trigger("B", "33.3"), C), SHARES, TRAINS, CMS, "zero"),
-    Case("section", (A, B, Trigger("C", "2")), SHARES, EVERY, DEAD, "section"),
-    Case("bright bunches", OF_PILEUP, {}, TRAINS, DEAD, luminosity=of_mean_one(bright), interactions=BRIGHT),
-    Case("eight values", OF_PILEUP, {}, TRAINS, DEAD, luminosity=of_mean_one(eight), interactions=BRIGHT),
-    Case("all values", OF_PILEUP, {}, TRAINS, DEAD, luminosity=of_mean_one(smooth), interactions=BRIGHT),
     Case("P5, P20", BOTH, {"P5 P20": 0.01}, EVERY),
     Case("P5, P20 coherent", TOGETHER, {"P5 P20": 0.01}, EVERY),
     Case("P5, P20 from zero", BOTH, {"P5 P20": 0.01}, EVERY, "", "zero"),
@@ -456,13 +364,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
-    real = trigemu_live.summary.table_errors
+    real = trigemu_live.live.table_errors
 
     def without_samples(*args: Any) -> Any:
         rates, errors = real(*args)
         return rates, np.zeros_like(errors)
 
-    trigemu_live.summary.table_errors, trigemu_live.summary.ATTEMPTS = without_samples, 20_000
+    trigemu_live.live.table_errors, trigemu_live.live.ATTEMPTS = without_samples, 20_000
     print(f"{'case':20s} pulls  rms   spread/quoted  largest of means   s", flush=True)  # noqa: T201
     bad, squares, pulls = [], 0.0, 0
     for case in CASES:

@@ -1,12 +1,5 @@
 import trigemu.api
 
-from .curve import (
-    LiveCurve as LiveCurve,
-    LiveFraction as LiveFraction,
-    largest_input_rate as largest_input_rate,
-    live_curve as live_curve,
-    live_fraction as live_fraction,
-)
 from .fill import through_fill as through_fill
 from .fill_config import (
     ColumnTable as ColumnTable,
@@ -23,15 +16,22 @@ from .filling import (
     scheme_names as scheme_names,
     spread as spread,
 )
-from .live import accepts_in_order as accepts_in_order, live_rates as live_rates
-from .results import (
-    LiveItem as LiveItem,
-    LiveRates as LiveRates,
+from .live import live_rates as live_rates
+from .ordered import (
     OrderedAccepts as OrderedAccepts,
     OrderedItem as OrderedItem,
     Vetoed as Vetoed,
+    accepts_in_order as accepts_in_order,
 )
-from .rules import Rules as Rules, read_rules as read_rules, rule_names as rule_names
+from .results import LiveItem as LiveItem, LiveRates as LiveRates
+from .rules import (
+    LiveFraction as LiveFraction,
+    Rules as Rules,
+    largest_input_rate as largest_input_rate,
+    live_fraction as live_fraction,
+    read_rules as read_rules,
+    rule_names as rule_names,
+)
 
 PLUGIN: trigemu.api.Plugin
 """`trigemu live` and `trigemu fill`"""

@@ -3,8 +3,8 @@
 A beam has its own random numbers, from the seed and its number. Its prescale counters begin with it, and run
 on to its end. With counters at random phases the time is that of several beams, so that their spread has that
 of the phases; before each, orbits are run that are not counted, so that rules remember accepts as in a beam
-that runs on. With counters at zero it is one beam, or one for each section of luminosity, without accepts
-before it, and errors are from the spread of its parts.
+that runs on. With counters at zero it is one beam without accepts before it, and errors are from the spread
+of its parts.
 
 Crossings are drawn and decided in blocks, seeds as columns of booleans. Prescale counters come before the
 rules, as in hardware: an accept that is vetoed has been counted.
@@ -13,32 +13,32 @@ rules, as in hardware: an accept that is vetoed has been counted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words, splitmix64
+from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.menus.menu import Menu
 
 from .filling import ORBIT, Filling
 from .patterns import MenuArrays, Patterns
-from .rules import SLOTS, Rules, RuleTable, apply_rules, longest_memory, new_state
+from .rules import SLOTS, Rules, Veto, apply_rules, uniform, veto_of
 
 #: The parts of an accept that its triggers share: divisible by every number up to 16, so that shares are
 #: whole.
 UNITS = 720_720
 #: The numbers of accepts that are counted in each part of the time.
 BEFORE, AFTER, UNIQUE_BEFORE, UNIQUE_AFTER = range(4)
+#: What a crossing is lost by that the first level does not accept.
+NOT_ACCEPTED = "first level"
 #: Edges of intervals of the distance between accepts: eight to an octave, up to 2²⁷ crossings.
 DISTANCES = np.unique(np.floor(2.0 ** (np.arange(8 * 27 + 1) / 8)).astype(np.int64))
-#: Where prescale counters begin: at random, at zero at first, or at zero in each section of luminosity.
-Start = Literal["random", "zero", "section"]
-#: Orbits in a section of luminosity: 23.3 s, as in CMS.
-SECTION = 2**18
+#: Where prescale counters begin: at random in each of several beams, or at zero in one.
+Start = Literal["random", "zero"]
 #: The parts of the time from whose spread errors follow: an error is then known to 1 / √(2 · 31) = 13 %.
 PARTS = 32
 #: Crossings with a trigger that are decided together: their columns stay in the cache of a core.
@@ -58,13 +58,15 @@ class Counts:
         self.slots = np.zeros((2, ORBIT), np.int64)  #: Accepts of the first level before and after the rules
         self.slot_lost = np.zeros((rules, ORBIT), np.int64)
         self.distances = np.zeros(len(DISTANCES), np.int64)
-        self.early = np.zeros(2, np.int64)  #: Accepts one crossing early, before and after the rules
 
-    @property
-    def total(self) -> IntArray:
-        """int64[4, rows + r], of all parts."""
-        total: IntArray = self.parts.sum(axis=0)
-        return total
+    def causes(self, row: int, rules: Sequence[str], menu: Menu) -> dict[str, Any]:
+        """Return the lost accepts of a row by rule, `lost`, and by the trigger that blocked, `because`."""
+        lost = zip([*rules, NOT_ACCEPTED], self.lost[row].tolist(), strict=True)
+        parts = zip([trigger.name for trigger in menu.enabled], self.because[row].tolist(), strict=True)
+        return {
+            "lost": {rule: n for rule, n in lost if n or rule != NOT_ACCEPTED},
+            "because": {name: part / UNITS for name, part in parts if part},
+        }
 
     def __iadd__(self, other: Counts) -> Counts:
         for name, sums in vars(self).items():
@@ -74,32 +76,29 @@ class Counts:
         return self
 
 
-@dataclass
 class State:
-    """What one beam remembers between crossings: prescale counters, and the accepts that rules look at."""
+    """What one beam remembers between crossings: prescale counters, and the accepts that rules look at.
 
-    menu: MenuArrays
-    fires: BoolArray  # bool[n, m], the triggers in each pattern
-    rules: Rules
-    table: RuleTable
-    never: frozenset[str]  # Triggers that never accept
-    salt: np.uint64  # Of the random numbers of early triggers, by crossing and trigger only
+    fires: bool[n, m], the triggers in each pattern. without: triggers that never accept.
+    """
 
-    def __post_init__(self) -> None:
-        self.phase = np.zeros(len(self.menu.steps), np.int64)  # of each step
-        self._rules = new_state(self.table)
-        self._of_first = self.menu.members[self.menu.first]
-        self._last = np.zeros((len(self._of_first), 1), np.bool_)  # the triggers of the accept before
+    def __init__(self, menu: MenuArrays, fires: BoolArray, veto: Veto, without: Collection[str]) -> None:
+        off = [name in without for name in menu.names]
+        self.menu, self.fires, self.veto = menu, fires & ~np.array(off, np.bool_)[:, None], veto
+        self.phase = np.zeros(len(menu.steps), np.int64)  # of each step
+        self._of_first = menu.members[menu.first]
+        # The accept before: its triggers, bool[t, 1], and its crossing, if there is one.
+        self._last, self._crossing = np.zeros((len(self._of_first), 1), np.bool_), np.zeros(0, np.int64)
         # The patterns in which a counter without seeds advances, bool[m], by its number, and those that may
         # accept whatever these counters say.
         self._advanced: dict[int, BoolArray] = {}
-        self._sure = np.zeros(self.fires.shape[1], np.bool_)
-        for number, counter in enumerate(self.menu.counters):
-            rows = [self.menu.names.index(name) for name in counter.passes if name not in self.never]
+        self._sure = np.zeros(fires.shape[1], np.bool_)
+        for number, counter in enumerate(menu.counters):
+            any_fires = self.fires[[menu.names.index(name) for name in counter.passes]].any(axis=0)
             if counter.first < counter.last and not counter.reads:
-                self._advanced[number] = np.asarray(self.fires[rows].any(axis=0))
+                self._advanced[number] = np.asarray(any_fires)
             else:
-                self._sure |= self.fires[rows].any(axis=0)
+                self._sure |= any_fires
 
     def decide(self, pattern: IntArray, random: Mapping[str, BoolArray]) -> tuple[IntArray, BoolArray]:
         """Return the crossings with an accept before the rules, int64[k], and its triggers, bool[t, k], from
@@ -116,7 +115,7 @@ class State:
             fired = {}
             for name in counter.passes:
                 trigger = self.menu.menu.trigger(name)
-                fired[name] = self.fires[self.menu.names.index(name)][pattern] & (name not in self.never)
+                fired[name] = self.fires[self.menu.names.index(name)][pattern]
                 if trigger.seed and trigger.enabled:
                     fired[name] &= trigger.seed.evaluate(accepts)
             passed = np.zeros(len(kept), np.int64)
@@ -146,26 +145,19 @@ class State:
 
     def count(self, counts: Counts, part: int, crossing: IntArray, accepted: BoolArray) -> IntArray:
         """Apply the rules to accepts, bool[t, k], count them, and return the cause of each loss, or −1."""
-        rows, rules = len(self.menu.members), len(self.table.kind)
-        at = np.flatnonzero(accepted[self._of_first].any(axis=0))
-        early, last_live = self._early(crossing[at], accepted[:, at]), int(self._rules.numbers[1])
-        has_early: BoolArray = np.asarray(early.any(axis=0))
-        vetoed, blocker, live = (np.empty(n, np.int64) for n in (len(at), len(at), 2 * len(at)))
-        how = self.table, self._rules, crossing[at], has_early
-        n, *numbers, last = apply_rules(*how, vetoed, blocker, live)
-        counts.early += numbers
-        distances = np.diff(live[:n] if last_live < 0 else np.append(last_live, live[:n]))
-        interval = np.searchsorted(DISTANCES, distances, side="right") - 1
+        rows, rules = len(self.menu.members), len(self.veto.kind)
+        first = np.flatnonzero(accepted[self._of_first].any(axis=0))
+        vetoed = apply_rules(self.veto, crossing[first])
+        slot, is_live = crossing[first] % ORBIT, vetoed < 0
+        counts.slots += [np.bincount(slots, minlength=ORBIT) for slots in (slot, slot[is_live])]
+        np.add.at(counts.slot_lost, (vetoed[~is_live], slot[~is_live]), 1)
+        live = np.append(self._crossing, crossing[first][is_live])
+        interval = np.searchsorted(DISTANCES, np.diff(live), side="right") - 1
         counts.distances += np.bincount(interval, minlength=len(DISTANCES))
-        blockers = np.hstack([accepted[:, at] & self._of_first[:, None], early, self._last])
-        self._last = blockers[:, [last]]
-        slot, is_vetoed = crossing[at] % ORBIT, vetoed >= 0
-        counts.slots += [np.bincount(slots, minlength=ORBIT) for slots in (slot, slot[~is_vetoed])]
-        np.add.at(counts.slot_lost, (vetoed[is_vetoed], slot[is_vetoed]), 1)
         now = counts.parts[part]
-        now[BEFORE, rows:] += np.bincount(vetoed[is_vetoed], minlength=rules)
+        now[BEFORE, rows:] += np.bincount(vetoed[~is_live], minlength=rules)
         cause = np.full(len(crossing), rules)
-        cause[at] = vetoed
+        cause[first] = vetoed
         joint = self.menu.members[len(accepted) :]  # groups and levels
         inside = np.vstack([accepted, *(accepted[members].sum(axis=0, dtype=np.int16) for members in joint)])
         is_inside = inside > 0
@@ -176,41 +168,19 @@ class State:
             now[what, :rows] += before
             now[what + 1, :rows] += before - columns[:, lost].sum(axis=1)
         np.add.at(counts.lost.T, cause[lost], is_inside[:, lost].T)
-        blocked = is_vetoed & (self.table.kind[vetoed] != SLOTS) if rules else is_vetoed
+        # The number of the accept before each attempt, and before the next block, from 1; 0: that of the last
+        # block.
+        blocker = np.maximum.accumulate(np.append(0, np.arange(1, len(first) + 1) * is_live))
+        blockers = np.hstack([self._last, accepted[:, first] & self._of_first[:, None]])
+        self._last, self._crossing = blockers[:, blocker[-1:]], live[-1:]
+        blocked = np.flatnonzero(~is_live)
+        blocked = blocked[self.veto.kind[vetoed[blocked]] != SLOTS]
         share = blockers[:, blocker[blocked]]
         whole, rest = np.divmod(UNITS, np.maximum(share.sum(axis=0), 1))  # the first ones have the rest
         parts = share * (whole + (np.cumsum(share, axis=0) <= rest))
-        because = is_inside[:, at[blocked]].astype(np.float64) @ parts.T.astype(np.float64)
+        because = is_inside[:, first[blocked]].astype(np.float64) @ parts.T.astype(np.float64)
         counts.because += because.astype(np.int64)
         return cause
-
-    def _early(self, crossing: IntArray, accepted: BoolArray) -> BoolArray:
-        """Return the triggers that accept the crossing before as well, by chance, bool[t, k]."""
-        early, prefire = np.zeros(accepted.shape, np.bool_), self.rules.prefire
-        if prefire is None or prefire.prefire is None:
-            return early
-        for row, trigger in enumerate(self.menu.menu.enabled):
-            if self._of_first[row] and (prefire.triggers is None or trigger.name in prefire.triggers):
-                node = np.uint64(self.menu.names.index(trigger.name))
-                hashed = splitmix64(splitmix64(self.salt ^ crossing.astype(np.uint64)) + node)
-                early[row] = accepted[row] & (fraction(hashed) < prefire.prefire)
-        return early
-
-
-#: The step of SplitMix64 between two numbers.
-GOLDEN = 0x9E3779B97F4A7C15
-
-
-def fraction(hashed: Words) -> FloatArray:
-    """Return numbers from 0 to below 1 from random unsigned integers."""
-    return (hashed >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def uniform(state: int, first: int, n: int) -> FloatArray:
-    """Return n uniform random numbers, from the number `first` on of those that follow from a state, by
-    SplitMix64."""
-    steps = np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GOLDEN)
-    return fraction(splitmix64(steps + np.uint64((state + first * GOLDEN) % 2**64)))
 
 
 class Process:
@@ -254,29 +224,21 @@ class Beam:
     menu: MenuArrays
     patterns: Patterns
     filling: Filling
-    class_of: IntArray  # int64[f], the class of each filled slot in `patterns`
     rules: Rules
-    table: RuleTable
     without: frozenset[str]  # Triggers that never accept
     factor: float  # On all rates
     start: Start
     seed: int
     orbits: int
 
-    @cached_property
+    @property
     def edges(self) -> IntArray:
         """int64[p + 1], the first orbit of each part, and the end of the last one."""
-        edges = np.arange(PARTS + 1) * self.orbits // PARTS
-        return np.union1d(edges, np.arange(0, self.orbits, SECTION)) if self.start == "section" else edges
+        return np.arange(PARTS + 1) * self.orbits // PARTS
 
     def run(self, workers: int = 1) -> Counts:
         """Run the beams in threads (kernels and NumPy release the GIL), and return the sums of counts."""
-        if self.start == "random":
-            beams = [self.edges[part : part + 2] for part in range(PARTS)]
-        else:
-            length = SECTION if self.start == "section" else self.orbits
-            firsts = np.searchsorted(self.edges, np.arange(0, self.orbits, length))
-            beams = [self.edges[a : b + 1] for a, b in pairwise([*firsts.tolist(), len(self.edges) - 1])]
+        beams = [np.array(part) for part in pairwise(self.edges)] if self.start == "random" else [self.edges]
         with ThreadPoolExecutor(workers) as pool:
             each: Iterator[Counts] = (pool.map if workers > 1 else map)(self._beam, range(len(beams)), beams)
             total = next(each)
@@ -285,18 +247,18 @@ class Beam:
         return total
 
     def _beam(self, number: int, edges: IntArray) -> Counts:
-        """Run one beam."""
+        """Run one beam of parts between edges."""
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(number,))))
-        salt, first = rng.integers(0, 2**64, 2, np.uint64)
-        state = State(self.menu, self.patterns.fires, self.rules, self.table, self.without, salt)
+        own = int(rng.integers(0, 2**64, 2, np.uint64)[1])
+        state = State(self.menu, self.patterns.fires, veto_of(self.rules, self.filling), self.without)
         lead = 0
         if self.start == "random":
             state.phase[:] = rng.integers(0, self.menu.steps[:, 1])
-            lead = min(-(-longest_memory(self.table) // ORBIT), int(edges[1] - edges[0]))
-        processes = {"": Process(self.patterns.chance, int(first))}
+            lead = min(-(-state.veto.memory // ORBIT), int(edges[1] - edges[0]))
+        processes = {"": Process(self.patterns.chance, own)}
         for name, chance in self.menu.random.items():
-            of = int(rng.integers(0, 2**64, dtype=np.uint64))
-            processes[name] = Process(0.0 if name in self.without else min(chance * self.factor, 1.0), of)
+            own = int(rng.integers(0, 2**64, dtype=np.uint64))
+            processes[name] = Process(0.0 if name in self.without else min(chance * self.factor, 1.0), own)
         if lead:
             not_counted = Counts(self.menu, len(self.rules.rules))
             self._orbits(state, not_counted, processes, edges[0] + np.array([0, lead]))
@@ -316,15 +278,13 @@ class Beam:
             for block in range(1, blocks + 1):
                 end = first + (last - first) * block // blocks
                 drawn = {name: process.until(end) for name, process in processes.items()}
-                y, uniform = drawn.pop("")
-                k = y % filled if len(self.patterns.keep) > 1 else None
-                number = self.patterns.drawn(uniform, 0 if k is None else self.class_of[k])
-                random = {}
-                if drawn:
-                    own, y = y, np.unique(np.concatenate([y, *(at for at, _ in drawn.values())]))
-                    patterns, number = number, np.zeros(len(y), np.int64)
-                    number[np.searchsorted(y, own)] = patterns
-                    random = {name: np.isin(y, at, assume_unique=True) for name, (at, _) in drawn.items()}
-                kept, accepted = state.decide(number, random)
+                fired, numbers = drawn.pop("")
+                y, pattern, random = fired, self.patterns.drawn(numbers), {}
+                if drawn:  # in further crossings no other trigger fires: pattern 0
+                    y = np.unique(np.concatenate([fired, *(crossings for crossings, _ in drawn.values())]))
+                    of_fired, pattern = pattern, np.zeros(len(y), np.int64)
+                    pattern[np.searchsorted(y, fired)] = of_fired
+                    random = {name: np.isin(y, x, assume_unique=True) for name, (x, _) in drawn.items()}
+                kept, accepted = state.decide(pattern, random)
                 orbit, slot = np.divmod(y[kept], filled)
                 state.count(counts, part, orbit * ORBIT + self.filling.slots[slot], accepted)

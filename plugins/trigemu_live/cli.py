@@ -14,14 +14,16 @@ from trigemu.base.processes import cores
 from trigemu.cli import options
 from trigemu.cli.session import Session, collects, session
 from trigemu.menus.menu import Menu
-from trigemu.samples.catalogue import Catalogue, not_consecutive
+from trigemu.menus.prescales import at_crossing_rate
+from trigemu.samples.catalogue import Catalogue
 
 from .beam import Start
 from .fill import through_fill
 from .fill_config import read_fill
 from .filling import ORBIT, file_of, read_filling, scheme_names, spread
-from .live import MAX_SECONDS, accepts_in_order, is_consecutive, live_rates
-from .results import LiveRates, OrderedAccepts
+from .live import MAX_SECONDS, live_rates
+from .ordered import OrderedAccepts, accepts_in_order, is_consecutive
+from .results import LiveRates
 from .rules import NO_RULES, read_rules, rule_names
 
 #: Controllers run this many times at most.
@@ -47,6 +49,8 @@ class Readout:
         filling = spread(self.colliding) if self.colliding else filling
         rules = read_rules(self.rules) if self.rules else NO_RULES
         (read,) = session.menus(menu)
+        if filling:
+            read = at_crossing_rate(read, filling.crossing_rate_hz)
         return read, {"filling": filling, "rules": rules}
 
 
@@ -81,20 +85,13 @@ readout = collects(
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed.")
 @click.option(
     "--counters",
-    type=click.Choice(["random", "zero", "section"]),
+    type=click.Choice(["random", "zero"]),
     default="random",
     show_default=True,
-    help="Where prescale counters begin: at random phases, in 32 beams; at zero, in one beam; or at zero in "
-    "each section of luminosity.",
+    help="Where prescale counters begin: at random phases, in 32 beams; or at zero, in one beam.",
 )
 @click.option(
     "--input-rate", type=options.POSITIVE, help="Scale the rates to this one before the rules, in Hz."
-)
-@click.option(
-    "--consecutive/--not-consecutive",
-    default=True,
-    show_default=True,
-    help="Take samples of consecutive crossings, such as test vectors, in their order; or draw from them.",
 )
 @click.option("--without", multiple=True, metavar="TRIGGER", help="A trigger that never accepts; repeatable.")
 @session
@@ -108,32 +105,26 @@ def live(
     seed: int,
     counters: Start,
     input_rate: float | None,
-    consecutive: bool,
     without: tuple[str, ...],
     session: Session,
     readout: Readout,
 ) -> None:
     """Print what is recorded of a MENU with bunch trains, dead time and rules, and why the rest is lost."""
     read, how = readout.read(menu, session)
-    how |= {"seed": seed, "counters": counters, "without": without}
+    how |= {"seed": seed, "without": without}
 
     def recorded(menus: list[Menu], good: Catalogue, **engine: Any) -> LiveRates | OrderedAccepts:
-        in_order = is_consecutive(good)
-        if in_order and consecutive:
-            if readout.colliding or input_rate or session.pileup:
-                raise TrigemuError(
-                    f"{good.path}: its crossings are consecutive and taken in their order, so their rate "
-                    f"cannot be chosen: leave --colliding, --input-rate and --pileup out, or draw crossings "
-                    f"from them with --not-consecutive"
-                )
-            return accepts_in_order(menus[0], good, **how, **engine)
-        drawn = not_consecutive(good) if in_order else good
-        beam: dict[str, Any] = {"seconds": seconds, "input_rate_hz": input_rate}
-        beam["pileup"] = session.pileup or None
-        return live_rates(menus[0], drawn, **beam, workers=session.workers or cores(), **how, **engine)
+        if not is_consecutive(good):
+            beam: dict[str, Any] = {"seconds": seconds, "counters": counters, "input_rate_hz": input_rate}
+            return live_rates(menus[0], good, **beam, workers=session.workers or cores(), **how, **engine)
+        if readout.colliding or input_rate or session.pileup:
+            raise TrigemuError(
+                f"{good.path}: its crossings are consecutive and taken in their order, so their rate cannot "
+                f"be chosen: leave --colliding, --input-rate and --pileup out"
+            )
+        return accepts_in_order(menus[0], good, **how, **engine)
 
-    result = session.run([read], recorded, reweight=False)
-    session.present(result)
+    session.present(session.run([read], recorded))
 
 
 @click.command()

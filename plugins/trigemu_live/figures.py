@@ -17,9 +17,10 @@ from trigemu.results import numbers
 from trigemu.results.figures import style
 from trigemu.results.section import Picture
 
-from .curve import live_curve
+from .beam import DISTANCES
 from .filling import ORBIT
 from .results import LiveRates
+from .rules import live_fraction
 
 #: The triggers with the largest losses that are drawn.
 SHOWN = 12
@@ -106,7 +107,7 @@ def _by_cause(result: LiveRates) -> Picture:
 
 def _distances(result: LiveRates) -> Picture:
     """Draw the density of distances, and an exponential of the same mean."""
-    low, counts = result.distance_edges, result.distances
+    low, counts = DISTANCES, result.distances
     last = int(np.flatnonzero(counts)[-1]) + 1
     edges = np.append(low, 2 * low[-1])[: last + 1].astype(np.float64)
     drawn, widths = counts[:last], np.diff(edges)
@@ -130,8 +131,9 @@ def _live_curve(result: LiveRates) -> Picture:
     hz = result.levels[0].before.hz
     top = min(max(_CURVE_HZ, 1.5 * hz), result.filling.crossing_rate_hz)
     rates = np.linspace(top / 20, top, 20)
-    curve = live_curve(result.rules, result.filling, rates.tolist(), attempts=100_000, seed=result.seed)
-    live, errors = np.array([(point.value, point.error) for point in curve.points]).T
+    how = {"attempts": 100_000, "seed": result.seed}
+    points = [live_fraction(result.rules, result.filling, rate, **how) for rate in rates.tolist()]
+    live, errors = np.array([(point.value, point.error) for point in points]).T
     with style.figure(6.4, 4.6) as (figure, axes):
         label, colour = style.literal(result.rules.name), style.COLOURS[0]
         axes.errorbar(rates / 1e3, 100 * live, 100 * errors, color=colour, marker=".", label=label)

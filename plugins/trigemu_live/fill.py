@@ -37,12 +37,11 @@ from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.samples.sample import INTERACTIONS, Sample
 from trigemu.triggers.base import ScoreKind
 
-from .curve import live_curve
 from .fill_config import FillConfig
 from .fill_events import NAMES, FillEvents, read_fill
 from .fill_results import BOTH, COLUMNS, CONTROL, FIXED, Fill, FillTrace
 from .filling import Filling, every_slot
-from .rules import NO_RULES, Rules
+from .rules import NO_RULES, Rules, live_at, live_fraction
 
 #: Points in pile-up between which factors of events are interpolated; exact ones would need a pass for each.
 PILEUPS = 9
@@ -78,21 +77,25 @@ def through_fill(
     does not exist.
     """
     menu = menu_of(menu)
-    own = replace(menu.columns, pileup=(), luminosity_cm2s=())  # the fill has its own pile-up
-    menu = replace(menu, columns=own)
     filling = filling or every_slot(menu.crossing_rate_hz)
+    own = replace(menu.columns, pileup=(), luminosity_cm2s=())  # the fill has its own pile-up
+    menu = at_crossing_rate(replace(menu, columns=own), filling.crossing_rate_hz)
     engine = engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
-    _check(menu, config, samples)
     hours, pileup = config.fill.hours_and_pileup()
-    stratum_of, per_interactions = _factors(samples, pileup, engine)
-    of_columns = [at_column(menu, column.name) for column in config.columns]
-    first = of_columns[config.column_at(float(pileup[0])) or 0] if of_columns else menu
-    (solved,) = solve_budgets((at_crossing_rate(first, filling.crossing_rate_hz),), samples, executor=engine)
+    _check(menu, config, samples, float(pileup.max()))
+    signals = [samples.sample(name) for name in config.fill.signals]
+    # Factors by number of interactions: those of a few pile-ups, between which they are interpolated.
+    grid = np.unique([*np.geomspace(pileup.min(), pileup.max(), PILEUPS), pileup[0]])
+    reweighted = [at_pileup(samples, mean, executor=engine) for mean in grid.tolist()]
+    with np.errstate(divide="ignore"):
+        log = np.log([catalogue.background[0].per_interactions for catalogue in reweighted])
+    factors = np.exp([np.interp(np.log(pileup), np.log(grid), of_number) for of_number in log.T]).T
+    menus = tuple(at_column(menu, column.name) for column in config.columns) or (menu,)
+    begin = config.column_at(float(pileup[0])) or 0
+    (solved,) = solve_budgets((menus[begin],), samples, executor=engine)
     solutions = {trigger.name: trigger.solution for trigger in solved.triggers if trigger.solution}
-    menus = tuple(
-        at_crossing_rate(of_column.solved(solutions), filling.crossing_rate_hz) for of_column in of_columns
-    ) or (solved,)
+    menus = tuple(of_column.solved(solutions) for of_column in menus)
     plan = make_plan(menus)
     half = scaling.unseen_half(menus, plan, samples)
     fitted = frozenset().union(*scaling.fitted_in(menus, plan, samples))
@@ -112,23 +115,22 @@ def through_fill(
         columns = per_event(job, NAMES, read, samples=some, executor=engine)
         return columns | {"interaction": interactions(columns, samples)}
 
-    of_menus = menus, plan.bits, controlled, per_interactions
+    how = menus, plan.bits, controlled, factors
     events = gathered(samples.background)
     if controlled and events["weight"].min(initial=0.0) < 0:
         raise SampleError(f"{samples.path}: an event has a negative weight: no threshold can be controlled")
-    background = FillEvents(events, *of_menus, fitted, half)
-    signals = []
-    for name in config.fill.signals:  # as efficiencies: a background is judged on its unseen half
-        signal = samples.sample(name)
+    background, of_signals = FillEvents(events, *how, filling.crossing_rate_hz, fitted, half), []
+    for signal in signals:  # as efficiencies: a background is judged on its unseen half
         events = gathered([signal])
         if half is not None and signal.table.role == "background":
             events = take_rows(events, events["half"] == half)
-        signals.append(FillEvents(events, *of_menus))
-    model = _Model(menus, config, filling, rules, pileup, background, signals)
+        of_signals.append(FillEvents(events, *how, 1.0))
+    model = _Model(menus, config, filling, rules, background, of_signals)
     traces = [model.run(FIXED, 0)]
     traces += [model.run(COLUMNS, 0)] if config.columns else []
     traces += [model.run(CONTROL, seed) for seed in seeds if config.controls]
     traces += [model.run(BOTH, seed) for seed in seeds if config.controls and config.columns]
+    stratum_of = np.array(reweighted[0].stratum_of)
     return Fill(
         menus=menus,
         catalogue=samples,
@@ -137,18 +139,16 @@ def through_fill(
         rules=rules,
         hours=hours,
         pileup=pileup,
-        controlled=tuple(controlled),
         targets=tuple(model.targets),
         target_hz=model.target_hz,
-        signals=tuple(config.fill.signals),
         traces=tuple(traces),
         errors={trace.name: model.errors(trace, stratum_of) for trace in reversed(traces)},
         models={path: sha256 for models in plan.models for path, sha256 in models.items()},
     )
 
 
-def _check(menu: Menu, config: FillConfig, samples: Catalogue) -> None:
-    """Raise an error if the fill cannot be run with a menu and samples."""
+def _check(menu: Menu, config: FillConfig, samples: Catalogue, highest: float) -> None:
+    """Raise an error if the fill, up to its highest pile-up, cannot be run with a menu and samples."""
     names = [trigger.name for trigger in menu.enabled]
     first = (menu.levels or ("",))[0]
     for control in config.controls:
@@ -156,49 +156,37 @@ def _check(menu: Menu, config: FillConfig, samples: Catalogue) -> None:
         if control.trigger not in names:
             raise TrigemuError(f"{where}: {menu.name!r} has no such trigger{nearest(control.trigger, names)}")
         trigger = menu.trigger(control.trigger)
-        if not isinstance(trigger.description, ScoreKind) or trigger.seed:
-            raise TrigemuError(f"{where}: expected a trigger with a threshold, and without a seed")
-        if (trigger.level or "") != first:
-            raise TrigemuError(f"{where}: it is not of the first level, {first}")
         readers = [other.name for other in menu.used if control.trigger in other.inputs()]
+        reasons = {
+            "it has no threshold": not isinstance(trigger.description, ScoreKind),
+            "it has a seed": trigger.seed is not None,
+            f"it is not of the first level, {first}": (trigger.level or first) != first,
+            f"it shares its counter ({trigger.coherent!r})": trigger.coherent is not None,
+            f"{', '.join(map(repr, readers))} reads it": bool(readers),
+        }
+        for why in (why for why, holds in reasons.items() if holds):
+            raise TrigemuError(f"{where}: its threshold cannot be moved by itself: {why}")
         if control.of == "menu" and menu.levels[1:]:
             raise TrigemuError(
                 f"{where}: the rate of the menu is that of {menu.levels[-1]}, which a threshold of {first} "
                 f'does not move: leave of = "menu" out'
             )
-        if trigger.coherent or readers:
-            what = f"{readers[0]!r} reads it" if readers else f"it shares its counter ({trigger.coherent!r})"
-            raise TrigemuError(f"{where}: {what}, so its threshold cannot be moved by itself")
     if menu.columns.names and not (config.columns or menu.columns.default or menu.columns.chosen):
         raise TrigemuError(
             f"{menu.columns.path or menu.path} has columns of prescales, {', '.join(menu.columns.names)}: "
             f"choose one or several with [[column]] in {config.path}, or one with --column, or with column "
             f"under [menu]"
         )
-    highest = float(config.fill.hours_and_pileup()[1].max())
     if config.columns and config.column_at(highest) is None:
         below = max(column.below for column in config.columns)
         raise TrigemuError(
             f"{config.path}: the pile-up is up to {highest:g}, but the columns of prescales begin at "
             f"{below:g}: give one with below = {highest:g} or more"
         )
-    for name in config.fill.signals:
-        samples.sample(name)
     if samples.table.convention == "luminosity":
         raise SampleError(
             f"{samples.path}: the events are single interactions (convention 'luminosity'), not crossings"
         )
-
-
-def _factors(samples: Catalogue, pileup: FloatArray, executor: Any) -> tuple[IntArray, FloatArray]:
-    """Return the strata of fixed weight of numbers of interactions, int64[m], and the factors of these in
-    each step, float64[steps, m], interpolated between those of a few pile-ups."""
-    grid = np.unique([*np.geomspace(pileup.min(), pileup.max(), PILEUPS), pileup[0]])
-    reweighted = [at_pileup(samples, mean, executor=executor) for mean in grid.tolist()]
-    with np.errstate(divide="ignore"):
-        log = np.log([catalogue.background[0].per_interactions for catalogue in reweighted])
-    steps = np.exp([np.interp(np.log(pileup), np.log(grid), of_number) for of_number in log.T])
-    return np.array(reweighted[0].stratum_of), steps.T
 
 
 class _Model:
@@ -206,34 +194,31 @@ class _Model:
 
     def __init__(
         self,
-        menus: tuple[Menu, ...],
+        menus: Sequence[Menu],
         config: FillConfig,
         filling: Filling,
         rules: Rules,
-        pileup: FloatArray,
         background: FillEvents,
         signals: Sequence[FillEvents],
     ) -> None:
-        self._config, self._filling, self._rules, self._pileup = config, filling, rules, pileup
+        self._config, self._filling, self._rules = config, filling, rules
         self._background, self._signals = background, signals
-        self._hz = filling.crossing_rate_hz / float(background.total.sum())
         self._curve = np.zeros(1), np.ones(1)
-        self._column = self._column_at(0)
-        names = [control.trigger for control in config.controls]
-        chance = [[1.0 / menu.trigger(name).prescale for name in names] for menu in menus]
-        self._chance = np.array(chance).reshape(len(menus), len(names))  # 0: it is off
+        self._pileup = config.fill.hours_and_pileup()[1]
+        self._columns = np.array([config.column_at(mean) or 0 for mean in self._pileup.tolist()])
+        self._column = int(self._columns[0])
         #: The time in which each controller counts in a step, over the prescale of the accepts.
         self._exposure = [min(c.seconds, config.fill.step_seconds) / c.prescale for c in config.controls]
-        kinds = [menus[0].trigger(name).description for name in names]
+        kinds = [menus[0].trigger(control.trigger).description for control in config.controls]
         self._start = np.array([kind.threshold for kind in kinds if isinstance(kind, ScoreKind)])
         self._begin(menus[self._column])
 
     def _begin(self, menu: Menu) -> None:
         """Find the thresholds at the beginning, the targets, and the gain and lowest value of thresholds."""
-        live, controls = np.nan, self._config.controls
+        live, controls, background = np.nan, self._config.controls, self._background
         for _ in range(TURNS):
-            (at_first, of_menu, own), before = self._rates(0, self._start, self._column), live
-            live = self._live(at_first)
+            (first, of_menu, own), before = background.rates(0, self._start, self._column), live
+            live = self._live(first)
             if live == before:
                 break
             for k, control in enumerate(controls):
@@ -249,7 +234,7 @@ class _Model:
             control.target_hz or (self.target_hz if control.of == "menu" else hz * live)
             for control, hz in zip(controls, own.tolist(), strict=True)
         ]
-        self._scales, self._loosest = np.zeros(len(controls)), np.zeros(len(controls))
+        self._scales, self._loosest = np.zeros(len(controls)), np.full(len(controls), np.inf)
         for k, (control, hz) in enumerate(zip(controls, own.tolist(), strict=True)):
             above = f"{self._start[k]:g}"
             if not hz > 0:
@@ -275,10 +260,15 @@ class _Model:
                 )
             self._scales[k] = (tighter - looser) / np.log(high / low)
             # In a column with a larger prescale the same rate needs a looser threshold.
-            most = hz * LOOSEST * max(self._chance[self._column, k] / c for c in self._chance[:, k] if c)
-            lowest = int(np.argmin(self._pileup))
-            self._loosest[k] = min(self._loosest_for(step, k, most) for step in (0, lowest))
-        for events in (self._background, *self._signals) if controls else ():
+            chance = background.chance[:, k]
+            most = hz * LOOSEST * max(chance[self._column] / other for other in chance if other)
+            for step in (0, int(np.argmin(self._pileup))):
+                scores, rates = background.scored(step, k, self._column)
+                order = np.argsort(-scores, kind="stable")
+                reached = min(int(np.searchsorted(np.cumsum(rates[order]), most)), len(order) - 1)
+                loosest = float(np.nextafter(scores[order[reached]], -np.inf))
+                self._loosest[k] = min(self._loosest[k], loosest)
+        for events in (background, *self._signals) if controls else ():
             events.select(self._loosest)
 
     def _error(self, k: int, message: str) -> TrigemuError:
@@ -289,53 +279,30 @@ class _Model:
         """Return the live fraction at a rate; those of many rates are computed when one exceeds all known."""
         if self._rules.rules and before > self._curve[0][-1] * (1 + 1e-9):
             rates = sorted({min(rate, self._filling.crossing_rate_hz) for rate in (before * RATES).tolist()})
-            curve = live_curve(self._rules, self._filling, rates, attempts=400_000)
+            points = [live_fraction(self._rules, self._filling, rate, attempts=400_000) for rate in rates]
             fine = np.linspace(rates[0], rates[-1], 500)
-            self._curve = fine, np.array([curve.at(rate) for rate in fine.tolist()])
+            self._curve = fine, np.array([live_at(points, rate) for rate in fine.tolist()])
         return float(np.interp(before, *self._curve))
-
-    def _column_at(self, step: int) -> int:
-        return self._config.column_at(float(self._pileup[step])) or 0
-
-    def _rates(self, step: int, thresholds: FloatArray, column: int) -> tuple[float, float, FloatArray]:
-        """Return the rates before the rules of the first level, the menu, and the controlled triggers."""
-        first, last, own = self._background.rates(step, thresholds, self._chance[column], column)
-        return first * self._hz, last * self._hz, own * self._hz
-
-    def _scored(self, step: int, k: int) -> tuple[FloatArray, FloatArray]:
-        """Return the scores of a controlled trigger and the rates in Hz of the events with one."""
-        scores, weight = self._background.scored(step, k)
-        return scores, weight * self._hz * self._chance[self._column, k]
 
     def _threshold(self, k: int, hz: float) -> tuple[float, float]:
         """Return the threshold of a controlled trigger with the rate nearest to one at the beginning, and
         this rate."""
         try:
-            solution = threshold_for(*self._scored(0, k), hz)
+            solution = threshold_for(*self._background.scored(0, k, self._column), hz)
         except ValueError as error:
             raise self._error(k, f"{hz:.4g} Hz before the rules {error}") from None
         return solution.threshold, solution.hz
-
-    def _loosest_for(self, step: int, k: int, hz: float) -> float:
-        """Return a threshold of a controlled trigger at which it accepts at least a rate, or all events."""
-        scores, rates = self._scored(step, k)
-        order = np.argsort(-scores, kind="stable")
-        reached = min(int(np.searchsorted(np.cumsum(rates[order]), hz)), len(order) - 1)
-        return float(np.nextafter(scores[order[reached]], -np.inf))
 
     def run(self, name: str, seed: int) -> FillTrace:
         """Run through the fill in one way."""
         rng = np.random.Generator(np.random.PCG64(seed))
         thresholds, errors = self._start.copy(), np.zeros(len(self._start))
         steps = []
-        for step in range(len(self._pileup)):
-            column = self._column_at(step) if name in (COLUMNS, BOTH) else self._column
-            first, menu, own = self._rates(step, thresholds, column)
-            live, chance = self._live(first), self._chance[column]
-            efficiencies = [
-                live * signal.rates(step, thresholds, chance, column)[1] / float(signal.total.sum())
-                for signal in self._signals
-            ]
+        for step, in_columns in enumerate(self._columns.tolist()):
+            column = in_columns if name in (COLUMNS, BOTH) else self._column
+            first, menu, own = self._background.rates(step, thresholds, column)
+            live, chance = self._live(first), self._background.chance[column]
+            efficiencies = [live * signal.rates(step, thresholds, column)[1] for signal in self._signals]
             steps.append((first, menu, live, own * live, thresholds.copy(), efficiencies, column))
             for k, control in enumerate(self._config.controls if name in (CONTROL, BOTH) else ()):
                 if not chance[k]:  # it is off in this column
@@ -354,6 +321,6 @@ class _Model:
         for step in (0, len(self._pileup) - 1):
             first, live, column = float(trace.before[step]), float(trace.live[step]), int(trace.columns[step])
             slope = 20 * (1.0 - float(np.interp(0.95 * first, *self._curve)) / live)  # d ln L / d ln R
-            how = step, trace.thresholds[:, step], self._chance[column], column
-            errors.append(self._background.errors(*how, slope, stratum_of) * self._hz * live)
+            how = step, trace.thresholds[:, step], column, slope, stratum_of
+            errors.append(self._background.errors(*how) * live)
         return np.array(errors).T

@@ -51,18 +51,16 @@ class FillTable(TomlTable, frozen=True):
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         given = [value is not None for value in (self.pileup, self.half_life_hours, self.curve)]
-        hours = [point[0] for point in self.curve or [] if len(point) == 2]
-        steps = self.hours * 3600 / self.step_seconds
+        curve = self.curve or [[0.0, 1.0], [1.0, 1.0]]
+        hours = [point[0] for point in curve if len(point) == 2]
         if given not in ([True, True, False], [False, False, True]):
             yield "pileup", "[fill]: expected pileup and half_life_hours, or a curve"
-        elif self.curve is not None and (len(hours) < len(self.curve) or len(hours) < 2):
-            yield "curve", "expected two or more points, [hours, pile-up]"
-        elif sorted(set(hours)) != hours:
-            yield "curve", "expected points at ascending hours"
-        elif steps > MAX_STEPS:
+        elif len(hours) < len(curve) or len(hours) < 2 or sorted({*hours}) != hours:
+            yield "curve", "expected two or more points, [hours, pile-up], at ascending hours"
+        elif (steps := self.hours * 3600 / self.step_seconds) > MAX_STEPS:
             yield "step_seconds", f"{steps:.0f} steps: expected at most {MAX_STEPS}"
         else:
-            _, pileup = self.hours_and_pileup()
+            pileup = self.hours_and_pileup()[1]
             low, high = float(pileup.min()), float(pileup.max())
             if not MIN_PILEUP <= low <= high <= MAX_PILEUP:
                 key, allowed = "pileup" if self.pileup else "curve", f"{MIN_PILEUP:g} to {MAX_PILEUP:g}"
@@ -103,6 +101,18 @@ class ControlTable(TomlTable, frozen=True):
     prescale: Annotated[float, msgspec.Meta(ge=1, le=1e9)] = 10.0
 
 
+class _File(TomlTable, frozen=True):
+    fill: FillTable
+    column: tuple[ColumnTable, ...] = ()
+    control: tuple[ControlTable, ...] = ()
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if len({control.trigger for control in self.control}) < len(self.control):
+            yield "control", "a trigger has two controllers"
+        if len({column.below for column in self.column}) < len(self.column):
+            yield "column", "two columns begin below the same pile-up"
+
+
 @dataclass(frozen=True)
 class FillConfig:
     """A fill."""
@@ -117,18 +127,6 @@ class FillConfig:
         """Return the number of the column at a pile-up; None above all columns."""
         below = [(table.below, number) for number, table in enumerate(self.columns) if pileup <= table.below]
         return min(below)[1] if below else None
-
-
-class _File(TomlTable, frozen=True):
-    fill: FillTable
-    column: tuple[ColumnTable, ...] = ()
-    control: tuple[ControlTable, ...] = ()
-
-    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        if len({control.trigger for control in self.control}) < len(self.control):
-            yield "control", "a trigger has two controllers"
-        if len({column.below for column in self.column}) < len(self.column):
-            yield "column", "two columns begin below the same pile-up"
 
 
 def read_fill(path: Path | str) -> FillConfig:

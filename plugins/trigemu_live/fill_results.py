@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
 from trigemu.base.errors import few_of
-from trigemu.base.shown import Shown
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
 from trigemu.results import notes, numbers
 from trigemu.results.table import Column, Page, Table, records
 from trigemu.results.view import Pictures, View, name
-from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import CM2_PER_PB
 
 from .fill_config import FillConfig
-from .filling import Filling
-from .results import document_of_inputs
-from .rules import Rules
+from .results import ReadoutResult, document_of
 
 #: The ways of setting thresholds and prescales.
 FIXED, COLUMNS, CONTROL, BOTH = "fixed", "columns", "control", "both"
@@ -48,55 +44,58 @@ class FillTrace:
         return self.menu * self.live
 
 
-@dataclass(frozen=True)
-class Quantity:
+def _row(field: str, row: int, factor: float = 1.0) -> Callable[[FillTrace], FloatArray]:
+    """Return a function of a trace that gives a row of one of its fields, float64[steps]."""
+    return lambda trace: factor * getattr(trace, field)[row]
+
+
+class Quantity(NamedTuple):
     """A number that changes through a fill."""
 
     name: str  # In tables
-    what: Literal["rate", "setting", "signal"]  # The table that it is in
-    values: Callable[[FillTrace], FloatArray]  # float64[steps]
     key: str  # Of its figure
     label: str  # Of its axis
-    text: Callable[[float], str] = str  # Formats a setting
+    values: Callable[[FillTrace], FloatArray]  # float64[steps]
+    text: Callable[[float], str] = str  # Formats it, if it is no rate
+    error: int | None = None  # The row of its errors, if it is a rate
     target_hz: float | None = None
-    row: int = 0  # That of its errors
-
-
-def _row_of(field: str, row: int | slice) -> Callable[[FillTrace], FloatArray]:
-    """Return a function of a trace that gives a row of one of its fields, float64[steps]."""
-    return lambda trace: getattr(trace, field)[row].astype(np.float64)
+    signal: bool = False
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Fill(Shown):
+class Fill(ReadoutResult):
     """A menu through a fill."""
 
     _view: ClassVar[str] = "trigemu_live.fill_results:FillView"
 
     menus: tuple[Menu, ...]  #: The menu with its budgets solved, in each column of prescales
-    catalogue: Catalogue  #: The samples
     config: FillConfig  #: The fill
-    filling: Filling  #: The filling scheme
-    rules: Rules  #: The rules
     #: hours, pileup: float64[steps], the beginning of each step, and its mean number of interactions.
     hours: FloatArray
     pileup: FloatArray
-    controlled: tuple[str, ...]  #: The controlled triggers
-    #: Their targets in Hz, recorded; of a controller of the menu's rate, that of the menu.
+    #: The targets of controllers in Hz, recorded; of one of the menu's rate, that of the menu.
     targets: tuple[float, ...]
     target_hz: float  #: The target of the menu in Hz, recorded
-    signals: tuple[str, ...]  #: The signals
     #: Fixed thresholds; columns, if there are any; control with each seed; and control in columns.
     traces: tuple[FillTrace, ...]
     #: float64[2 + k, 2] by way (the first seed), the statistical errors in Hz of the recorded rates of the
     #: first level, the menu and the controlled triggers, in the first and the last step.
     errors: Mapping[str, FloatArray]
-    models: Mapping[str, str]  #: The SHA-256 of each model file of the menu, by its path
+
+    @property
+    def controlled(self) -> tuple[str, ...]:
+        """The controlled triggers."""
+        return tuple(control.trigger for control in self.config.controls)
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """The signals."""
+        return tuple(self.config.fill.signals)
 
     @property
     def menu(self) -> Menu:
         """The menu with its budgets solved, in the column of prescales at the beginning."""
-        return self.menus[self.config.column_at(float(self.pileup[0])) or 0]
+        return self.menus[int(self.traces[0].columns[0])]
 
     @property
     def ways(self) -> Mapping[str, Sequence[FillTrace]]:
@@ -107,24 +106,26 @@ class Fill(Shown):
     @property
     def quantities(self) -> Iterator[Quantity]:
         """The numbers that change, in the order of tables."""
-        rate, part = "recorded rate of {} in Hz", "recorded part of {} in %"
-        menu, first = rate.format("the menu"), self.menu.levels[:1]
-        yield Quantity("menu", "rate", lambda t: t.recorded, "menu", menu, target_hz=self.target_hz, row=1)
-        for level in first if self.menu.levels[1:] else ():
-            yield Quantity(f"level {level}", "rate", lambda t: t.before * t.live, level, rate.format(level))
+        rate, menu = "recorded rate of {} in Hz".format, self.target_hz
+        yield Quantity("menu", "menu", rate("the menu"), lambda t: t.recorded, error=1, target_hz=menu)
+        for level in self.menu.levels[:-1][:1]:
+            yield Quantity(f"level {level}", level, rate(level), lambda t: t.before * t.live, error=0)
         if self.rules.rules:
             live = "live fraction"
-            yield Quantity(live, "setting", lambda t: 100 * t.live, "live", f"{live} in %", "{:.2f} %".format)
+            yield Quantity(live, "live", f"{live} in %", lambda t: 100 * t.live, "{:.2f} %".format)
         for k, (trigger, control) in enumerate(zip(self.controlled, self.config.controls, strict=True)):
-            target, label = self.targets[k] if control.of == "trigger" else None, rate.format(trigger)
-            yield Quantity(trigger, "rate", _row_of("rates", k), trigger, label, target_hz=target, row=2 + k)
-            above, label = _row_of("thresholds", k), f"threshold of {trigger}"
-            yield Quantity(f"{trigger} above", "setting", above, f"{trigger}_above", label, "{:.4g}".format)
+            target, label = self.targets[k] if control.of == "trigger" else None, rate(trigger)
+            yield Quantity(trigger, trigger, label, _row("rates", k), error=2 + k, target_hz=target)
+            label, above = f"threshold of {trigger}", _row("thresholds", k)
+            yield Quantity(f"{trigger} above", f"{trigger}_above", label, above, "{:.4g}".format)
         if names := [column.name for column in self.config.columns]:
-            number, label = _row_of("columns", slice(None)), "column of prescales"
-            yield Quantity("column", "setting", number, "column", label, lambda v: names[int(v)])
+            label = "column of prescales"
+            yield Quantity(
+                "column", "column", label, lambda t: t.columns.astype(np.float64), lambda v: names[int(v)]
+            )
         for s, signal in enumerate(self.signals):
-            yield Quantity(signal, "signal", _row_of("efficiencies", s), signal, part.format(signal))
+            label, part = f"recorded part of {signal} in %", _row("efficiencies", s, 100.0)
+            yield Quantity(signal, signal, label, part, "{:.3g} %".format, signal=True)
 
     def on_target(self, rates: FloatArray, target_hz: float) -> float:
         """Return the part of the steps in which a rate, float64[steps], is within the tolerance of a
@@ -150,18 +151,13 @@ _RATES = (
     Column("on_target_spread", "number", None, "Its standard deviation between seeds."),
     Column("time", "label", "on target", in_files=False),
 )
-_EFFICIENCIES = (
+#: Live fraction, thresholds, column of prescales, and efficiencies of signals.
+_FURTHER = (
     _WAY,
-    Column("signal", "key", "signal", "The signal."),
-    Column("first", "share", "at first", "Its recorded part in the first step."),
-    Column("last", "share", "at last", "Its recorded part in the last step."),
-    Column("mean", "share", "mean", "The mean over the steps."),
-)
-_SETTINGS = (
-    _WAY,
-    Column("setting", "label", "setting"),
+    Column("of", "label", "setting or signal"),
     Column("first", "label", "at first"),
     Column("last", "label", "at last"),
+    Column("mean", "label", "mean"),
 )
 #: How the columns of each trigger and signal end in CSV, by their key in JSON.
 _ENDINGS = {"rates_hz": "hz", "thresholds": "above", "efficiencies": "part"}
@@ -172,14 +168,14 @@ class FillView(View[Fill]):
         return f"of {name(result.menu.name)}: {result.hours[-1]:.3g} h, pile-up {_range(result.pileup)}"
 
     def page(self, result: Fill) -> Page:
-        table = Table(_RATES)
+        table, further = Table(_RATES), Table(_FURTHER)
         for row in _rates(result):
             table.add_record(row | ({"of": f"menu {result.menu.name}"} if row["of"] == "menu" else {}))
-        tables = [table, Table(_SETTINGS)]
-        for way, quantity, values in _means(result, "setting"):
-            tables[1].add(way, quantity.name, *map(quantity.text, values[[0, -1]].tolist()))
-        if result.signals:
-            tables.append(_efficiencies(result))
+        for way, quantity, values in _means(result):
+            if quantity.error is None:
+                mean = "" if quantity.key == "column" else quantity.text(float(values.mean()))
+                further.add(way, quantity.name, *map(quantity.text, values[[0, -1]].tolist()), mean)
+        tables = [table, further] if further.rows else [table]
         if rows := [*_recorded_pb(result)]:
             of_ways = [Column(way, "number", way, text=lambda pb: f"{pb:.4g} pb⁻¹") for way in result.ways]
             # Triggers that record the most by each way, as those without a prescale do, share a row.
@@ -194,31 +190,36 @@ class FillView(View[Fill]):
         """Return a row for each step."""
         rows: list[dict[str, Any]] = []
         for trace in _traces(result):
-            columns = {key: [trace.pop(key)] * len(result.hours) for key in ("way", "seed")}
-            columns |= {"hours": result.hours.tolist(), "pileup": result.pileup.tolist()}
-            columns["column"] = trace.pop("columns")
+            steps: dict[str, Any] = {"hours": result.hours.tolist(), "pileup": result.pileup.tolist()}
+            steps["column"] = trace["columns"]
             for key, values in trace.items():
-                ending = _ENDINGS.get(key)
-                columns |= {f"{of}_{ending}": v for of, v in values.items()} if ending else {key: values}
-            rows += [dict(zip(columns, step, strict=True)) for step in zip(*columns.values(), strict=True)]
+                if ending := _ENDINGS.get(key):
+                    steps |= {f"{name}_{ending}": of_name for name, of_name in values.items()}
+                elif key.endswith("_hz") or key == "live":
+                    steps[key] = values
+            way = {"way": trace["way"], "seed": trace["seed"]}
+            rows += [way | dict(zip(steps, step, strict=True)) for step in zip(*steps.values(), strict=True)]
         return Table.of([Column(key) for key in rows[0]], rows)
 
     def document(self, result: Fill) -> dict[str, Any]:
-        config, filling, rules = result.config, result.filling, result.rules
-        document = document_of_inputs(result.menu, result.catalogue, result.models)
+        config = result.config
+        document = document_of(result, result.menu)
         del document["menu"]["column"]
         document["provenance"]["fill"] = {"path": str(config.path), "sha256": config.sha256}
         return document | {
             "columns": [{"name": column.name, "below": column.below} for column in config.columns],
-            "filling": {"name": filling.name, "colliding": len(filling.slots)},
-            "rules": {"name": rules.name, "source": rules.source, "rules": list(rules.labels)},
             "hours": result.hours.tolist(),
             "pileup": result.pileup.tolist(),
             "controlled": list(result.controlled),
             "targets_hz": list(result.targets),
             "target_hz": result.target_hz,
             "rows": records(self.table(result)),
-            "efficiencies": records(_efficiencies(result)),
+            "efficiencies": [
+                {"way": way, "signal": q.name, "first": v[0], "last": v[-1], "mean": v.mean()}
+                for way, q, values in _means(result)
+                for v in [values / 100]
+                if q.signal
+            ],
             "recorded_pb": [*_recorded_pb(result)],
             "traces": [*_traces(result)],
         }
@@ -230,9 +231,8 @@ class FillView(View[Fill]):
         hours, tolerance = result.hours, result.config.fill.tolerance
         yield picture_of_fill("pileup", "interactions a crossing", hours, {"µ": result.pileup})
         for q in result.quantities:
-            factor = 100.0 if q.what == "signal" else 1.0
-            lines = {way: factor * q.values(traces[0]) for way, traces in result.ways.items()}
-            names = [column.name for column in result.config.columns] if q.name == "column" else []
+            lines = {way: q.values(traces[0]) for way, traces in result.ways.items()}
+            names = [column.name for column in result.config.columns] if q.key == "column" else []
             yield picture_of_fill(q.key, q.label, hours, lines, q.target_hz, tolerance, names)
 
 
@@ -252,21 +252,21 @@ def _traces(result: Fill) -> Iterator[dict[str, Any]]:
         }
 
 
-def _means(result: Fill, what: str) -> Iterator[tuple[str, Quantity, FloatArray]]:
-    """Yield the way and the mean over its seeds, float64[steps], of the quantities of a table; of columns,
-    which all seeds share, those of the first."""
+def _means(result: Fill) -> Iterator[tuple[str, Quantity, FloatArray]]:
+    """Yield the way and the mean over its seeds, float64[steps], of each quantity."""
     for way, traces in result.ways.items():
         for quantity in result.quantities:
-            if quantity.what == what:
-                yield way, quantity, np.mean([quantity.values(trace) for trace in traces], axis=0)
+            yield way, quantity, np.mean([quantity.values(trace) for trace in traces], axis=0)
 
 
 def _rates(result: Fill) -> Iterator[dict[str, Any]]:
     """Yield the rows of rates: means over the seeds of a way, with the errors of the first seed."""
-    for way, quantity, mean in _means(result, "rate"):
+    for way, quantity, mean in _means(result):
+        if quantity.error is None:
+            continue
         row: dict[str, Any] = {"way": way, "of": quantity.name}
-        for place, step in (("first", 0), ("last", -1)):
-            hz, error = float(mean[step]), float(result.errors[way][quantity.row, step])
+        errors = result.errors[way][quantity.error]
+        for place, hz, error in zip(("first", "last"), mean[[0, -1]].tolist(), errors.tolist(), strict=True):
             row[place] = Rate(hz, error, 1, (hz / error) ** 2 if error else 0.0, None)
         if target := quantity.target_hz:
             of_seeds = [result.on_target(quantity.values(trace), target) for trace in result.ways[way]]
@@ -274,13 +274,6 @@ def _rates(result: Fill) -> Iterator[dict[str, Any]]:
             time = numbers.percent(share, spread) if spread else f"{100 * share:.3g} %"
             row |= {"target_hz": target, "on_target": share, "on_target_spread": spread, "time": time}
         yield row
-
-
-def _efficiencies(result: Fill) -> Table:
-    table = Table(_EFFICIENCIES)
-    for way, quantity, mean in _means(result, "signal"):
-        table.add(way, quantity.name, *mean[[0, -1]].tolist(), float(mean.mean()))
-    return table
 
 
 def _recorded_pb(result: Fill) -> Iterator[dict[str, Any]]:
@@ -306,25 +299,22 @@ def _range(pileup: FloatArray) -> str:
 
 
 def _notes(result: Fill) -> Iterator[str]:
-    fill, columns = result.config.fill, result.config.columns
+    fill, columns, rules = result.config.fill, result.config.columns, result.rules
     yield from notes.source(result.menu, result.catalogue)
     made_with = result.catalogue.table.mean_interactions
     of_sample = f"; the sample has {made_with:.3g}" if made_with else ""
     yield f"µ = {_range(result.pileup)} interactions a crossing{of_sample}."
     if columns:
-        first = columns[result.config.column_at(float(result.pileup[0])) or 0].name
+        first = result.column_names(result.traces[0])[0]
         used = ", ".join(f"{column.name} from µ = {column.below:g} down" for column in columns)
         yield f"Columns of prescales: {used}. Fixed and control: {first}, that at the beginning."
-    yield (
-        f"{fill.hours:g} h in steps of {fill.step_seconds:g} s: "
-        f"{result.filling.name}; rules {result.rules.name}: {result.rules.text}."
-    )
+    steps = f"{fill.hours:g} h in steps of {fill.step_seconds:g} s"
+    yield f"{steps}: {result.filling.name}; rules {rules.name}: {rules.text}."
     yield "±: events of the samples."
     if any(_recorded_pb(result)):
         yield "Recorded luminosity: that of the fill, times the live fraction, over the prescale."
     yield f"On target: within {100 * fill.tolerance:g} % of it, part of the time."
-    seeds = len(result.ways.get(CONTROL, ()))
-    if seeds > 1:
+    if (seeds := len(result.ways.get(CONTROL, ()))) > 1:
         yield f"Control: mean of {seeds} seeds; ± is the standard deviation between them."
     for control in result.config.controls:
         yield (

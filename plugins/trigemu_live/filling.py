@@ -8,19 +8,19 @@ in files, as the crossings of experiments are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import numpy as np
 
-from trigemu.base.arrays import BoolArray, FloatArray, IntArray
+from trigemu.base.arrays import BoolArray, IntArray
 from trigemu.base.errors import TrigemuError, excerpt, nearest, quoted
 from trigemu.base.files import read_bounded
-from trigemu.base.toml import Key, Positive, TomlTable, load_toml, read_table, refuse_other_kinds
+from trigemu.base.toml import Key, TomlTable, load_toml, read_table, refuse_other_kinds
 from trigemu.results import numbers
 
 #: The slots of an orbit of the LHC, 25 ns each, and its revolution frequency in Hz.
@@ -34,8 +34,6 @@ class Filling:
 
     name: str  #: Its name
     slots: IntArray  #: int64[n], the slots with colliding bunches, ascending from 0
-    #: float64[n], the luminosity of each, relative to their mean; None if all are equal.
-    luminosity: FloatArray | None = None
     source: str = ""  #: Where its numbers are from
     orbit_hz: float = ORBIT_HZ  #: The revolution frequency in Hz
 
@@ -92,96 +90,64 @@ def spread(colliding: int) -> Filling:
 SCHEMES = Path(__file__).parent / "schemes"
 #: RF buckets in a slot: bunches are in buckets 1, 11, 21 …
 BUCKETS = 10
-#: The largest file: those of the LHC have 0.2 MB.
-MAX_BYTES = 10_000_000
-_HEAD_ON = "HEAD ON COLLISIONS FOR B1"
 #: By interaction point, how many slots before it a bunch of beam 1 has its partner in beam 2, and the columns
 #: of the table of head-on collisions: ATLAS and CMS see the same bunches.
 _POINTS = {"IP1": (0, (1, 3)), "IP2": (891, (2,)), "IP5": (0, (1, 3)), "IP8": (2670, (4,))}
-#: Slots with and without a bunch, in a pattern of which parts are read; such a part, which is repeated.
-_MARKS = {"b": "\0", "e": "\1"}
-_REPEATED = re.compile(r"(\d{1,5})\s*(?:([be])|\(([\0\1\s]*)\))", re.ASCII)
 _PATTERN = re.compile(r"\s*\d{1,5}\s*[be(]", re.ASCII)
-#: Longer parts of a pattern are a mistake.
-_LONGEST = 1_000_000
 _Beam = Annotated[list[bool | int | float], msgspec.Meta(min_length=ORBIT, max_length=ORBIT)]
 
 
 class FillingTable(TomlTable, frozen=True):
-    """[filling]: the colliding bunches, as `trains` or as a `pattern`."""
+    """[filling]: the colliding bunches."""
 
+    trains: list[list[int]]  #: The first and the last slot of each train, from 1.
     name: str = ""  #: Its name; by default that of the file.
     source: str = ""  #: Where its numbers are from.
-    trains: list[list[int]] | None = None  #: The first and the last slot of each train, from 1.
-    #: Bunches and empty slots from slot 1 on, such as "39(72b 8e)"; the remaining slots are empty.
-    pattern: str | None = None
-    #: The relative luminosity of each colliding bunch, in the order of slots.
-    luminosity: list[Positive] | None = None
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        if (self.trains is None) == (self.pattern is None):
-            yield "trains", "[filling]: expected either trains or a pattern"
-            return
-        try:
-            slots = self.slots()
-        except TrigemuError as error:
-            yield "pattern" if self.trains is None else "trains", str(error)
-            return
-        if self.luminosity is not None and len(self.luminosity) != len(slots):
-            given = len(self.luminosity)
-            yield "luminosity", f"expected a number for each of the {len(slots)} bunches, not {given}"
-
-    def slots(self) -> list[int]:
-        """Return the filled slots, from 0."""
-        if self.trains is None:
-            return slots_of_pattern(self.pattern or "")
-        return [slot for first, last in _checked(self.trains) for slot in range(first - 1, last)]
+        before = 0
+        for train in self.trains:
+            if len(train) != 2 or not 1 <= train[0] <= train[1] <= ORBIT:
+                yield "trains", f"{train}: expected [first, last] slot of a train, from 1 to {ORBIT}"
+            elif train[0] <= before:
+                yield "trains", f"{train} overlaps the train before it, or is not in the order of slots"
+            else:
+                before = train[1]
+        if not self.trains:
+            yield "trains", "expected a train"
 
 
 class _File(TomlTable, frozen=True):
     filling: FillingTable
 
 
-def _checked(trains: Iterable[list[int]]) -> Iterator[tuple[int, int]]:
-    before = 0
-    for train in trains:
-        if len(train) != 2 or not 1 <= train[0] <= train[1] <= ORBIT:
-            raise TrigemuError(f"{train}: expected [first, last] slot of a train, from 1 to {ORBIT}")
-        first, last = train
-        if first <= before:
-            raise TrigemuError(f"{train} overlaps the train before it, or is not in the order of slots")
-        yield first, last
-        before = last
-
-
-def slots_of_pattern(text: str) -> list[int]:
+def slots_of_pattern(text: str) -> IntArray:
     """Return the slots that a text such as `39(72b 8e)` fills: numbers of bunches, empty slots, or brackets.
 
-    >>> slots_of_pattern("2(2b 1e) 1b")
+    >>> slots_of_pattern("2(2b 1e) 1b").tolist()
     [0, 1, 3, 4, 6]
     """
 
     def repeated(match: re.Match[str]) -> str:
-        slots = _MARKS.get(match[2]) or "".join(match[3].split())
-        if (length := int(match[1]) * len(slots)) > _LONGEST:
-            raise TrigemuError(f"pattern {quoted(text)}: it has {length:.3g} slots or more, an orbit {ORBIT}")
-        return slots * int(match[1])
+        part = match[2] or "".join(match[3].split())
+        check(int(match[1]) * len(part))  # before it is made
+        return part * int(match[1])
+
+    def check(length: int) -> None:
+        if length > ORBIT:
+            raise TrigemuError(f"pattern {quoted(text)}: it has {length:.6g} slots, an orbit {ORBIT}")
 
     slots, number = text, 1
     while number:  # from the inner brackets to the outer ones
-        slots, number = _REPEATED.subn(repeated, slots)
-    if rest := "".join(slots.split()).strip("".join(_MARKS.values())):
-        unread = rest.translate(dict.fromkeys(map(ord, _MARKS.values())))
+        slots, number = re.subn(r"(\d{1,5})\s*(?:([be])|\(([be\s]*)\))", repeated, slots, flags=re.ASCII)
+    slots = "".join(slots.split())
+    if unread := slots.replace("b", "").replace("e", ""):
         what = "a bracket is not closed" if unread.count("(") > unread.count(")") else f"at {unread!r}"
         raise TrigemuError(f"pattern {quoted(text)}: {what}: expected 72b, 8e or 39(72b 8e)")
-    slots = "".join(slots.split())
-    if (over := len(slots) - ORBIT) > 0:
-        raise TrigemuError(
-            f"pattern {quoted(text)}: it has {len(slots)} slots, {over} more than the {ORBIT} of an orbit"
-        )
-    if _MARKS["b"] not in slots:
+    check(len(slots))
+    if "b" not in slots:
         raise TrigemuError(f"pattern {quoted(text)}: it has no bunch")
-    return [slot for slot, mark in enumerate(slots) if mark == _MARKS["b"]]
+    return np.flatnonzero([slot == "b" for slot in slots])
 
 
 def read_filling(scheme: Path | str) -> Filling:
@@ -193,11 +159,20 @@ def read_filling(scheme: Path | str) -> Filling:
     """
     text, path = str(scheme), file_of(scheme)
     if path.suffix not in (".csv", ".json", ".toml") and _PATTERN.match(text):
-        return Filling(text, np.array(slots_of_pattern(text), np.int64))
+        return Filling(text, slots_of_pattern(text))
     if not path.suffix:
         expected = "a file (.csv, .json, .toml), a pattern such as '39(72b 8e)'"
         path = shipped(SCHEMES, f"filling {quoted(text)}", text, expected)
-    return _of_toml(path) if path.suffix == ".toml" else _of_lhc(path, text[len(str(path)) + 1 :])
+    if path.suffix != ".toml":
+        return _of_lhc(path, text[len(str(path)) + 1 :])
+    document = load_toml(path)
+    refuse_other_kinds(document, "filling")
+    file = read_table(document, document.data, _File, (), "")
+    document.finish()
+    assert file is not None
+    table = file.filling
+    slots = np.concatenate([np.arange(first - 1, last) for first, last in table.trains])
+    return Filling(table.name or path.stem, slots, table.source)
 
 
 def file_of(scheme: Path | str) -> Path:
@@ -208,84 +183,67 @@ def file_of(scheme: Path | str) -> Path:
 
 def shipped(folder: Path, what: str, name: str, expected: str) -> Path:
     """Return the file with a name that comes with trigemu; the error says what else is `expected`."""
-    names = sorted(file.stem for file in folder.glob("*.toml"))
-    if name not in names:
+    if name not in (names := shipped_in(folder)):
         raise TrigemuError(f"{what}: expected {expected}, or one of {', '.join(names)}{nearest(name, names)}")
     return folder / f"{name}.toml"
 
 
+def shipped_in(folder: Path) -> list[str]:
+    """Return the names of the files of a folder that comes with trigemu."""
+    return sorted(file.stem for file in folder.glob("*.toml"))
+
+
 def scheme_names() -> list[str]:
     """Return the names of the schemes that come with trigemu."""
-    return sorted(file.stem for file in SCHEMES.glob("*.toml"))
-
-
-def _of_toml(path: Path) -> Filling:
-    document = load_toml(path)
-    refuse_other_kinds(document, "filling")
-    file = read_table(document, document.data, _File, (), "")
-    document.finish()
-    assert file is not None
-    table = file.filling
-    luminosity = np.array(table.luminosity) / np.mean(table.luminosity) if table.luminosity else None
-    slots = np.array(table.slots(), np.int64)
-    return Filling(table.name or path.stem, slots, luminosity, table.source)
+    return shipped_in(SCHEMES)
 
 
 def _of_lhc(path: Path, point: str) -> Filling:
     """Return the slots of beam 1 whose bunches meet one at an interaction point, by default 1 or 5."""
     try:
-        content = read_bounded(path, MAX_BYTES)
+        content = read_bounded(path)
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
     shift, columns = _POINTS[point or "IP1"]
-    head_on, beams = _of_json(path, content) if path.suffix == ".json" else _of_csv(path, content, columns)
+    head_on: list[int] = []  # from rows of a bucket in beam 1, and its partner at IP 1, 2, 5 and 8, or -
+    beams: list[list[int]] = []  # the filled slots of both
+    if path.suffix == ".json":
+        beams = _beams_of_json(path, content)
+    inside = False
+    lines = content.decode("utf-8", errors="replace").splitlines() if path.suffix == ".csv" else []
+    for number, line in enumerate(lines, 1):
+        cells = [cell.strip() for cell in line.split(",")]
+        if "FOR B1" in line or "FOR B2" in line:
+            inside = "FOR B1" in line
+        elif cells[0] in ("B1 filled buckets", "B2 filled buckets"):
+            beams.append([_slot(path, number, cell) for cell in cells[1:] if cell])
+        elif inside and len(cells) >= 5 and cells[0].isdigit():
+            partners = [_slot(path, number, cells[column]) for column in columns if cells[column].isdigit()]
+            head_on += [_slot(path, number, cells[0])] if partners else []
     met = {slot for slot in beams[0] if (slot + shift) % ORBIT in beams[1]} if len(beams) == 2 else ()
-    slots = sorted(head_on or met)
+    slots = sorted({*(head_on or met)})
     if not slots:
         raise TrigemuError(
             f"{path}: there are no colliding bunches{f' in {point}' if point else ''}: expected a filling "
-            f"scheme of the LHC: CSV with the line {_HEAD_ON!r} or the lines 'B1 filled buckets' and 'B2 "
-            f"filled buckets', or JSON with beam1 and beam2"
+            f"scheme of the LHC: CSV with the line 'HEAD ON COLLISIONS FOR B1' or the lines 'B1 filled "
+            f"buckets' and 'B2 filled buckets', or JSON with beam1 and beam2"
         )
     name = f"{path.stem}@{point}" if point else path.stem
     return Filling(name, np.array(slots, np.int64), source=str(path.name))
 
 
-def _of_json(path: Path, content: bytes) -> tuple[list[int], list[list[int]]]:
-    """Return the filled slots of both beams, and no table."""
+def _beams_of_json(path: Path, content: bytes) -> list[list[int]]:
     try:
-        data = msgspec.json.decode(content, type=dict[str, Any])
+        data = msgspec.json.decode(content, type=dict[str, object])
         beams = [data.get(f"schemebeam{beam}", data.get(f"beam{beam}")) for beam in (1, 2)]
-        filled = msgspec.convert(beams, list[_Beam])
+        return [np.flatnonzero(slots).tolist() for slots in msgspec.convert(beams, list[_Beam])]
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         expected = f"beam1 and beam2, each with a 0 or a 1 for each of {ORBIT} slots"
         raise TrigemuError(f"{path}: {error}: expected {expected}") from None
-    return [], [np.flatnonzero(slots).tolist() for slots in filled]
-
-
-def _of_csv(path: Path, content: bytes, columns: Iterable[int]) -> tuple[list[int], list[list[int]]]:
-    """Return the slots of the table of head-on collisions, and the filled slots of both beams."""
-    head_on: list[int] = []  # rows: the bucket in beam 1, and its partner at IP 1, 2, 5 and 8, or -
-    beams: list[list[int]] = []
-    inside = False
-    for number, line in enumerate(content.decode("utf-8", errors="replace").splitlines(), 1):
-        cells = [cell.strip() for cell in line.split(",")]
-        slots = head_on
-        if "FOR B1" in line or "FOR B2" in line:
-            inside = "FOR B1" in line
-        elif cells[0] in ("B1 filled buckets", "B2 filled buckets"):
-            slots = [_slot(path, number, cell) for cell in cells[1:] if cell]
-            beams.append(slots)
-        elif inside and len(cells) >= 5 and cells[0].isdigit():
-            partners = [_slot(path, number, cells[of]) for of in columns if cells[of].isdigit()]
-            head_on += [_slot(path, number, cells[0])] if partners else []
-        if len(set(slots)) < len(slots):
-            bucket = next(slot for slot in slots if slots.count(slot) > 1) * BUCKETS + 1
-            raise TrigemuError(f"{path}:{number}: bucket {bucket} appears twice: trains overlap")
-    return head_on, beams
 
 
 def _slot(path: Path, line: int, bucket: str) -> int:
+    """Return the slot of an RF bucket."""
     number = int(bucket) if bucket.isascii() and bucket.isdigit() and len(bucket) < 10 else 0
     if number % BUCKETS != 1 or number > ORBIT * BUCKETS:
         last = (ORBIT - 1) * BUCKETS + 1

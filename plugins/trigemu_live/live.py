@@ -1,40 +1,43 @@
-"""The rates that an experiment records of a menu, and what rules leave of consecutive crossings."""
+"""The rates that an experiment records of a menu, and their errors: those of the drawing, from the spread of
+the parts of the time, and those of the events of the samples."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from typing import Any, get_args
 
 import numpy as np
 
-from trigemu.base.arrays import FloatArray, IntArray
+from trigemu.base.arrays import FloatArray, Words
 from trigemu.base.errors import SampleError, TrigemuError, nearest
 from trigemu.base.mapping import engine_of
-from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Job
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.decisions import switched_off
+from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.per_event import per_event
-from trigemu.emulation.plan import make_plan
-from trigemu.emulation.reweight import at_conditions, at_pileup
 from trigemu.menus.menu import Menu
 from trigemu.menus.prescales import at_crossing_rate
 from trigemu.menus.read import MenuLike, menu_of
 from trigemu.rates.menu_rates import rates_of
-from trigemu.samples.catalogue import Catalogue
+from trigemu.rates.results import Rate
 from trigemu.samples.memory import SamplesLike, samples_of
 
-from .beam import AFTER, BEFORE, PARTS, Beam, Counts, Start, State
-from .filling import ORBIT, ORBIT_HZ, Filling, every_slot
-from .patterns import menu_arrays, patterns_of
-from .results import LiveRates, OrderedAccepts, OrderedItem, Vetoed, by_kind
-from .rules import NO_RULES, Rules, rule_table
-from .summary import blockers, losses, summarise
+from .beam import AFTER, BEFORE, PARTS, UNIQUE_AFTER, UNIQUE_BEFORE, Beam, Start
+from .filling import ORBIT_HZ, Filling, every_slot
+from .patterns import MenuArrays, menu_arrays, patterns_of
+from .results import LiveItem, LiveRates, by_kind
+from .rules import NO_RULES, LiveFraction, Rules, live_at, live_fraction, veto_of
 
 #: The longest time of beam at the LHC in seconds, its orbits, and the least number of orbits, one a part.
 MAX_SECONDS = 100_000.0
 MAX_ORBITS, MIN_ORBITS = round(MAX_SECONDS * ORBIT_HZ), PARTS
-#: Bunches of different luminosity are drawn from this many tables at most.
-MAX_CLASSES = 8
+#: Input rates at which the curve of the live fraction is computed, relative to that of the menu.
+STEPS = (0.02, 0.25, 0.5, 0.7, 0.85, 1.0, 1.15, 1.3)
+#: Accepts that are drawn for each: the slope is known to a few percent.
+ATTEMPTS = 400_000
+#: The upper limit at 68 % on a Poisson mean without accepts.
+_NONE = 1.14
 
 
 def live_rates(
@@ -47,7 +50,6 @@ def live_rates(
     seed: int = 1,
     counters: Start = "random",
     input_rate_hz: float | None = None,
-    pileup: float | None = None,
     without: Sequence[str] = (),
     workers: int = 1,
     executor: Any = None,
@@ -57,13 +59,12 @@ def live_rates(
     The crossing rate of the menu becomes that of the filling scheme; without one, every slot is filled.
     catalogue, executor: as in `emulate`; events must be crossings. seconds: of all beams together.
     seed: the result does not depend on the number of workers, which are threads. counters: prescale counters
-    begin at random in each of 32 beams; at zero in one beam; or at zero in a beam for each section of
-    luminosity of 2¹⁸ orbits. input_rate_hz: all rates are scaled such that the first level accepts this rate
-    before the rules. pileup: the mean number of interactions to reweight to; that of the mean bunch, if the
-    scheme has luminosities. without: triggers that never accept; all others see the same crossings.
+    begin at random in each of 32 beams, or at zero in one beam. input_rate_hz: all rates are scaled such that
+    the first level accepts this rate before the rules. without: triggers that never accept; all others see
+    the same crossings.
 
-    Raises SampleError if the events are single interactions, or a scheme with luminosities needs the pile-up
-    of samples that do not have it; TrigemuError if a budget cannot be met, or the rules veto everything.
+    Raises SampleError if the events are single interactions; TrigemuError if a budget cannot be met, or the
+    rules veto everything.
 
     >>> from trigemu_live import live_rates, read_filling, read_rules
     >>> scheme, rules = read_filling("lhc-2018-2544"), read_rules("cms")
@@ -79,172 +80,193 @@ def live_rates(
             f"{MIN_ORBITS / filling.orbit_hz:.2g} s, and at most {MAX_ORBITS:.2g} orbits, which are "
             f"{MAX_ORBITS / filling.orbit_hz:.3g} s at a crossing rate of {filling.crossing_rate_hz:.3g} Hz"
         )
-    orbits = round(seconds * filling.orbit_hz)
-    table = rule_table(rules, filling)
+    if counters not in get_args(Start):
+        raise TrigemuError(f"counters {counters!r}: expected one of {', '.join(get_args(Start))}")
+    check_triggers(menu, without)
+    veto_of(rules, filling)  # which raises an error if nothing could be recorded
     engine = engine_of(executor)
     samples = samples_of(catalogue, executor=engine)
-    menu = at_crossing_rate(menu, filling.crossing_rate_hz)
-    if pileup is None and not samples.pileup and (own := at_conditions([menu], samples, engine).pileup):
-        pileup = own.mean
-    check_choices(menu, without, rules, counters)
-    nominal, emulations, class_of = _emulations(menu, samples, filling, pileup, engine)
-    factor = 1.0
-    if input_rate_hz is not None:
-        rates = rates_of(nominal)
-        now = rates.levels[0].rate.hz if rates.levels else rates.rate.hz
-        if not now > 0:
-            raise TrigemuError(f"{rates.menu.path}: no trigger accepts an event: its rate cannot be scaled")
-        factor = input_rate_hz / now
-    arrays = menu_arrays(nominal.menus[0])
-    patterns = patterns_of(arrays, emulations, factor)
-    beam = Beam(
-        menu=arrays,
-        patterns=patterns,
-        filling=filling,
-        class_of=class_of,
-        rules=rules,
-        table=table,
-        without=frozenset(without),
-        factor=factor,
-        start=counters,
-        seed=seed,
-        orbits=orbits,
-    )
-    return summarise(beam, beam.run(workers), nominal)
-
-
-def check_choices(menu: Menu, without: Sequence[str], rules: Rules, start: str) -> None:
-    """Raise TrigemuError if a trigger to leave out, or one that fires early, is not in the menu, or for an
-    unknown start of counters."""
-    if start not in get_args(Start):
-        raise TrigemuError(f"counters {start!r}: expected one of {', '.join(get_args(Start))}")
-    known = [trigger.name for trigger in menu.enabled]
-    early = rules.prefire.triggers if rules.prefire else None
-    for name in (*without, *(early or ())):
-        if name not in known:
-            raise TrigemuError(f"{menu.path}: unknown trigger {name!r}{nearest(name, known)}")
-
-
-def _emulations(
-    menu: Menu, samples: Catalogue, filling: Filling, pileup: float | None, executor: Any
-) -> tuple[Emulation, list[Emulation], IntArray]:
-    """Return the emulation at the mean luminosity, those of classes of bunches, and their classes."""
     if samples.table.convention == "luminosity":
         raise SampleError(
             f"{samples.path}: the events are single interactions (convention 'luminosity'), not crossings: "
             f"how often two accepts follow each other cannot be drawn from them"
         )
-    mean = samples if pileup is None else at_pileup(samples, pileup, executor=executor)
-    nominal = emulate(menu, mean, executor=executor)
-    luminosity = filling.luminosity
-    if luminosity is None or np.ptp(luminosity) < 1e-9:
-        return nominal, [nominal], np.zeros(len(filling.slots), np.int64)
-    interactions = pileup or samples.table.mean_interactions
-    if interactions is None:
-        raise SampleError(
-            f"{samples.path}: bunches of {filling.name!r} have different luminosities, so crossings are "
-            f"reweighted: give the mean number of interactions (--pileup, or mean_interactions in the "
-            f"catalogue)"
-        )
-    class_of = classes_of(luminosity)
-    emulations = []
-    for number in range(class_of.max() + 1):
-        of_class = interactions * float(luminosity[class_of == number].mean())
-        reweighted = at_pileup(samples, of_class, executor=executor)
-        emulations.append(emulate(nominal.menus[0], reweighted, executor=executor))
-    return nominal, emulations, class_of
-
-
-def classes_of(luminosity: FloatArray) -> IntArray:
-    """Return the class of each bunch, int64[f]: bunches of equal luminosity; if there are more than
-    MAX_CLASSES values, neighbours are joined, each time those that add least to the spread within classes."""
-    mean, class_of, bunches = np.unique(luminosity, return_inverse=True, return_counts=True)
-    class_of = class_of.reshape(-1).astype(np.int64)
-    while len(mean) > MAX_CLASSES:
-        both = bunches[:-1] + bunches[1:]
-        k = int(np.argmin(bunches[:-1] * bunches[1:] / both * np.diff(mean) ** 2))
-        mean[k] = (bunches[k : k + 2] @ mean[k : k + 2]) / both[k]
-        bunches[k] = both[k]
-        mean, bunches = np.delete(mean, k + 1), np.delete(bunches, k + 1)
-        class_of[class_of > k] -= 1
-    return class_of
-
-
-def is_consecutive(catalogue: Catalogue) -> bool:
-    """Return whether all events of the background are consecutive crossings."""
-    return bool(catalogue.background) and all(sample.has_neighbours for sample in catalogue.background)
-
-
-def accepts_in_order(
-    menu: MenuLike,
-    catalogue: SamplesLike,
-    *,
-    rules: Rules,
-    filling: Filling | None = None,
-    counters: Start = "zero",
-    seed: int = 1,
-    without: Sequence[str] = (),
-    executor: Any = None,
-) -> OrderedAccepts:
-    """Run consecutive crossings through the prescale counters of a menu and through rules, as they come.
-
-    Nothing is drawn, so accepts are as correlated as they were. Each file begins without accepts before it;
-    in a file of whole orbits the first crossing follows nothing either. Prescale counters run on from file to
-    file.
-
-    catalogue: samples whose events are consecutive crossings; else SampleError is raised. filling: for rules
-    about slots; crossing k of a file is in slot k mod 3564. counters: begin at zero or, from the seed, at
-    random. seed: also of `random` triggers and of prefiring. without: triggers that never accept. The rest is
-    as in `live_rates`.
-    """
-    engine = engine_of(executor)
-    samples = samples_of(catalogue, executor=engine)
-    if not is_consecutive(samples):
-        raise SampleError(f"{samples.path}: its events are not consecutive crossings, so they have no order")
-    (solved,) = solve_budgets((menu_of(menu),), samples, executor=engine)
-    check_choices(solved, without, rules, counters)
-    plan = make_plan([solved])
-    columns = per_event(Job((solved,), plan, samples), ["words", "id"], executor=engine)
-    words, numbers = columns["words"], columns["id"]
-    filling, arrays = filling or every_slot(solved.crossing_rate_hz), menu_arrays(solved)
-    fires, pattern = np.unique(arrays.fires(words, plan.bits[0]), axis=0, return_inverse=True)
-    fires, pattern = np.ascontiguousarray(fires.T), pattern.ravel()
-    rng = np.random.default_rng(seed)
-    random = rng.random((len(words), len(arrays.random))) < [*arrays.random.values()]
-    random[:, [name in without for name in arrays.random]] = False
-    phase = rng.integers(0, arrays.steps[:, 1]) if counters == "random" else np.zeros(len(arrays.steps), int)
-    counts, table = Counts(arrays, len(rules.rules)), rule_table(rules, filling)
-    vetoed: list[Vetoed] = []
-    start, names = 0, np.array([trigger.name for trigger in solved.enabled])
-    for source in (source for sample in samples.background for source in sample.sources):
-        rows = slice(start, start + source.entries)
-        state = State(arrays, fires, rules, table, frozenset(without), np.uint64(rng.integers(2**63)))
-        state.phase = phase
-        kept, accepted = state.decide(pattern[rows], dict(zip(arrays.random, random[rows].T, strict=True)))
-        first = int(numbers[start]) % ORBIT if source.entries else 0
-        causes = state.count(counts, 0, first + kept, accepted)
-        for k in np.flatnonzero((causes >= 0) & (causes < len(rules.rules))).tolist():
-            crossing, by = int(numbers[start + kept[k]]), rules.labels[causes[k]]
-            vetoed.append(Vetoed(source.path, crossing, by, tuple(names[accepted[:, k]].tolist())))
-        phase, start = state.phase, rows.stop
-    items = [
-        OrderedItem(
-            row.name,
-            row.kind,
-            int(counts.total[BEFORE, number]),
-            int(counts.total[AFTER, number]),
-            losses(counts, number, rules),
-            blockers(counts, number, solved),
-        )
-        for number, row in enumerate(arrays.rows)
-    ]
-    return OrderedAccepts(
-        menu=solved,
-        catalogue=samples,
+    emulation = emulate(at_crossing_rate(menu, filling.crossing_rate_hz), samples, executor=engine)
+    factor = 1.0
+    if input_rate_hz is not None:
+        rates = rates_of(emulation)
+        now = rates.levels[0].rate.hz if rates.levels else rates.rate.hz
+        if not now > 0:
+            raise TrigemuError(f"{rates.menu.path}: no trigger accepts an event: its rate cannot be scaled")
+        factor = input_rate_hz / now
+    arrays = menu_arrays(emulation.menus[0])
+    beam = Beam(
+        menu=arrays,
+        patterns=patterns_of(arrays, emulation, factor),
         filling=filling,
         rules=rules,
-        crossings=len(words),
-        **by_kind(items),
-        vetoed=tuple(vetoed),
-        models=plan.models[0],
+        without=frozenset(without),
+        factor=factor,
+        start=counters,
+        seed=seed,
+        orbits=round(seconds * filling.orbit_hz),
     )
+    return _recorded(beam, emulation, workers)
+
+
+def check_triggers(menu: Menu, without: Sequence[str]) -> None:
+    """Raise TrigemuError if a trigger to leave out is not in the menu."""
+    known = [trigger.name for trigger in menu.enabled]
+    for name in without:
+        if name not in known:
+            raise TrigemuError(f"{menu.path}: unknown trigger {name!r}{nearest(name, known)}")
+
+
+def _recorded(beam: Beam, emulation: Emulation, workers: int) -> LiveRates:
+    """Run beams, and return the rates, their errors and the losses."""
+    counts, arrays, rules, menu = beam.run(workers), beam.menu, beam.rules, beam.menu.menu
+    seconds, first, rows = beam.orbits / beam.filling.orbit_hz, arrays.first, len(arrays.rows)
+    share = np.diff(beam.edges) / beam.orbits
+
+    def spread(parts: FloatArray) -> FloatArray:
+        """Return the variances of sums, from the spread of the parts of the time, float64[p, …], around the
+        mean rate."""
+        around = parts - np.multiply.outer(share, parts.sum(axis=0))
+        result: FloatArray = (around**2).sum(axis=0) / (1 - share @ share)
+        return result
+
+    parts = counts.parts.astype(np.float64)
+    total, variances = parts.sum(axis=0), spread(parts)
+    input_hz = float(total[BEFORE, first]) / seconds
+    curve, slope = _curve_around(beam, input_hz), 0.0  # d ln L / d ln R
+    if input_hz > 0:
+        low, now, high = (live_at(curve, input_hz * by) for by in (0.95, 1.0, 1.05))
+        slope = (high - low) / (0.1 * max(now, 1e-9))
+    mean_hz, relative = table_errors(arrays, emulation, beam.without, slope, beam.factor != 1.0)
+    hz, drawing = total / seconds, np.sqrt(variances) / seconds
+    of_table = hz[:, :rows] * relative
+
+    def rate(what: int, row: int) -> Rate:
+        """Return a rate. Without accepts the limit is not below the mean over the phases of counters: accepts
+        at some phases may be many."""
+        if not total[what, row]:
+            limit = max(_NONE / seconds, float(mean_hz[what, row]) * beam.factor)
+            return Rate(0.0, 0.0, 0, 0.0, limit)
+        value, error = float(hz[what, row]), math.hypot(drawing[what, row], of_table[what, row])
+        return Rate(value, error, int(total[what, row]), (value / error) ** 2 if error else 0.0, None)
+
+    # The part of the accepts that are recorded, and its error from the drawing; where none or all are lost,
+    # the limit on the others at 68 %.
+    before, some = total[BEFORE, :rows], np.maximum(total[BEFORE, :rows], 1.0)
+    live = np.where(before > 0, total[AFTER, :rows] / some, 1.0)
+    of_before, of_after = variances[BEFORE, :rows], variances[AFTER, :rows]
+    covariance = (of_before + of_after - spread(parts[:, BEFORE, :rows] - parts[:, AFTER, :rows])) / 2
+    live_variance = of_after - 2 * live * covariance + live**2 * of_before
+    limit = np.where(before > 1, _NONE / some, 1.0) if rules.rules else np.zeros(rows)
+    live_error = np.where(
+        (live == 0.0) | (live == 1.0), limit, np.sqrt(np.maximum(live_variance, 0.0)) / some
+    )
+
+    def gain(row: int) -> tuple[float, float, float]:
+        """Return what the other triggers would gain in Hz without a trigger, its error, and the rise of the
+        live fraction: without it, the rate before the rules is lower by its unique rate."""
+        unique = float(hz[UNIQUE_BEFORE, row])
+        rest = input_hz - unique
+        if not rules.rules or not unique or not rest > 0:
+            return 0.0, 0.0, 0.0
+        rise = live_at(curve, rest) - live_at(curve, input_hz)
+        error = math.hypot(relative[UNIQUE_BEFORE, row], drawing[UNIQUE_BEFORE, row] / unique)
+        of_curve = max(point.error for point in curve) * min(1.0, unique / (0.3 * input_hz))
+        return rest * rise, rest * math.hypot(rise * error, of_curve), rise
+
+    items = []
+    for number, row in enumerate(arrays.rows):
+        is_first = row.kind == "trigger" and row.level == arrays.rows[first].name
+        gain_hz, gain_error_hz, gain_live = gain(number) if is_first else (None, None, None)
+        items.append(
+            LiveItem(
+                name=row.name,
+                kind=row.kind,
+                level=row.level or None,
+                prescale=menu.trigger(row.name).prescale if row.kind == "trigger" else None,
+                before=rate(BEFORE, number),
+                after=rate(AFTER, number),
+                unique=rate(UNIQUE_AFTER, number),
+                drawing_error_hz=float(drawing[AFTER, number]),
+                table_error_hz=float(of_table[AFTER, number]),
+                live=float(live[number]),
+                live_error=float(live_error[number]),
+                **counts.causes(number, rules.labels, menu),
+                gain_hz=gain_hz,
+                gain_error_hz=gain_error_hz,
+                gain_live=gain_live,
+            )
+        )
+    of_rate = abs(slope) * live[first] * relative[BEFORE, first]
+    return LiveRates(
+        menu=menu,
+        catalogue=emulation.catalogue,
+        filling=beam.filling,
+        rules=rules,
+        seconds=seconds,
+        seed=beam.seed,
+        start=beam.start,
+        factor=beam.factor,
+        **by_kind(items),
+        live=float(live[first]),
+        live_error=math.hypot(live_error[first], of_rate),
+        by_slot=counts.slots,
+        lost_by_slot=counts.slot_lost,
+        lost_error_hz=drawing[BEFORE, rows:],
+        distances=counts.distances,
+        curve=curve,
+        negative=beam.patterns.negative,
+        models=emulation.plan.models[0],
+        warnings=(*emulation.catalogue.warnings, *emulation.plan.warnings[0]),
+    )
+
+
+def _curve_around(beam: Beam, input_hz: float) -> tuple[LiveFraction, ...]:
+    """Return the live fraction of independent crossings around the rate of a menu."""
+    rates = [input_hz * step for step in STEPS if 0 < input_hz * step < beam.filling.crossing_rate_hz]
+    if not beam.rules.rules or not rates:
+        return tuple(LiveFraction(rate, 1.0, 0.0) for rate in rates or [1.0])
+    how = beam.rules, beam.filling
+    return tuple(live_fraction(*how, rate, attempts=ATTEMPTS, seed=beam.seed) for rate in rates)
+
+
+def table_errors(
+    arrays: MenuArrays, emulation: Emulation, without: Collection[str], slope: float, is_scaled: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return rates before the rules over all phases of the counters, float64[4, rows], total, total, unique,
+    unique, and the relative errors of the four numbers of accepts. slope: d ln L / d ln R of the first level.
+    is_scaled: whether R is given; then the rates of triggers relative to R vary."""
+    counted, labels = emulation.counted(0), []
+    for quantity in ("total", "unique"):  # a level is alone in itself
+        of_level = Label("level", "", "rate") if arrays.menu.levels else MENU
+        labels += [
+            of_level._replace(name=row.name) if row.kind == "level" else Label(row.kind, row.name, quantity)
+            for row in arrays.rows
+        ]
+
+    def accepted(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        """Return the probabilities that the rows accept m patterns, and alone do, float64[m, 2 rows]."""
+        off = switched_off(menus[0], without)
+        accept = fractions(off, acceptances(words, off, counted.bits[0]), ("total", "unique"))
+        values: FloatArray = accept.of(labels).toarray()
+        return values
+
+    def moved(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        """Return the same with the change of the live fraction."""
+        values = accepted(words, menus)
+        return values + slope * ratio * values[:, [arrays.first]]
+
+    hz, plain = counted.sums(accepted, len(labels))
+    first_hz = hz[arrays.first]
+    ratio = hz / first_hz if first_hz > 0 else np.zeros_like(hz)
+    slope = -1.0 if is_scaled else slope
+    variance = counted.sums(moved, len(labels))[1]
+    variances = np.array([variance if is_scaled else plain, variance]).reshape(2, 2, -1)
+    rates = np.repeat(hz.reshape(2, -1), 2, axis=0)
+    errors = np.sqrt(variances.swapaxes(0, 1).reshape(rates.shape))
+    return rates, np.divide(errors, rates, out=np.zeros_like(rates), where=rates > 0)

@@ -154,82 +154,65 @@ MAX_NEGATIVE = 0.01
 
 
 class Patterns(NamedTuple):
-    """m patterns, the first without a trigger, for c classes of crossings."""
+    """m patterns, the first without a trigger."""
 
     fires: BoolArray  # bool[n, m], where each trigger fires
-    share: FloatArray  # float64[c, m], of the crossings of each class in which a pattern may be drawn
-    keep: FloatArray  # float64[c, m]: keep and other are Walker's tables of aliases
-    other: IntArray  # int64[c, m]
-    chance: float  # The probability that a pattern is drawn in a crossing
+    keep: FloatArray  # float64[m]: keep and other are Walker's tables of aliases
+    other: IntArray  # int64[m]
+    chance: float  # The probability that a pattern with a trigger is drawn in a crossing
     negative: float  # The share of patterns that are not drawn, relative to all with a trigger
 
-    def drawn(self, uniform: FloatArray, class_of: IntArray | int) -> IntArray:
-        """Return a pattern for each uniform number, and each class of crossings."""
-        scaled = uniform * self.keep.shape[1]
-        number = np.minimum(scaled.astype(np.int64), self.keep.shape[1] - 1)
-        is_kept = scaled - number < self.keep[class_of, number]
-        drawn: IntArray = np.where(is_kept, number, self.other[class_of, number])
+    def drawn(self, uniform: FloatArray) -> IntArray:
+        """Return a pattern with a trigger for each uniform number."""
+        scaled = uniform * len(self.keep)
+        number = np.minimum(scaled.astype(np.int64), len(self.keep) - 1)
+        drawn: IntArray = np.where(scaled - number < self.keep[number], number, self.other[number])
         return drawn
 
 
-def patterns_of(arrays: MenuArrays, emulations: list[Emulation], factor: float = 1.0) -> Patterns:
-    """Return the patterns for drawing, with a class for each emulation. factor: on the probability of every
-    pattern with a trigger."""
-    weighted = [_weighted(arrays, emulation) for emulation in emulations]
-    everything = np.concatenate([np.zeros((1, len(arrays.names)), np.bool_), *(part for part, _ in weighted)])
+def patterns_of(arrays: MenuArrays, emulation: Emulation, factor: float = 1.0) -> Patterns:
+    """Return the patterns of an emulation for drawing. factor: on the probability of every pattern with a
+    trigger."""
+    counted = emulation.counted(0)
+    weight, unseen = counted.table.weight, counted.unseen
+    all_fire = arrays.fires(counted.table.words, emulation.plan.bits[0])
+    fitted = np.array([name in emulation.fitted[0] for name in arrays.names], np.bool_)
+    touched = all_fire[:, fitted].any(axis=1)
+    # w f₀ + s w (f − f₀): with its fitted triggers s w, without them (1 − s) w
+    rows = [all_fire[~touched], all_fire[touched], all_fire[touched] & ~fitted]
+    weights = [weight[~touched], (weight * unseen)[touched], (weight * (1.0 - unseen))[touched]]
+    everything = np.concatenate([np.zeros((1, len(fitted)), np.bool_), *rows])
     packed = np.packbits(everything, axis=1)
     _, first, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    fires, ends = everything[first], np.cumsum([1, *(len(part) for part, _ in weighted)])
-    share = np.zeros((len(weighted), len(fires)))
-    for row, (_, weight) in enumerate(weighted):
-        share[row] = np.bincount(number.ravel()[ends[row] : ends[row + 1]], weight, len(fires))
-        share[row] /= share[row].sum()
+    fires = everything[first]
+    share = np.bincount(number.ravel(), np.concatenate([[0.0], *weights])).astype(np.float64)
+    share /= share.sum()
     enabled = np.array([arrays.menu.trigger(name).enabled for name in arrays.names], np.bool_)
     some: BoolArray = np.asarray(fires[:, enabled].any(axis=1))
-    negative = float(-np.minimum(share[:, some], 0).sum() / max(share[:, some].sum(), 1e-12))
-    if negative > MAX_NEGATIVE or (share[:, ~some].sum(axis=1) < 0).any():
+    negative = float(-np.minimum(share[some], 0).sum() / max(share[some].sum(), 1e-12))
+    if negative > MAX_NEGATIVE or share[~some].sum() < 0:
         raise TrigemuError(
             f"{arrays.menu.path}: patterns with negative weights have {100 * negative:.2g} % of the rate of "
             f"its triggers: crossings cannot be drawn from them; the samples need more events"
         )
-    used: BoolArray = np.asarray(some & (share > 0).any(axis=0))
+    used = some & (share > 0)
     used[0] = True
-    share = np.maximum(share, 0.0)[:, used]
-    share[:, 0] = 1.0 - share[:, 1:].sum(axis=1)  # crossings in which nothing fires are not simulated
-    chance = factor * (1.0 - share[:, 0])
-    largest = float(chance.max())
-    if largest > 1.0:
+    share = factor * share[used]
+    share[0] = 0.0  # crossings in which nothing fires are not simulated
+    chance = float(share.sum())
+    if chance > 1.0 + 1e-9:
         raise TrigemuError(
-            f"triggers fire, before their prescales, in {100 * largest / factor:.3g} % of the crossings: "
+            f"triggers fire, before their prescales, in {100 * chance / factor:.3g} % of the crossings: "
             f"that rate cannot be scaled by {factor:.4g}"
         )
-    share *= factor
-    share[:, 0] = largest - chance  # a class with a lower rate draws nothing instead
-    keep, other = np.ones(share.shape), np.tile(np.arange(share.shape[1]), (len(share), 1))
-    for row in range(len(share) if largest > 0 else 0):
-        keep[row], other[row] = aliases(share[row] / largest)
-    return Patterns(np.ascontiguousarray(fires[used].T), share, keep, other, largest, negative)
-
-
-def _weighted(arrays: MenuArrays, emulation: Emulation) -> tuple[BoolArray, FloatArray]:
-    """Return the patterns of an emulation, bool[m, n], and their weights, float64[m]."""
-    number = emulation.menus.index(arrays.menu) if arrays.menu in emulation.menus else 0
-    counted = emulation.counted(number)
-    weight, unseen = counted.table.weight, counted.unseen
-    fires = arrays.fires(counted.table.words, emulation.plan.bits[number])
-    fitted = np.array([name in emulation.fitted[number] for name in arrays.names], np.bool_)
-    touched = fires[:, fitted].any(axis=1)
-    # w f₀ + s w (f − f₀): with its fitted triggers s w, without them (1 − s) w
-    rows = [fires[~touched], fires[touched], fires[touched] & ~fitted]
-    weights = [weight[~touched], (weight * unseen)[touched], (weight * (1.0 - unseen))[touched]]
-    return np.concatenate(rows), np.concatenate(weights)
+    return Patterns(np.ascontiguousarray(fires[used].T), *aliases(share / (chance or 1.0)), chance, negative)
 
 
 def aliases(probability: FloatArray) -> tuple[FloatArray, IntArray]:
     """Return Walker's tables: the probability to keep each of m evenly drawn numbers, float64[m], and the
     number that replaces it, int64[m] (M. D. Vose, IEEE Trans. Softw. Eng. 17 (1991) 972)."""
     m = len(probability)
-    scaled = probability * (m / probability.sum())
+    scaled = probability * (m / (probability.sum() or 1.0))
     keep, other = np.ones(m), np.arange(m)
     small = [i for i in range(m) if scaled[i] < 1.0]
     large = [i for i in range(m) if scaled[i] >= 1.0]

@@ -1,41 +1,36 @@
-"""What is recorded of a menu, and what rules leave of consecutive crossings: results, and how they are
-shown. The columns of rows say which value they take."""
+"""What is recorded of a menu: the result, and how it is shown. The columns of rows say which value they
+take."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.errors import TrigemuError
 from trigemu.base.shown import Named, Shown
 from trigemu.menus.menu import Menu
 from trigemu.rates.results import Rate
 from trigemu.results import notes, numbers
 from trigemu.results.rates import provenance
 from trigemu.results.samples import left_out
-from trigemu.results.table import Column, Page, Table, columns_of, records
+from trigemu.results.table import Column, Page, Role, Table, columns_of, records
 from trigemu.results.view import Pictures, View, name
 from trigemu.samples.catalogue import Catalogue
 
-from .beam import PARTS, Start
-from .curve import LiveCurve
+from .beam import DISTANCES, PARTS, Start
 from .filling import Filling
 from .patterns import Kind
-from .rules import Rules
+from .rules import LiveFraction, Rules, live_at
 
 #: What errors of the drawing are from, by the start of the prescale counters.
 _PHASES = {
     "random": f" in {PARTS} beams, each with counters at other phases",
     "zero": f", in {PARTS} parts of the time",
-    "section": f", in {PARTS} parts of the time and sections",
 }
-#: Vetoed accepts that a terminal lists.
-_LISTED = 20
 
 
 def live_text(live: float, error: float) -> str:
@@ -46,23 +41,17 @@ def live_text(live: float, error: float) -> str:
     return f"> {limit}" if live else f"< {limit}"
 
 
-def _most(of: str) -> Callable[[Any], str | None]:
-    """Return a function of an item that gives its largest part `of` losses with its percentage."""
-
-    def largest(item: object) -> str | None:
-        parts: Mapping[str, float] = getattr(item, of)
-        most, total = max(parts, key=lambda key: parts[key], default=""), sum(parts.values())
-        return f"{most} {100 * parts[most] / total:.0f} %" if total else None
-
-    return largest
+def largest(parts: Mapping[str, float]) -> str | None:
+    """Return the largest part of the losses with its percentage."""
+    most, total = max(parts, key=lambda key: parts[key], default=""), sum(parts.values())
+    return f"{most} {100 * parts[most] / total:.0f} %" if total else None
 
 
 _PARTS = ("hz", "error_hz", "events")
-_NAME = Column("", "key", "trigger", "The name of the trigger, group, level or menu.")
-_KIND = Column("", "label", None, "trigger, group or level.")
-_CAUSE = Column(
-    "cause", "label", "lost most to", "The rule that vetoes most of its accepts.", of=_most("lost")
-)
+_VETO = "The rule that vetoes most of its accepts."
+CAUSE = Column("cause", "label", "lost most to", _VETO, of=lambda item: largest(item.lost))
+_BLOCK = "The trigger whose accepts block most of its own."
+BECAUSE = Column("", "label", "because of", _BLOCK, of=lambda item: largest(item.because))
 _LIVE_PART = Column("part", "share", "live", in_files=False, of=lambda i: live_text(i.live, i.live_error))
 _GAIN = Column(
     "gain",
@@ -72,85 +61,83 @@ _GAIN = Column(
     gives_way=2,
     of=lambda i: None if i.gain_hz is None else (i.gain_hz, i.gain_error_hz),
 )
-_BLOCKED = "The trigger whose accepts block most of its own."
-_BECAUSE = Column("", "label", "because of", _BLOCKED, of=_most("because"))
+
+
+def _rate(heading: str, meaning: str, gives_way: int = 0) -> Column:
+    return Column("", "rate", heading, meaning, parts=_PARTS, gives_way=gives_way)
+
+
+def _in_files(role: Role, meaning: str) -> Column:
+    return Column("", role, None, meaning)
+
+
+@dataclass(frozen=True)
+class Item:
+    """A trigger, a group or a level."""
+
+    name: Annotated[str, Column("", "key", "trigger", "The name of the trigger, group, level or menu.")]
+    kind: Annotated[Kind, Column("", "label", None, "trigger, group or level.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class LiveItem:
+class LiveItem(Item):
     """The rates of a trigger, a group or a level before and after the rules."""
 
-    name: Annotated[str, _NAME]
-    kind: Annotated[Kind, _KIND]
-    level: Annotated[str | None, Column("", "label", None, "Its level, in menus with levels.")]
+    level: Annotated[str | None, _in_files("label", "Its level, in menus with levels.")]
     prescale: Annotated[
         float | None,
         Column("", "number", "prescale", "Its prescale.", text=numbers.prescale_text, gives_way=6),
     ]
-    before: Annotated[
-        Rate, Column("", "rate", "before", "Its rate without the rules.", parts=_PARTS, gives_way=3)
-    ]
-    after: Annotated[Rate, Column("", "rate", "recorded", "Its rate with the rules.", parts=_PARTS)]
-    live: Annotated[float, Column("", "share", None, "The part of its accepts that are recorded.")]
+    before: Annotated[Rate, _rate("before", "Its rate without the rules.", 3)]
+    after: Annotated[Rate, _rate("recorded", "Its rate with the rules.")]
+    live: Annotated[float, _in_files("share", "The part of its accepts that are recorded.")]
     #: Its error, from the drawn crossings; where none (or all) of the accepts are lost, how far it may be
     #: from 1 (or 0) at 68 %
     live_error: Annotated[float, _LIVE_PART]
-    unique: Annotated[
-        Rate,
-        Column("", "rate", "unique", "The recorded rate that it alone accepts.", parts=_PARTS, gives_way=4),
-    ]
+    unique: Annotated[Rate, _rate("unique", "The recorded rate that it alone accepts.", 4)]
     #: The number of lost accepts by rule, and the part of them that accepts of each trigger blocked.
-    lost: Annotated[Mapping[str, int], replace(_CAUSE, gives_way=1)]
-    because: Annotated[Mapping[str, float], replace(_BECAUSE, gives_way=5)]
+    lost: Annotated[Mapping[str, int], replace(CAUSE, gives_way=1)]
+    because: Annotated[Mapping[str, float], replace(BECAUSE, gives_way=5)]
     #: For a trigger of the first level.
     gain_hz: Annotated[float | None, _GAIN]
     gain_error_hz: float | None
     drawing_error_hz: Annotated[
-        float, Column("", "number", None, "The error of `after` from the drawn crossings, in Hz.")
+        float, _in_files("number", "The error of `after` from drawn crossings, in Hz.")
     ]
-    table_error_hz: Annotated[
-        float, Column("", "number", None, "The error of `after` from the events of the samples, in Hz.")
-    ]
+    table_error_hz: Annotated[float, _in_files("number", "The error of `after` from the samples, in Hz.")]
     gain_live: Annotated[
-        float | None, Column("", "number", None, "By how much the live fraction would rise without it.")
+        float | None, _in_files("number", "By how much the live fraction would rise without it.")
     ]
 
 
-@dataclass(frozen=True)
-class OrderedItem:
-    """The accepts of a trigger, a group or a level."""
-
-    name: Annotated[str, _NAME]
-    kind: Annotated[str, _KIND]
-    before: Annotated[int, Column("", "count", "accepts", "Its accepts without the rules.")]
-    after: Annotated[int, Column("", "count", "recorded", "Its accepts with the rules.")]
-    #: The accepts that are lost, by rule, and the part of them that accepts of each trigger blocked.
-    lost: Annotated[Mapping[str, int], _CAUSE]
-    because: Annotated[Mapping[str, float], replace(_BECAUSE, gives_way=1)]
+_COLUMNS = columns_of(LiveItem)
+T = TypeVar("T", bound=Item)
 
 
-_LIVE, _ORDERED = columns_of(LiveItem), columns_of(OrderedItem)
-T = TypeVar("T", bound=LiveItem | OrderedItem)
-
-
-def by_kind(items: Sequence[T]) -> dict[str, Any]:
+def by_kind(items: Sequence[Any]) -> dict[str, Any]:
     """Return the triggers, groups and levels of `items` as the fields of a result."""
     return {f"{kind}s": tuple(i for i in items if i.kind == kind) for kind in ("trigger", "group", "level")}
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class _Recorded(Shown, Named[T], Generic[T]):
-    """A menu before and after rules; result["J100"] are the numbers of a trigger or group."""
+class ReadoutResult(Shown):
+    """What a result was made with."""
 
-    menu: Menu  #: The menu, at the crossing rate of the filling scheme if crossings are drawn
     catalogue: Catalogue  #: The samples
     filling: Filling  #: The filling scheme
     rules: Rules  #: The rules
+    models: Mapping[str, str]  #: The SHA-256 of each model file of the menu, by its path
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Recorded(ReadoutResult, Named[T], Generic[T]):
+    """A menu before and after rules; result["J100"] are the numbers of a trigger or group."""
+
+    menu: Menu  #: The menu, at the crossing rate of the filling scheme if crossings are drawn
     #: triggers, groups, levels: The numbers. A menu without levels has one level.
     triggers: tuple[T, ...]
     groups: tuple[T, ...]
     levels: tuple[T, ...]
-    models: Mapping[str, str]  #: The SHA-256 of each model file by its path
 
     def _named(self) -> tuple[str, Mapping[str, T]]:
         return "trigger or group", {item.name: item for item in (*self.groups, *self.triggers)}
@@ -162,7 +149,7 @@ class _Recorded(Shown, Named[T], Generic[T]):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class LiveRates(_Recorded[LiveItem]):
+class LiveRates(Recorded[LiveItem]):
     """What is recorded of a menu; result["J100"] are the rates of a trigger or group."""
 
     _view: ClassVar[str] = "trigemu_live.results:LiveRatesView"
@@ -177,11 +164,9 @@ class LiveRates(_Recorded[LiveItem]):
     lost_by_slot: IntArray  #: int64[r, 3564], lost accepts by rule
     #: float64[r], the error of the rate of accepts lost by each rule, from the drawn crossings.
     lost_error_hz: FloatArray
-    #: int64[d], the number of distances between recorded accepts in each interval of `distance_edges`.
+    #: int64[d], the number of distances between recorded accepts from each of `DISTANCES` to the next one.
     distances: IntArray
-    distance_edges: IntArray  #: int64[d], the smallest distance of each, in crossings of 25 ns
-    early: tuple[int, int]  #: Accepts one crossing early, before and after the rules
-    curve: LiveCurve  #: The live fraction of independent crossings at other rates
+    curve: tuple[LiveFraction, ...]  #: The live fraction of independent crossings at other rates
     #: The part of the rate in patterns that are not drawn, because their weights are negative.
     negative: float
     warnings: tuple[str, ...] = ()  #: Warnings to read before using the numbers
@@ -201,33 +186,6 @@ class LiveRates(_Recorded[LiveItem]):
         return sums[0], sums[1], sums[2:]
 
 
-@dataclass(frozen=True)
-class Vetoed:
-    """An accept of the first level that a rule vetoes."""
-
-    path: str  #: The file
-    crossing: int  #: The number of the crossing in the file's own numbering
-    rule: str  #: The rule
-    triggers: tuple[str, ...]  #: The triggers that accept it
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class OrderedAccepts(_Recorded[OrderedItem]):
-    """What rules leave of consecutive crossings; result["L1_SingleMu22"] are the accepts of a trigger or
-    group."""
-
-    _view: ClassVar[str] = "trigemu_live.results:OrderedAcceptsView"
-
-    crossings: int  #: The number of crossings
-    vetoed: tuple[Vetoed, ...]  #: The accepts that rules veto, in order
-
-    @property
-    def summary(self) -> str:
-        """The numbers of crossings and accepts."""
-        crossings, accepts = numbers.count(self.crossings, "crossing"), self.levels[0].before
-        return f"{crossings} in order: {accepts} accepts, of which the rules veto {len(self.vetoed)}."
-
-
 class LiveRatesView(View[LiveRates]):
     def line(self, result: LiveRates) -> str:
         live = live_text(result.live, result.live_error)
@@ -238,34 +196,30 @@ class LiveRatesView(View[LiveRates]):
         return Page([table_of_items(result), *causes], [*_notes(result)])
 
     def table(self, result: LiveRates) -> Table:
-        return Table.of(_LIVE, result.items)
+        return Table.of(_COLUMNS, result.items)
 
     def document(self, result: LiveRates) -> dict[str, Any]:
-        (before, after), labels = result.by_slot.tolist(), result.rules.labels
-        at_before, at_after, lost = (part.tolist() for part in result.by_position)
+        before, after, lost = (part.tolist() for part in result.by_position)
         return {
-            **document_of_inputs(result.menu, result.catalogue, result.models),
+            **document_of(result, result.menu),
             "seconds": result.seconds,
             "seed": result.seed,
             "counters": result.start,
             "factor": result.factor,
-            **document_of_readout(result.filling, result.rules),
             "live": result.live,
             "live_error": result.live_error,
             "warnings": list(result.warnings),
             "rows": records(self.table(result)),
-            "losses": _losses(result.items),
+            "losses": losses(result.items),
             "by_position": {
-                "before": at_before,
-                "after": at_after,
-                "lost": dict(zip(labels, lost, strict=True)),
+                "before": before,
+                "after": after,
+                "lost": dict(zip(result.rules.labels, lost, strict=True)),
             },
-            "by_slot": {"before": before, "after": after},
-            "distances": {"from": result.distance_edges.tolist(), "accepts": result.distances.tolist()},
-            "early": {"before": result.early[0], "after": result.early[1]},
+            "by_slot": dict(zip(("before", "after"), result.by_slot.tolist(), strict=True)),
+            "distances": {"from": DISTANCES.tolist(), "accepts": result.distances.tolist()},
             "curve": [
-                {"input_rate_hz": p.input_rate_hz, "live": p.value, "error": p.error}
-                for p in result.curve.points
+                {"input_rate_hz": p.input_rate_hz, "live": p.value, "error": p.error} for p in result.curve
             ],
         }
 
@@ -275,67 +229,22 @@ class LiveRatesView(View[LiveRates]):
         return figures_of(result)
 
 
-class OrderedAcceptsView(View[OrderedAccepts]):
-    def line(self, result: OrderedAccepts) -> str:
-        return f"of {name(result.menu.name)}: {result.summary}"
-
-    def pictures(self, result: OrderedAccepts) -> Pictures:
-        raise TrigemuError("crossings in their own order have no figures")
-
-    def page(self, result: OrderedAccepts) -> Page:
-        table = Table.of(_ORDERED, (item for item in result.triggers if item.before > item.after))
-        for item in result.levels:
-            table.add_record(replace(item, name=item.name or f"menu {result.menu.name}"), "summary")
-        listed = Table(
-            (
-                Column("crossing", "count", "crossing"),
-                Column("rule", "key", "vetoed by"),
-                Column("triggers", "key", "triggers"),
-            )
-        )
-        for veto in result.vetoed[:_LISTED]:
-            more = " …" if len(veto.triggers) > 3 else ""
-            listed.add(veto.crossing, veto.rule, ", ".join(veto.triggers[:3]) + more)
-        below = []
-        if (left := len(result.vetoed) - _LISTED) > 0:
-            below.append(f"And {left} more accepts that are vetoed: --json.")
-        if whole := [item for item in result.triggers if item.before and item.before == item.after]:
-            below.append(f"Not shown: {numbers.count(len(whole), 'trigger')} that lost nothing.")
-        below += _notes_of_inputs(result.menu, result.catalogue)
-        below.append(f"{result.summary} Rules {result.rules.name}: {result.rules.text}.")
-        return Page([table, listed] if result.vetoed else [table], below)
-
-    def table(self, result: OrderedAccepts) -> Table:
-        return Table.of(_ORDERED, result.items)
-
-    def document(self, result: OrderedAccepts) -> dict[str, Any]:
-        return {
-            **document_of_inputs(result.menu, result.catalogue, result.models),
-            "crossings": result.crossings,
-            "rules": {"name": result.rules.name, "rules": list(result.rules.labels)},
-            "rows": records(self.table(result)),
-            "losses": _losses(result.items),
-            "vetoed": [vars(veto) | {"triggers": list(veto.triggers)} for veto in result.vetoed],
-        }
-
-
-def _losses(items: Sequence[LiveItem | OrderedItem]) -> list[dict[str, Any]]:
+def losses(items: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return what a document says of the losses of items."""
     return [{"name": i.name, "kind": i.kind, "lost": dict(i.lost), "because": dict(i.because)} for i in items]
 
 
-def document_of_inputs(menu: Menu, catalogue: Catalogue, models: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a document says of the menu, its prescales, the pile-up, the samples and files."""
-    columns = menu.columns
+def document_of(result: ReadoutResult, menu: Menu) -> dict[str, Any]:
+    """Return what a document says of a menu, its prescales, the samples and files, bunches and rules."""
+    filling, rules = result.filling, result.rules
     return {
-        "menu": {"name": menu.name, "crossing_rate_hz": menu.crossing_rate_hz, "column": columns.chosen},
-        "left_out": left_out(catalogue),
-        "provenance": provenance(menu, catalogue, models) | {"prescales": columns.file},
-    }
-
-
-def document_of_readout(filling: Filling, rules: Rules) -> dict[str, Any]:
-    """Return what a document says of the filling scheme and the rules."""
-    return {
+        "menu": {
+            "name": menu.name,
+            "crossing_rate_hz": menu.crossing_rate_hz,
+            "column": menu.columns.chosen,
+        },
+        "left_out": left_out(result.catalogue),
+        "provenance": provenance(menu, result.catalogue, result.models) | {"prescales": menu.columns.file},
         "filling": {"name": filling.name, "colliding": len(filling.slots)},
         "rules": {"name": rules.name, "source": rules.source, "rules": list(rules.labels)},
     }
@@ -343,7 +252,7 @@ def document_of_readout(filling: Filling, rules: Rules) -> dict[str, Any]:
 
 def table_of_items(result: LiveRates) -> Table:
     """Return what is recorded of each trigger, group and level, as a page shows it."""
-    table = Table.of(_LIVE, result.triggers)
+    table = Table.of(_COLUMNS, result.triggers)
     for group in result.groups:
         if group is result.groups[0]:
             table.add_gap()
@@ -370,7 +279,7 @@ def table_of_causes(result: LiveRates) -> Table:
     return table
 
 
-def _notes_of_inputs(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
+def notes_of_inputs(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
     """Yield the menu, its column of prescales, the pile-up and the samples."""
     column = f", column {menu.columns.chosen}" if menu.columns.chosen else ""
     yield f"Menu {name(menu.name)}{column}. {notes.conditions(menu, catalogue)}".rstrip()
@@ -380,7 +289,7 @@ def _notes_of_inputs(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
 def _notes(result: LiveRates) -> Iterator[str]:
     """Yield what explains the numbers."""
     filling, rules, first = result.filling, result.rules, result.levels[0]
-    yield from _notes_of_inputs(result.menu, result.catalogue)
+    yield from notes_of_inputs(result.menu, result.catalogue)
     label = filling.name if filling.name in filling.description else f"{filling.name}, {filling.description}"
     crossings = numbers.in_hz(filling.crossing_rate_hz)
     yield f"{result.seconds:.4g} s of beam, seed {result.seed}: {label}, {crossings} of crossings."
@@ -393,7 +302,7 @@ def _notes(result: LiveRates) -> Iterator[str]:
     whose = f" of {first.name}" if first.name else ""
     yield (
         f"Live: {live_text(result.live, result.live_error)} of the accepts{whose}; independent "
-        f"crossings at this rate: {100 * result.curve.at(first.before.hz):.4g} %."
+        f"crossings at this rate: {100 * live_at(result.curve, first.before.hz):.4g} %."
     )
     yield f"±: crossings as drawn{_PHASES[result.start]}, and events of the samples. Live: as drawn."
     if any(r.upper_limit_hz for item in result.items for r in (item.before, item.after, item.unique)):
@@ -404,11 +313,6 @@ def _notes(result: LiveRates) -> Iterator[str]:
         yield (
             "Others gain: what the triggers beside it would record in addition without it, from the live "
             "fraction at the lower rate."
-        )
-    if result.early[0]:
-        yield (
-            f"One crossing early: {result.early[0]} accepts, {result.early[1]} of them recorded; they are in "
-            f"no rate above."
         )
     yield from (f"Warning: {warning}." for warning in result.warnings)
     if result.negative:

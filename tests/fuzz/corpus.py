@@ -298,9 +298,6 @@ def _fills() -> Corpus:
 
 
 def _live() -> Corpus:
-    many = "".join(f"[[rule]]\nsimple = {n}\n" for n in range(1, 5001))
-    for name, rules in (("5000 rules", many), ("two prefires", live.RULES + "[[rule]]\nprefire = 1.0\n")):
-        yield name, "live runs", {"r.toml": rules.encode()}
     for option, value in (("--seconds", "nan"), ("--filling", "²b"), ("--filling", "99999(99999(1b))")):
         yield f"{option} {value}", "live runs", {"options.json": as_json((option, value))}
     for rate, prescale in ((1e22, 7.25), (4e7, 1e15)):

@@ -64,19 +64,10 @@ def causes_by_hand(rules: Rules, crossings: list[int], filling: Filling) -> list
                     veto = any(x - rule.simple <= a for a in accepts)
                 case "at_most":
                     veto = sum(a > x - rule.crossings for a in accepts) >= rule.at_most
-                case "places":
-                    veto = sum(x < a + rule.latency for a in accepts) >= rule.places
                 case "size":
                     veto = len(queues[n]) >= rule.size
-                case "gap":
-                    veto = rule.gap[0] <= slot + 1 <= rule.gap[1] and orbit % (rule.every or 1) == 0
-                case "first_bunches":
-                    before = range(1, rule.first_bunches + 1)
-                    veto = filling.filled[slot] and any(
-                        not filling.filled[(slot - k) % ORBIT] for k in before
-                    )
                 case _:
-                    veto = not filling.filled[slot]
+                    veto = rule.gap[0] <= slot + 1 <= rule.gap[1] and orbit % (rule.every or 1) == 0
             if veto:
                 cause = n
                 break

@@ -267,9 +267,9 @@ ALL_OFF = (
 
 @pytest.mark.parametrize(("menu", "fill", "message"), [
     (MENU, '[[control]]\ntrigger = "N"\n', "has no such trigger"),
-    (MENU, '[[control]]\ntrigger = "LOGIC"\n', "expected a trigger with a threshold"),
-    (MENU, '[[control]]\ntrigger = "J"\n', "'LOGIC' reads it, so its threshold cannot be moved"),
-    (LEVELS, '[[control]]\ntrigger = "H"\n', "expected a trigger with a threshold, and without a seed"),
+    (MENU, '[[control]]\ntrigger = "LOGIC"\n', "cannot be moved by itself: it has no threshold"),
+    (MENU, '[[control]]\ntrigger = "J"\n', "cannot be moved by itself: 'LOGIC' reads it"),
+    (LEVELS, '[[control]]\ntrigger = "H"\n', "cannot be moved by itself: it has a seed"),
     (LEVELS, CONTROL + 'of = "menu"\n', "the rate of the menu is that of HLT, which a threshold of L1"),
     (MENU, 'signals = ["other"]\n', "other"),
     (MENU, "pileup = 35\n", "generate crossings at that pile-up"),
@@ -316,12 +316,11 @@ def test_the_command(tmp_path: Path, place: Place, trigemu: Run, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.csv").write_text("name,one\nJ,3\nM,0\nLOGIC,1\n")
     (tmp_path / "g.toml").write_text(FILL + '[[column]]\nname = "one"\nbelow = 4.0\n')
-    with_columns = ("fill", "m.toml", "g.toml", "--prescales", "p.csv", "--csv", "-")
-    status, text = trigemu(*with_columns)
-    rows = list(csv.DictReader(io.StringIO(text)))
+    written = ("--json", "g.json", "--csv", "g.csv")
+    status, text = trigemu("fill", "m.toml", "g.toml", "--prescales", "p.csv", *written)
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "g.csv").read_text())))
     assert (status, [row["way"] for row in rows]) == (0, ["fixed"] * 24 + ["columns"] * 24), text
     assert {row["column"] for row in rows} == {"one"}
-    status, text = trigemu("fill", "m.toml", "g.toml", "--prescales", "p.csv", "--json", "g.json")
     columns = "Columns of prescales: one from µ = 4 down. Fixed and control: one, that at the beginning."
     assert columns in " ".join(text.split())
     sources = json.loads((tmp_path / "g.json").read_text())["provenance"]
@@ -352,9 +351,6 @@ def test_the_command(tmp_path: Path, place: Place, trigemu: Run, monkeypatch: py
             ("some_part", trace["efficiencies"]["some"]),
         ):
             assert [float(row[name]) for row in of_trace] == values
-    before = (tmp_path / "f.json").read_bytes()
-    assert trigemu(*command, "--json", "f.json")[0] == 0
-    assert (tmp_path / "f.json").read_bytes() == before
     (tmp_path / "f.toml").write_text("[fill]\n")
     status, text = trigemu(*command)
     assert (status, "f.toml:1: [fill]: expected pileup" in text) == (2, True), text
@@ -382,22 +378,16 @@ def test_the_recorded_luminosity(tmp_path: Path) -> None:
 GOOD = "[fill]\nhours = 10\npileup = 20\nhalf_life_hours = 5\n"
 
 
-def test_a_half_life(tmp_path: Path) -> None:
-    (tmp_path / "f.toml").write_text(
-        GOOD + '[[control]]\ntrigger = "T"\n[[column]]\nname = "c"\nbelow = 12\n'
-    )
+def test_the_pileup_of_a_fill(tmp_path: Path) -> None:
+    """It halves in a time, or is interpolated."""
+    (tmp_path / "f.toml").write_text(GOOD + '[[column]]\nname = "c"\nbelow = 12\n')
     config = read_fill(tmp_path / "f.toml")
     hours, pileup = config.fill.hours_and_pileup()
     assert len(hours) == 600
     assert pileup[300] == pytest.approx(10)
-    assert (config.controls[0].of, config.columns[0].below) == ("trigger", 12)
     assert [config.column_at(pileup) for pileup in (12.1, 12, 1)] == [None, 0, 0]
-
-
-def test_a_curve(tmp_path: Path) -> None:
-    (tmp_path / "f.toml").write_text(
-        "[fill]\nhours = 4\nstep_seconds = 3600\ncurve = [[0, 20], [2, 10], [3, 9]]\n"
-    )
+    curve = "[fill]\nhours = 4\nstep_seconds = 3600\ncurve = [[0, 20], [2, 10], [3, 9]]\n"
+    (tmp_path / "f.toml").write_text(curve)
     _, pileup = read_fill(tmp_path / "f.toml").fill.hours_and_pileup()
     assert pileup.tolist() == [20, 15, 10, 9]
 

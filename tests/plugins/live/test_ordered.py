@@ -16,7 +16,7 @@ from live_toys import causes_by_hand
 from real_data import real_file
 from toys import menu_from
 from trigemu_live import accepts_in_order, every_slot, live_rates, read_rules
-from trigemu_live.live import is_consecutive
+from trigemu_live.ordered import is_consecutive
 
 from trigemu import Menu
 from trigemu.base.errors import SampleError
@@ -90,4 +90,4 @@ def test_a_vector_of_cms(place: Place, trigemu: Run) -> None:
     assert document["menu"]["column"] is None
     assert sum(level["lost"].values()) == len(document["vetoed"]) > 0
     status, text = trigemu(*command, "--colliding", "10")
-    assert (status, "with --not-consecutive" in " ".join(text.split())) == (2, True)
+    assert (status, "leave --colliding" in " ".join(text.split())) == (2, True)

@@ -18,20 +18,23 @@ from trigemu.emulation.loop import Emulation
 FITTED = threshold("J30", "jet[0].pt", 30.0) + threshold("MET", "met", None, "total_rate_hz = 100.0")
 
 
+def probabilities(keep: np.ndarray, other: np.ndarray) -> np.ndarray:
+    found = keep / len(keep)
+    np.add.at(found, other, (1 - keep) / len(keep))
+    return found
+
+
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40).filter(lambda p: sum(p) > 1e-6))
 def test_aliases_have_the_probabilities(weights: list[float]) -> None:
     probability = np.array(weights) / sum(weights)
-    keep, other = aliases(probability)
-    found = keep / len(keep)
-    np.add.at(found, other, (1 - keep) / len(keep))
-    assert found == pytest.approx(probability, abs=1e-12)
+    assert probabilities(*aliases(probability)) == pytest.approx(probability, abs=1e-12)
 
 
 def patterns(emulation: Emulation, factor: float = 1.0) -> tuple[Patterns, dict[str, float]]:
     """The patterns, and the rate of each trigger before its prescale."""
     arrays = menu_arrays(emulation.menus[0])
-    made = patterns_of(arrays, [emulation], factor)
-    hz = made.fires @ made.share[0] * emulation.table.weight.sum()
+    made = patterns_of(arrays, emulation, factor)
+    hz = made.fires @ probabilities(made.keep, made.other) * made.chance * emulation.table.weight.sum()
     return made, dict(zip(arrays.names, hz.tolist(), strict=True))
 
 
@@ -56,7 +59,9 @@ def test_negative_weights_cancel_within_a_pattern(tmp_path: Path) -> None:
         source.__post_init__()
     made, _ = patterns(emulate(menu, catalogue))
     assert 0 < made.negative < 1e-3
-    share = {tuple(f): s for f, s in zip(made.fires.T.tolist(), made.share[0], strict=True)}
+    share = {
+        tuple(f): s for f, s in zip(made.fires.T.tolist(), probabilities(made.keep, made.other), strict=True)
+    }
     assert share[True, False] / share[False, True] == pytest.approx(1)
     assert (True, True) not in share
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from live_toys import causes_by_hand
 from trigemu_live import Filling, every_slot, read_filling, read_rules, rule_names
 from trigemu_live.filling import ORBIT
-from trigemu_live.rules import Rule, Rules, apply_rules, new_state, rule_table
+from trigemu_live.rules import Rule, Rules, apply_rules, veto_of
 
 from trigemu import TrigemuError
 
@@ -28,37 +28,15 @@ in = 25
 size = 7
 rate = 415
 [[rule]]
-places = 8
-latency = 160
-[[rule]]
 gap = [3490, 3564]
 every = 100
-[[rule]]
-unfilled = true
-[[rule]]
-first_bunches = 1
-[[rule]]
-prefire = 0.01
-triggers = ["T"]
 """
 
 
 def test_every_rule(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text(ALL)
     rules = read_rules(tmp_path / "r.toml")
-    labels = (
-        "dead",
-        "2 in 25",
-        "bucket 7 / 415",
-        "buffer 8 / 160",
-        "gap 3490–3564",
-        "unfilled",
-        "first bunch",
-    )
-    assert rules.labels == labels
-    assert rules.text == f"{', '.join(labels)}, prefiring 1 %"
-    assert rules.prefire is not None
-    assert rules.prefire.triggers == ["T"]
+    assert rules.text == "dead, 2 in 25, bucket 7 / 415, gap 3490–3564"
 
 
 def test_named_sets_have_a_source() -> None:
@@ -68,10 +46,6 @@ def test_named_sets_have_a_source() -> None:
     assert read_rules("atlas").text == "simple 5, bucket 7 / 415"
 
 
-def test_no_rules() -> None:
-    assert Rules("none").text == "no rules"
-
-
 @pytest.mark.parametrize(("text", "message"), [
     ("[[rule]]\nsize = 7\nrate = 0", "rate = 0: expected an integer >= 1"),
     ("[[rule]]\nsize = 7\nrate = 10000000000", "rate = 10000000000: expected an integer <= 1000000000"),
@@ -79,11 +53,8 @@ def test_no_rules() -> None:
     ("[[rule]]\nsize = 7", "the key 'rate' is missing"),
     ("[[rule]]\nat_most = 0\nin = 3", "at_most"),
     ("[[rule]]\nat_most = 3\nin = 3", "never vetoes"),
-    ("[[rule]]\nplaces = 5\nlatency = 5", "never all taken"),
     ("[[rule]]\ngap = [10, 3565]", "from 1 to 3564"),
     ("[[rule]]\ngap = []", "from 1 to 3564"),
-    ("[[rule]]\nunfilled = false", "expected true"),
-    ("[[rule]]\nprefire = 2.0", "prefire"),
     ("[[rule]]\nsimpel = 4", "r.toml:2: .*unknown key 'simpel'; did you mean 'simple'"),
     ("[[rule]]\nname = 'x'", "expected one of the keys simple, at_most"),
     ("[[rule]]\nsimple = 4\ngap = [1, 2]", "'simple' and 'gap' are rules of their own"),
@@ -95,9 +66,6 @@ def test_no_rules() -> None:
     ("[[rules]]\nsimple = 4", r"r.toml:1: \[\[rules\]\]: expected \[\[rule\]\] for each rule"),
     ("simple = 4", r"unknown key 'simple': expected \[\[rule\]\] above the keys of a rule"),
     ("[rulse]\n", "unknown key 'rulse'; did you mean 'rule"),
-    ("[[rule]]\nprefire = 0.1\ntriggers = ['A']\n[[rule]]\nname = 'again'\nprefire = 1.0",
-     "r.toml:4: .*'prefire' appears twice: rule 1 has it already: expected one"),
-    ("".join(f"[[rule]]\nsimple = {n}\n" for n in range(1, 102)), "101 rules: expected at most 100"),
 ])  # fmt: skip
 def test_mistakes(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "r.toml").write_text(text)
@@ -114,10 +82,7 @@ FULL = every_slot(40e6)
 
 
 def causes_of(rules: Rules, crossings: np.ndarray, filling: Filling = FULL) -> np.ndarray:
-    table, n = rule_table(rules, filling), len(crossings)
-    causes, blocker, live = (np.zeros(size, np.int64) for size in (n, n, 2 * n))
-    apply_rules(table, new_state(table), crossings, np.zeros(n, np.bool_), causes, blocker, live)
-    return causes
+    return apply_rules(veto_of(rules, filling), crossings)
 
 
 @numba.njit
@@ -153,7 +118,6 @@ def test_windows_of_cms_over_ten_million_crossings(share: float) -> None:
 SOME_RULES = st.one_of(
     st.builds(lambda n: Rule(simple=n), st.integers(1, 12)),
     st.builds(lambda n, m: Rule(at_most=n, crossings=n + m), st.integers(1, 5), st.integers(1, 40)),
-    st.builds(lambda n, m: Rule(places=n, latency=n + m), st.integers(1, 5), st.integers(1, 40)),
     st.builds(lambda n, m: Rule(size=n, rate=m), st.integers(1, 5), st.integers(1, 30)),
     st.builds(
         lambda n, m, e: Rule(gap=[n, n + m], every=e),
@@ -161,8 +125,6 @@ SOME_RULES = st.one_of(
         st.integers(0, 9),
         st.integers(1, 3),
     ),
-    st.builds(lambda n: Rule(first_bunches=n), st.integers(1, 3)),
-    st.just(Rule(unfilled=True)),
 )
 
 

@@ -17,7 +17,6 @@ from fuzzing.formats.base import Files, Format, close
 from trigemu import Catalogue, at_pileup, read_menu, run
 
 SCHEME = '[filling]\nname = "s"\ntrains = [[81, 128], [136, 183]]\n'
-PATTERN = '[filling]\npattern = "3(72b 8e) 10(2(8b 4e) 30e)"\n'
 CSV = (
     "INJECTION SCHEME : test\nHEAD ON COLLISIONS FOR B1\nB1 bucket number,IP1,IP2,IP5,IP8\n1,1,-,1,-\n"
     "11,-,8921,-,-\n35631,35631,-,35631,-\nHEAD ON COLLISIONS FOR B2\n"
@@ -35,16 +34,8 @@ in = 25
 size = 7
 rate = 415
 [[rule]]
-places = 8
-latency = 160
-[[rule]]
 gap = [3490, 3564]
 every = 100
-[[rule]]
-first_bunches = 1
-[[rule]]
-prefire = 0.01
-triggers = ["T0"]
 """
 FILL = """
 [fill]
@@ -83,9 +74,8 @@ def _edited(text: str, name: str) -> st.SearchStrategy[Files]:
 
 def _schemes() -> st.SearchStrategy[Files]:
     words = ("(", ")", "b", "e", ",", "1", "99999", "-", "FOR B1", "\n", "²", "٣")
-    tables = st.one_of(_edited(SCHEME, "s.toml"), _edited(PATTERN, "s.toml"))
     texts = st.sampled_from([CSV, BEAMS]).flatmap(lambda text: spoilt_words(text, words))
-    return st.one_of(tables, texts.map(lambda content: {"s.csv": content}))
+    return st.one_of(_edited(SCHEME, "s.toml"), texts.map(lambda content: {"s.csv": content}))
 
 
 def _use_scheme(folder: Path) -> list[int]:

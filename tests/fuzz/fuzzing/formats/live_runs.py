@@ -25,7 +25,7 @@ MENU: dict[str, Any] = tomllib.loads(
 )
 OPTIONS = {
     "--seconds": ("0.004", "0.0285", "nan", "inf", "1e-300", "1e300", "0.0029"),
-    "--counters": ("random", "zero", "section", "one"),
+    "--counters": ("random", "zero", "one"),
     "--filling": ("²b", "٣b 1e", "45(72b 8e)", "99999(99999(1b))", "8b4e.csv", "3564b", "100b 3464e", "1b"),
     "--colliding": ("1", "0", "3564", "3565", "²"),
     "--input-rate": ("1e5", "1e-200", "nan", "4e7", "1e22"),
@@ -47,7 +47,7 @@ def _cases() -> st.SearchStrategy[Files]:
 
     rules = tomllib.loads(RULES)
     menus = st.one_of(table_edits(MENU, _PRESCALES), table_edits(MENU, _PRESCALES, most=1)).map(as_toml)
-    every = [{"simple": n} for n in range(1, 5001)]
+    every = [{"simple": n} for n in range(1, 101)]
     several = st.sampled_from(
         ({**rules, "rule": every}, {**rules, "rule": rules["rule"] * 2}, {"rules": every})
     )
