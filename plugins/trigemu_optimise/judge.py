@@ -260,6 +260,6 @@ def _at_caps(setup: Setup, front: AtCaps) -> Iterator[CapResult]:
     for cap, point in front.entries:
         (rates, efficiencies), (_, unseen) = (evaluation.at(point) for evaluation in halves)
         if rates[0] <= cap:
-            losses = (float(front.problem.loss(each)) for each in (efficiencies, unseen))
+            loss, unseen_loss = (float(front.problem.loss(each)) for each in (efficiencies, unseen))
             values = (v.values[int(index)] for v, index in zip(setup.variables, point, strict=True))
-            yield CapResult(cap, float(rates[0]), *losses, tuple(values))
+            yield CapResult(cap, float(rates[0]), loss, unseen_loss, tuple(values))
