@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -214,12 +215,13 @@ def scan(
         ),
     )
     if resources:
-        workers, found = session.workers or cores(), []
+        workers, points = session.workers or cores(), []
         with bar("syntheses", len(result.models)) as advance, ThreadPoolExecutor(workers) as pool:
-            for used in pool.map(lambda fixed: mapped(trees_circuit(fixed)), result.models):
-                found.append(used)
+            syntheses = pool.map(lambda fixed: mapped(trees_circuit(fixed)), result.models)
+            for point, used in zip(result.points, syntheses, strict=True):
+                points.append(replace(point, resources=used))
                 advance(1)
-        result = result.with_resources(found)
+        result = replace(result, points=tuple(points))
     if session.figure:
         from trigemu.results.figures import style
 

@@ -71,11 +71,6 @@ class BitScan:
         """The rates of the trigger in floating point."""
         return next(trigger for trigger in self.floating.triggers if trigger.name == self.trigger)
 
-    def with_resources(self, resources: Sequence[Resources]) -> BitScan:
-        """Return the scan with the resources of each of its models."""
-        pairs = zip(self.points, resources, strict=True)
-        return replace(self, points=tuple(replace(point, resources=found) for point, found in pairs))
-
 
 def scan_bits(
     menu: Menu,

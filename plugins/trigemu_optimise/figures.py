@@ -38,14 +38,6 @@ def pictures(summary: Summary) -> Iterator[Picture]:
             _draw_thresholds(thresholds),
             _columns(thresholds, "name", "written", "value", "low", "high"),
         )
-    if priced := [variable for variable in summary.variables if variable.loss_per_khz is not None]:
-        prices = np.array([variable.channels_per_khz for variable in priced])
-        yield Picture(
-            "optimise_prices",
-            "What another kHz for each variable gives each channel at the margin, in percent of its events.",
-            _draw_prices(channels, [variable.name for variable in priced], 100 * prices),
-            _columns(priced, "name") | dict(zip(channels, prices.T.tolist(), strict=True)),
-        )
     if summary.front:
         yield Picture(
             "optimise_front",
@@ -101,22 +93,6 @@ def _draw_thresholds(variables: Sequence[VariableResult]) -> Figure:
                 axes.plot(ends, [row, row], color=style.COLOURS[0], linewidth=3, alpha=0.6)
             axes.plot([variable.value / scale], [row], "o", color="black", markersize=5)
         axes.axvline(1.0, color="grey", linewidth=1.0)
-    return figure
-
-
-def _draw_prices(channels: Sequence[str], variables: Sequence[str], percent: np.ndarray) -> Figure:
-    """Draw a map of what another kHz of each variable gives each channel, float64[variables, channels]."""
-    with _rows(variables, width=3.2 + 0.75 * len(channels), above=1.8) as (figure, axes):
-        shown = axes.imshow(percent, cmap="viridis", aspect="auto", vmin=0.0)
-        for (row, column), value in np.ndenumerate(percent):
-            colour = "w" if value < 0.6 * percent.max() else "k"
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=colour)
-        labels = [style.literal(name) for name in style.shown(channels).values()]
-        axes.set_xticks(range(len(channels)), labels, rotation=35, ha="right", fontsize=11)
-        axes.tick_params(axis="x", length=0, which="both")
-        bar = figure.colorbar(shown, ax=axes)
-        bar.set_label("% of events per kHz", fontsize=11)
-        bar.ax.tick_params(labelsize=9)
     return figure
 
 

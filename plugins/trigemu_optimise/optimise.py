@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +27,7 @@ from .goals import CEILING_STARTS, Effort, read_goals
 from .judge import AtCaps, summary_of
 from .problem import Evaluation, Problem
 from .results import Summary
-from .search import Found, Front, Hop, Refit, Searches, Unit, best_of, towards
+from .search import Found, Searches, Unit, best_of, front, hop, refit, towards
 from .setup import Setup, make_setup
 from .variables import menu_at
 
@@ -91,18 +92,24 @@ def optimised(
     _check_reachable(setup)
     # the best point of each channel with all of the rate to itself
     starts, channels = range(CEILING_STARTS), range(len(setup.problem.weights))
-    hops = [Hop(effort.seed, start, effort.hops // 2, channel) for channel in channels for start in starts]
-    found = search(setup.problem, hops, "channels alone:")
+    hops, seed = effort.hops // 2, effort.seed
+    units = [
+        partial(hop, seed=seed, number=start, hops=hops, channel=channel)
+        for channel in channels
+        for start in starts
+    ]
+    found = search(setup.problem, units, "channels alone:")
     alone = [best_of(found[channel * len(starts) :][: len(starts)]) for channel in channels]
     problem = replace(setup.problem, ceilings=_efficiencies(alone))
-    found = search(problem, [Hop(effort.seed, start, effort.hops) for start in range(effort.starts)], "start")
+    units = [partial(hop, seed=seed, number=start, hops=effort.hops) for start in range(effort.starts)]
+    found = search(problem, units, "start")
     point, evaluation = best_of(found).points[0], Evaluation(problem)
     _check_met(setup, evaluation.at(point)[0])
     as_written = [int(np.abs(np.array(v.values) - v.written).argmin()) for v in setup.variables]
     point = towards(evaluation, point, np.array(as_written, np.int64))
-    front = _front(search, effort.caps, problem, point, alone)
-    refits = [Refit(number, tuple(point.tolist())) for number in range(effort.replicas)]
-    refitted = [result.points[0] for result in search(problem, refits, "replica")]
+    at_caps = _front(search, effort.caps, problem, point, alone)
+    units = [partial(refit, replica=n, start=tuple(point.tolist())) for n in range(effort.replicas)]
+    refitted = [result.points[0] for result in search(problem, units, "replica")]
     points = np.array(refitted, np.int64).reshape(-1, len(point))
     menu = _new_menu(setup, point)
     summary = summary_of(
@@ -110,7 +117,7 @@ def optimised(
         problem,
         point,
         menu,
-        front,
+        at_caps,
         points,
         seed=effort.seed,
         hops=effort.hops,
@@ -171,12 +178,16 @@ def _front(search: Search, caps: int, problem: Problem, point: IntArray, alone: 
         return AtCaps(problem, [])
     others = [float(f"{problem.cap * factor:.3g}") for factor in np.geomspace(*_FRONT, caps)]
     highest = (max(problem.cap, *others),)
-    units = [Front(highest, tuple(best.points[0].tolist()), n) for n, best in enumerate(alone)]
+    units = [
+        partial(front, caps=highest, start=tuple(best.points[0].tolist()), channel=channel)
+        for channel, best in enumerate(alone)
+    ]
     ceilings = _efficiencies(search(problem, units, "highest cap, channel"))
     problem = replace(problem, ceilings=ceilings)
     above, below = [cap for cap in others if cap > problem.cap], [cap for cap in others if cap < problem.cap]
     lines = [tuple(line) for line in (above, below[::-1]) if line]
-    found = search(problem, [Front(line, tuple(point.tolist())) for line in lines], "front")
+    units = [partial(front, caps=line, start=tuple(point.tolist())) for line in lines]
+    found = search(problem, units, "front")
     entries = [(problem.cap, point)]
     for line, result in zip(lines, found, strict=True):
         entries += zip(line, result.points, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import itemgetter
 
 import numpy as np
@@ -137,57 +137,39 @@ def hopped(problem: Problem, start: IntArray, rng: np.random.Generator, hops: in
     return Found(point[None, :], np.array([evaluation.objective(point)]), evaluation.evaluations)
 
 
-@dataclass(frozen=True)
-class Hop:
-    """Basin hopping from a random point."""
-
-    seed: int  # The seed of the random numbers
-    number: int  # The number of the start; start 0 is at the tightest point
-    hops: int  # The number of hops
-    channel: int = -1  # The only channel that counts, or −1
-
-    def run(self, problem: Problem) -> Found:
-        rng = np.random.default_rng([self.seed, self.number, self.channel + 1])
-        start = problem.sizes - 1 if self.number == 0 else rng.integers(0, problem.sizes)
-        return hopped(problem.alone(self.channel), start, rng, self.hops)
+def hop(problem: Problem, seed: int, number: int, hops: int, channel: int = -1) -> Found:
+    """Search by basin hopping from a random point, or, with number 0, from the tightest one. channel: the
+    only one that counts, or −1."""
+    rng = np.random.default_rng([seed, number, channel + 1])
+    start = problem.sizes - 1 if number == 0 else rng.integers(0, problem.sizes)
+    return hopped(problem.alone(channel), start, rng, hops)
 
 
-@dataclass(frozen=True)
-class Refit:
-    """A search from the best point on the events of one replica, with one hop."""
-
-    replica: int  # Its number
-    start: tuple[int, ...]  # The best point
-
-    def run(self, problem: Problem) -> Found:
-        rng, start = np.random.default_rng([self.replica]), np.array(self.start, np.int64)
-        return hopped(of_replica(problem, self.replica), start, rng, 1)
+def refit(problem: Problem, replica: int, start: tuple[int, ...]) -> Found:
+    """Search from the best point on the events of one replica, with one hop."""
+    rng = np.random.default_rng([replica])
+    return hopped(of_replica(problem, replica), np.array(start, np.int64), rng, 1)
 
 
-@dataclass(frozen=True)
-class Front:
-    """The best points at several caps, each found from the one at the cap before."""
-
-    caps: tuple[float, ...]  # The caps in Hz, one after the other
-    start: tuple[int, ...]  # The best point at the cap of the problem
-    channel: int = -1  # The only channel that counts, or −1
-
-    def run(self, problem: Problem) -> Found:
-        problem, point = problem.alone(self.channel), np.array(self.start, np.int64)
-        points, objectives, done = [], [], 0
-        for cap in self.caps:
-            bounds = (problem.bounds[0]._replace(high=cap), *problem.bounds[1:])
-            evaluation = Evaluation(replace(problem, bounds=bounds))
-            starts = [point] if cap >= problem.cap else [point, problem.sizes - 1]
-            best, _ = min((improve(evaluation, start) for start in starts), key=itemgetter(1))
-            point = towards(evaluation, best, point)
-            points.append(point)
-            objectives.append(evaluation.objective(point))
-            done += evaluation.evaluations
-        return Found(np.array(points), np.array(objectives), done)
+def front(problem: Problem, caps: Sequence[float], start: tuple[int, ...], channel: int = -1) -> Found:
+    """Find the best points at several caps in Hz, each from the one at the cap before. start: the best point
+    at the cap of the problem."""
+    problem, point = problem.alone(channel), np.array(start, np.int64)
+    points, objectives, done = [], [], 0
+    for cap in caps:
+        bounds = (problem.bounds[0]._replace(high=cap), *problem.bounds[1:])
+        evaluation = Evaluation(replace(problem, bounds=bounds))
+        starts = [point] if cap >= problem.cap else [point, problem.sizes - 1]
+        best, _ = min((improve(evaluation, each) for each in starts), key=itemgetter(1))
+        point = towards(evaluation, best, point)
+        points.append(point)
+        objectives.append(evaluation.objective(point))
+        done += evaluation.evaluations
+    return Found(np.array(points), np.array(objectives), done)
 
 
-Unit = Hop | Refit | Front
+#: One of these searches, with all but the problem.
+Unit = partial[Found]
 
 
 class Searches(Work[Unit, Found]):
@@ -204,4 +186,4 @@ class Searches(Work[Unit, Found]):
         return fingerprint(self._definition, unit)
 
     def __call__(self, unit: Unit) -> Found:
-        return unit.run(self.problem)
+        return unit(self.problem)

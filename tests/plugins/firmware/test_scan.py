@@ -25,7 +25,7 @@ from trigemu_firmware import (
 from trigemu_firmware.model import halves, in_precision, with_trees
 from trigemu_firmware.scan import figure_of, parse_bits
 
-from trigemu import TrigemuError, compare, emulate, solve_budgets
+from trigemu import TrigemuError, solve_budgets
 
 SATURATING = Change(rounding="AP_RND", overflow="AP_SAT").of(PAPER_PRECISION)
 
@@ -101,18 +101,6 @@ def test_a_cut_is_solved_once_and_rates_are_from_the_half_that_was_not_fitted(tm
 def other_half(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of one sample, whose events are numbered from 0."""
     return [e for i, e in enumerate(events) if not is_evaluation(i)]
-
-
-def test_a_scan_agrees_with_compare_of_two_menus(tmp_path: Path) -> None:
-    floating = menu(tmp_path)
-    (point,) = scan_bits(floating, "AD", [(8, 10)], SAMPLES).points
-    other = replace(in_precision(floating, "AD", point.precision), name="fixed")
-    result = compare(emulate([floating, other], SAMPLES))
-    values = {(d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
-    assert values["AD", "total_hz"] == (point.total.hz, point.total.error_hz)
-    assert values["AD", "unique_hz"] == (point.unique.hz, point.unique.error_hz)
-    ((what, how),) = [(change.what, change.how) for change in result.changes]
-    assert (what, point.precision.input in how, point.precision.score in how) == ("AD", True, True)
 
 
 def test_the_figure_has_shifts_in_percent_and_differing_decisions(tmp_path: Path) -> None:

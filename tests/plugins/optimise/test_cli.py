@@ -71,7 +71,7 @@ def test_the_new_menu_keeps_its_comments_and_can_be_run(files: Place, trigemu: R
     check_front(numbers)
     assert numbers | {"new_sha256": ""} == json.loads((files.folder / "all.json").read_text())
     assert {file for file in files.files() if file.startswith("drawn")} == {
-        f"drawn/optimise_{name}.png" for name in ("channels", "thresholds", "prices", "front")
+        f"drawn/optimise_{name}.png" for name in ("channels", "thresholds", "front")
     }
 
 
@@ -193,17 +193,6 @@ def test_numbers_beside_a_menu_are_read_only_if_they_are_its_own(files: Place, t
             read_summary(menu)
     numbers.unlink()
     assert read_summary(menu) is None
-
-
-def test_prescales_alone_can_vary(files: Place, trigemu: Run) -> None:
-    goals = (files.folder / "goals.toml").read_text()
-    head = goals[: goals.index("[[vary]]")]
-    files.write("goals.toml", f'{head}[[vary]]\ntriggers = ["MET40", "MU"]\nprescale = [1, 2, 5, 10, 100]\n')
-    files.write("goals.toml", (files.folder / "goals.toml").read_text().replace("30000.0", "1.1e5"))
-    status, text = optimised(trigemu, "--figures", "drawn")
-    assert status == 0, text
-    assert "prescale = " in (files.folder / "new.toml").read_text()
-    assert not (files.folder / "drawn" / "optimise_thresholds.png").exists()
 
 
 def test_from_python(files: Place) -> None:

@@ -24,7 +24,7 @@ from trigemu_optimise.goals import read_goals
 from trigemu_optimise.judge import judged, prices, scaled, slopes
 from trigemu_optimise.problem import Evaluation, Problem
 from trigemu_optimise.rows import Half
-from trigemu_optimise.search import Hop, improve, of_replica, towards
+from trigemu_optimise.search import hop, improve, of_replica, towards
 from trigemu_optimise.setup import Setup, make_setup
 from trigemu_optimise.variables import menu_at
 
@@ -135,7 +135,7 @@ def test_slopes_and_prices_of_exponential_spectra() -> None:
         assert slope.loss == pytest.approx(gained)
     best = max(slope.efficiencies[0] / slope.rate_hz for slope in found)
     assert prices(found) == pytest.approx([best])
-    point = Hop(1, 1, 1).run(problem).points[0]
+    point = hop(problem, 1, 1, 1).points[0]
     of_each = [slope.loss / slope.rate_hz for slope in slopes(Evaluation(problem), point)]
     assert max(of_each) < 1.3 * min(of_each)  # as steps allow
 
