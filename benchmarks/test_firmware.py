@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from trigemu_anomaly.inputs import Features
-from trigemu_firmware import PAPER_PRECISION, choose, read_rows, tree_model, with_modes
+from trigemu_firmware import PAPER_PRECISION, Change, choose, read_rows, tree_model
 
 import trigemu
 
@@ -35,7 +35,7 @@ def predict(menu: trigemu.Menu, rows: Features) -> dict[str, Callable[[Features]
     result = {"floating": plan.slots[plan.bits[0]["AD"]].compiled.quantile.model.score}  # type: ignore[attr-defined]
     for name, types in (
         ("fixed", PAPER_PRECISION),
-        ("fixed, rounding, saturating", with_modes(PAPER_PRECISION, "AP_RND", "AP_SAT")),
+        ("fixed, rounding, saturating", Change(rounding="AP_RND", overflow="AP_SAT").of(PAPER_PRECISION)),
     ):
         fixed = choose(model.ensemble, rows, model.inputs.texts, types)
         result[name] = lambda x, fixed=fixed: fixed.to_float(fixed.predict(x))

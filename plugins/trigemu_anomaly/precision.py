@@ -81,10 +81,10 @@ class TreeModel:
     def _warnings(self, fixed: FixedEnsemble) -> Iterator[str]:
         types, (thresholds, leaves) = fixed.precision, fixed.overflowing
         if thresholds:
-            yield f"{thresholds} thresholds overflow {types.threshold}: see trigemu firmware precision --auto"
+            yield f"{thresholds} thresholds overflow {types.threshold}: see trigemu firmware scan --bits"
         if leaves:
             kind = "leaf values (or the base)"
-            yield f"{leaves} {kind} overflow {types.score}: see trigemu firmware precision --auto"
+            yield f"{leaves} {kind} overflow {types.score}: see trigemu firmware scan --bits"
         if types.score.overflows(types.score.to_float(np.array(fixed.reach))).any():
             low, high = types.score.to_float(np.array(fixed.reach))
             yield (
@@ -99,7 +99,7 @@ class TreeModel:
             )
             yield (
                 f"inputs beyond their type become other numbers ({types.input.overflow}), "
-                f"{', '.join(ranges)}: trigemu firmware precision counts how many do"
+                f"{', '.join(ranges)}: trigemu firmware scan counts how many do"
             )
 
 

@@ -1,8 +1,7 @@
-"""Boosted trees of a trigger on an FPGA: fixed point, Verilog and conifer projects, their verification and
-resources.
+"""Boosted trees of a trigger on an FPGA: fixed point, Verilog and conifer's HLS, verification, resources.
 
 in: `Menu`s, a `Catalogue`
-out: `Survey`, `BitScan`, `Project`, `Estimate`
+out: `BitScan`, `Project`, `Estimate`
 """
 
 import lazy_loader

@@ -5,13 +5,10 @@ from .estimate import Estimate as Estimate
 from .model import read_rows as read_rows, tree_model as tree_model
 from .precision import (
     PAPER_PRECISION as PAPER_PRECISION,
-    Survey as Survey,
+    Change as Change,
     choose as choose,
-    survey as survey,
-    with_modes as with_modes,
-    with_widths as with_widths,
 )
-from .project import Manifest as Manifest, Project as Project, export as export, open_project as open_project
+from .project import Project as Project, make_project as make_project, write_project as write_project
 from .scan import BitScan as BitScan, Point as Point, scan_bits as scan_bits
 from .verify import FirmwareCheck as FirmwareCheck
 from .verilog_trees import trees_circuit as trees_circuit

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
@@ -29,11 +27,11 @@ from trigemu.emulation.per_event import Columns, per_event, take_rows
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
-from trigemu.results.table import Column, Page, Table, in_json
+from trigemu.results.table import Page, in_json
 from trigemu.samples.catalogue import Catalogue
 
-from .circuit import DEVICE, SPEED, Circuit, Resources, Routed, mapped, routed, row, simulate
-from .estimate import LEVEL_NS
+from .circuit import Circuit, row, simulate
+from .estimate import Estimate, estimate, notes, parts, tables
 from .network import network_circuit
 from .verilog_trees import trees_circuit
 
@@ -98,7 +96,7 @@ def block_of(models: Difference, requires: str | None, clocks: tuple[int, int]) 
     assert isinstance(models.model, IntegerNetwork)
     if trees is None:
         raise TrigemuError(
-            "its trees have no types: give it a precision, which trigemu firmware precision --auto prints"
+            "its trees have no types: give it a precision, which trigemu firmware scan --bits prints"
         )
     gate = None
     if requires is not None:
@@ -179,7 +177,7 @@ def _joined(
         "endmodule\n",
     ]
     verilog = "\n".join([network.verilog, trees.verilog, *lines])
-    return Circuit(NAME, verilog, inputs, ApFixed(1, 1, False), latency + 1, trees.data)
+    return Circuit(NAME, verilog, inputs, ApFixed(1, 1, False), latency + 1)
 
 
 def _delayed(name: str, width: int, clocks: int) -> tuple[str, list[str]]:
@@ -249,18 +247,7 @@ class BlockReport:
 
     block: Block
     check: BlockCheck
-    resources: tuple[Resources, ...]  # Of the whole, and of its trees
-    routes: tuple[Routed, ...]  # One for each seed
-    seconds: dict[str, float]  # Time of each step
-
-    @property
-    def circuits(self) -> tuple[Circuit, Circuit]:
-        """The whole, and its trees."""
-        return self.block.circuit, self.block.of_trees
-
-
-#: The steps of a report.
-STEPS = ("circuit", "simulation", "mapping", "routing")
+    estimates: tuple[Estimate, Estimate]  # Of the whole, and of its trees
 
 
 def report(
@@ -272,97 +259,41 @@ def report(
     executor: Any = None,
     begun: Callable[[str], None] = lambda step: None,
 ) -> BlockReport:
-    """Make a block with so many clocks of the network and of the trees, and simulate, map and route it."""
-    seconds: dict[str, float] = {}
-
-    @contextmanager
-    def timed(step: str) -> Iterator[None]:
-        begun(step)
-        start = time.perf_counter()
-        yield
-        seconds[step] = time.perf_counter() - start
-
-    circuit, simulation, mapping, routing = STEPS
+    """Make a block with so many clocks of the network and of the trees, and simulate, map and route it.
+    begun: called with the name of each step, of which there are four, and one for each seed."""
     trigger, plan = menu.trigger(name), make_plan([menu])
     models = difference_of(plan.slots[plan.bits[0][name]].compiled)
     try:
         if models is None:
             raise TrigemuError(f"the kind {trigger.kind!r} has no network beside trees")
-        with timed(circuit):
-            block = block_of(models, getattr(trigger.description, "requires", None), clocks)
+        begun("circuit")
+        block = block_of(models, getattr(trigger.description, "requires", None), clocks)
     except TrigemuError as error:
         raise TrigemuError(f"{trigger.place}: trigger {name!r}: {error}") from None
-    with timed(simulation):
-        check = check_block(block, menu, name, catalogue, executor)
-    with timed(mapping):
-        resources = mapped(block.circuit), mapped(block.of_trees)
-    with timed(routing):
-        routes = tuple(routed(block.circuit, seeds)) if seeds else ()
-    return BlockReport(block, check, resources, routes, seconds)
-
-
-_COLUMNS = (
-    Column("circuit", "label", "circuit"),
-    Column("clocks", "count", "clocks"),
-    Column("levels", "count", "levels"),
-    Column("lut", "count", "LUT"),
-    Column("ff", "count", "registers"),
-    Column("carry", "count", "carry"),
-    Column("dsp", "count", "DSP"),
-    Column("bram", "count", "block RAM"),
-)
-
-
-def _parts(report: BlockReport) -> list[dict[str, Any]]:
-    """Return the numbers of the whole, and of its trees."""
-    return [
-        {"circuit": circuit.name, "clocks": circuit.latency, **asdict(used)}
-        for circuit, used in zip(report.circuits, report.resources, strict=True)
-    ]
+    begun("simulation")
+    check = check_block(block, menu, name, catalogue, executor)
+    estimates = estimate(block.circuit, seeds, begun), estimate(block.of_trees, begun=begun)
+    return BlockReport(block, check, estimates)
 
 
 def block_page(report: BlockReport) -> Page:
     """Return what `trigemu firmware block` prints."""
-    return Page([Table.of(_COLUMNS, _parts(report)), *_lines(report)])
-
-
-def _lines(report: BlockReport) -> Iterator[str]:
-    """Yield the lines below the table."""
-    check, routes, circuit = report.check, report.routes, report.block.circuit
-    yield (
+    check = report.check
+    lines = (
         f"Simulated by Verilator: {check.differences} differences from the integer model in {check.events} "
-        f"events and {check.mixed} with inputs of different events, of which {check.accepted} are accepted."
+        f"events and {check.mixed} with inputs of different events, of which {check.accepted} are accepted.",
+        f"The integer model and the trigger of the menu differ in {check.of_menu} events.",
+        *notes(report.estimates[0]),
     )
-    yield f"The integer model and the trigger of the menu differ in {check.of_menu} events."
-    yield (
-        "Resources: mapped by yosys for UltraScale+. levels: the most look-up tables and carry chains one "
-        "after the other between registers."
-    )
-    path = LEVEL_NS * report.resources[0].levels
-    yield (
-        f"By the vendor's rule of {LEVEL_NS} ns a level, with its net, a clock takes {path:.1f} ns, and the "
-        f"whole {path * circuit.latency:.0f} ns: an estimate, neither placed nor routed."
-    )
-    if routes:
-        clocks = sorted(route.mhz for route in routes)
-        median = float(np.median(clocks))
-        best, latency, worst = (1000.0 * circuit.latency / mhz for mhz in (clocks[-1], median, clocks[0]))
-        yield (
-            f"Routed by nextpnr on an ECP5 ({DEVICE}, grade {SPEED}), {len(routes)} seeds: "
-            f"{median:.1f} MHz ({clocks[0]:.1f} to {clocks[-1]:.1f}), {latency:.1f} ns ({best:.1f} to "
-            f"{worst:.1f}); {routes[0].lut} tables of four inputs, {routes[0].ff} registers."
-        )
-    times = ", ".join(f"{step} {seconds:.0f} s" for step, seconds in report.seconds.items())
-    yield f"Time: {times}."
+    return Page([*tables(report.estimates), *lines])
 
 
 def block_json(report: BlockReport) -> str:
     """Return the JSON document of `trigemu firmware block`."""
     document = {
-        "parts": _parts(report),
+        "parts": parts(report.estimates),
         "check": asdict(report.check),
-        "routes": [asdict(route) for route in report.routes],
-        "seconds": report.seconds,
+        "routes": [asdict(route) for route in report.estimates[0].routes],
         "provenance": {"trigemu": __version__},
     }
     return in_json(document)

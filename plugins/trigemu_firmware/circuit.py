@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ class Circuit:
     inputs: tuple[ApFixed, ...]  # Of the words on `x`, the first in the lowest bits
     output: ApFixed
     latency: int  # Clocks from a word on `x` to its result on `y`; 0 without registers
-    data: Mapping[str, str] = field(default_factory=dict)  # Files that the Verilog reads, by name
 
     @property
     def width(self) -> int:
@@ -45,10 +44,9 @@ class Circuit:
         return sum(kind.width for kind in self.inputs)
 
     def write(self, folder: Path) -> None:
-        """Write the circuit, NAME.v, and its data into a folder."""
+        """Write the circuit into a folder, as NAME.v."""
         folder.mkdir(exist_ok=True)
-        for name, text in {f"{self.name}.v": self.verilog, **self.data}.items():
-            (folder / name).write_text(text)
+        (folder / f"{self.name}.v").write_text(self.verilog)
 
 
 def row(bits: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ from click.decorators import FC
 from trigemu_anomaly.fixed_point import MAX_WIDTH, OVERFLOWS, ROUNDINGS
 
 from trigemu.base.errors import TrigemuError
-from trigemu.base.files import check_outputs, new_folder
+from trigemu.base.files import new_folder
 from trigemu.base.processes import cores
 from trigemu.cli import options
-from trigemu.cli.console import bar, on_disk, present, say, steps_bar
-from trigemu.cli.session import Session, session
+from trigemu.cli.console import bar, present, say, steps_bar
+from trigemu.cli.session import Session, collects, session
 from trigemu.emulation.budgets import solve_budgets
 
 from . import (
@@ -28,9 +29,10 @@ from . import (
     tools,
     verify as verifying,
 )
+from .circuit import mapped
 from .sources import CLOCK_MHZ
+from .verilog_trees import trees_circuit
 
-_MHZ = options.Positive(0.001, 100_000)
 _WIDTH = click.IntRange(1, MAX_WIDTH)
 
 
@@ -46,19 +48,28 @@ def _folder(meaning: str, required: bool) -> Callable[[FC], FC]:
     )
 
 
-_project = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-_rounding = click.option(
-    "--rounding",
-    type=click.Choice(ROUNDINGS),
-    help="Rounding of thresholds and leaves, which are constants [default: of the trigger, else AP_TRN].",
+_trigger = click.option("--trigger", required=True, help="Trigger with trees.")
+_latency = _number(
+    "--latency", most=20, default=2, meaning="Clocks of the Verilog from an event to its score."
 )
-_overflow = click.option(
-    "--overflow",
-    type=click.Choice(OVERFLOWS),
-    help="Overflow of inputs and thresholds [default: of the trigger, else AP_WRAP].",
+_clock = click.option(
+    "--clock",
+    type=options.Positive(0.001, 100_000),
+    default=CLOCK_MHZ,
+    show_default=True,
+    help="Clock in MHz, for HLS and for latencies.",
 )
-_with_precision = click.option(
-    "--trigger", required=True, help="Trigger with trees: its kind has a key 'precision'."
+_modes = (
+    click.option(
+        "--rounding",
+        type=click.Choice(ROUNDINGS),
+        help="Rounding of thresholds and leaves, which are constants [default: of the trigger, else AP_TRN].",
+    ),
+    click.option(
+        "--overflow",
+        type=click.Choice(OVERFLOWS),
+        help="Overflow of inputs and thresholds [default: of the trigger, else AP_WRAP].",
+    ),
 )
 
 
@@ -67,71 +78,69 @@ def firmware() -> None:
     """Study the trees of a trigger on an FPGA: rates, latency and resources."""
 
 
-@firmware.command()
-@options.menu
-@click.option("--trigger", required=True, help="Trigger with trees.")
-@_folder("A new folder.", required=True)
-@_number("--latency", most=20, default=2, meaning="Clocks of the Verilog from an event to its score.")
-@click.option(
-    "--form",
-    type=click.Choice(["logic", "memory"]),
-    help="The Verilog as logic, or as a table in block memory [default: the smaller share of an XCVU9P].",
-)
-@click.option(
-    "--clock",
-    type=_MHZ,
-    default=CLOCK_MHZ,
-    show_default=True,
-    help="Clock in MHz, for HLS and for latencies.",
-)
-@session
-def export(
-    menu: Path, trigger: str, folder: Path, latency: int, form: str | None, clock: float, session: Session
-) -> None:
-    """Write the trees of a trigger of MENU as Verilog, and by conifer for Vitis HLS and in C++, with events
-    and their expected scores."""
-    how: dict[str, Any] = {"latency": latency, "form": form, "clock_mhz": clock}
-    manifest = session.run(
+def _project(session: Session, menu: Path, trigger: str, latency: int) -> projects.Project:
+    return session.run(
         session.menus(menu),
-        lambda menus, good, executor: projects.export(
-            menus[0], trigger, good, folder, executor=executor, **how
+        lambda menus, good, executor: projects.make_project(
+            menus[0], trigger, good, latency, executor=executor
         ),
     )
-    types, around = manifest.precision, manifest.events - manifest.sample
-    scales = zip(manifest.inputs, types.scales or (0,) * len(manifest.inputs), strict=True)
-    inputs = ", ".join(f"{text} · 2^{scale}" if scale else text for text, scale in scales)
-    half = f" ({manifest.half} half)" if manifest.half else ""
-    say(f"{folder}: {', '.join(manifest.backends)}, with conifer {manifest.conifer}")
-    if manifest.chosen:
-        say(f"the menu gives no precision; chosen with the paper's widths on {manifest.chosen} events:")
-    say(f"inputs {inputs}: {types.input}")
-    say(f"thresholds: {types.threshold}; leaves, sums and score: {types.score}")
-    say(f"Verilog: {manifest.form}, {manifest.latency} clocks from an event to its score")
-    say(f"{manifest.sample} events of {manifest.catalogue!r}{half} and {around} rows around thresholds")
 
 
 @firmware.command()
-@_project
+@options.menu
+@_trigger
+@_folder("A new folder.", required=True)
+@_latency
+@_clock
+@session
+def export(menu: Path, trigger: str, folder: Path, latency: int, clock: float, session: Session) -> None:
+    """Write the trees of a trigger of MENU as Verilog, and by conifer for Vitis HLS, with events and their
+    expected scores."""
+    project = _project(session, menu, trigger, latency)
+    projects.write_project(project, folder, clock)
+    types, scales = project.fixed.precision, project.fixed.scales
+    inputs = (f"{text} · 2^{n}" if n else text for text, n in zip(project.inputs, scales, strict=True))
+    say(f"{folder}: Verilog, {latency} clocks from an event to its score, and conifer's HLS")
+    if project.chosen:
+        say(f"the menu gives no precision; chosen with the paper's widths on {project.chosen} events:")
+    say(f"inputs {', '.join(inputs)}: {types.input}")
+    say(f"thresholds: {types.threshold}; leaves, sums and score: {types.score}")
+
+
+@firmware.command()
+@options.menu
+@_trigger
+@_latency
+@session
 @options.json_file
 @click.pass_context
-def verify(context: click.Context, directory: Path, json_file: str | None) -> None:
-    """Compare every score of the Verilog and C++ of a project with the emulation, to the bit."""
-    project = projects.open_project(directory)
-    check_outputs(on_disk(json_file), directory.rglob("*"))
-    with steps_bar(2 * len(project.manifest.backends)) as begun:
+def verify(context: click.Context, menu: Path, trigger: str, latency: int, session: Session) -> None:
+    """Compare every score of the Verilog and of conifer's sources with the emulation, to the bit.
+
+    The events are those that the trigger of MENU has not seen, and as many next to its thresholds.
+    """
+    project = _project(session, menu, trigger, latency)
+    with steps_bar(len(verifying.BACKENDS)) as begun:
         checks = verifying.verify(project, begun)
+    half = f" ({project.half} half)" if project.half else ""
+    rest = len(project.x) - project.sample
     present(
-        [verifying.verified_page(checks, project)], [(json_file, lambda: verifying.verified_json(checks))]
+        [verifying.verified_page(checks, project)],
+        [(session.json_file, lambda: verifying.verified_json(checks))],
+        [f"{project.sample} events of {project.catalogue!r}{half} and {rest} rows around thresholds"],
     )
     if any(check.differences for check in checks):
         context.exit(1)
     if any(check.missing for check in checks):
-        raise TrigemuError(f"{directory}: not all of it could be verified")
+        raise TrigemuError("not all of it could be verified")
 
 
 @firmware.command()
-@_project
-@click.option("--clock", type=_MHZ, help="Clock in MHz [default: from the export].")
+@options.menu
+@_trigger
+@_latency
+@_clock
 @_number(
     "--route",
     "seeds",
@@ -139,66 +148,34 @@ def verify(context: click.Context, directory: Path, json_file: str | None) -> No
     default=0,
     meaning="Place and route on an ECP5 with so many seeds (nextpnr; a minute each).",
 )
-@options.json_file
-def estimate(directory: Path, clock: float | None, seeds: int, json_file: str | None) -> None:
-    """Estimate latency, LUTs and registers of a project, and compare with the DECADE paper and budgets."""
-    project = projects.open_project(directory)
-    check_outputs(on_disk(json_file), directory.rglob("*"))
-    with steps_bar(len(estimating.STEPS) - 1 + seeds) as begun:
-        result = estimating.estimate(project, clock, seeds, begun)
-    present([estimating.estimate_page(result)], [(json_file, lambda: estimating.estimate_json(result))])
-
-
-@firmware.command()
-@options.menu
-@_with_precision
-@click.option("--auto", is_flag=True, help="Choose the bits before the point from the data.")
-@click.option("--input-bits", type=_WIDTH, help="With --auto: width of inputs and thresholds [default: 12].")
-@click.option("--score-bits", type=_WIDTH, help="With --auto: width of leaves and score [default: 16].")
-@_rounding
-@_overflow
 @session
 @options.json_file
-def precision(
-    menu: Path,
-    trigger: str,
-    auto: bool,
-    input_bits: int | None,
-    score_bits: int | None,
-    rounding: str | None,
-    overflow: str | None,
-    session: Session,
-) -> None:
-    """Show the range and step of a precision, and how often it overflows.
-
-    The precision is either the one of a trigger of MENU or chosen by --auto; the last line can be copied into
-    the menu.
-    """
-    if not auto and (input_bits or score_bits or rounding or overflow):
-        raise TrigemuError("widths, --rounding and --overflow need --auto: otherwise the menu defines them")
-    (read,) = session.menus(menu)
-    types = None
-    if auto:
-        types = precisions.with_widths(precisions.types_of(read, trigger), input_bits, score_bits)
-        types = precisions.with_modes(types, rounding, overflow)
-    result = session.run(
-        [read],
-        lambda menus, good, executor: precisions.survey(menus[0], trigger, good, types, executor=executor),
-    )
+def estimate(menu: Path, trigger: str, latency: int, clock: float, seeds: int, session: Session) -> None:
+    """Estimate latency, LUTs and registers of the trees of a trigger of MENU."""
+    tools.find("yosys")
+    project = _project(session, menu, trigger, latency)
+    with steps_bar(1 + seeds) as begun:
+        result = estimating.estimate(project.circuit, seeds, begun)
     present(
-        [precisions.survey_page(result)],
-        [(session.json_file, lambda: precisions.survey_json(result))],
-        [precisions.as_toml(result.precision)],
+        [estimating.estimate_page(project, result, clock)],
+        [(session.json_file, lambda: estimating.estimate_json(project, result, clock))],
     )
 
 
 @firmware.command()
 @options.menu
-@_with_precision
-@click.option("--bits", required=True, help="Widths of inputs and thresholds: 8:18, or 8,12,16.")
-@click.option("--score-bits", type=_WIDTH, help="Width of the score [default: the width of the inputs].")
-@_rounding
-@_overflow
+@_trigger
+@click.option(
+    "--bits",
+    help="Widths of inputs and thresholds, 8:18, or 8,12,16, whose bits before the point are chosen from the "
+    "data [default: the precision of the trigger].",
+)
+@collects(
+    precisions.Change,
+    "change",
+    click.option("--score-bits", type=_WIDTH, help="Width of the score [default: the width of the inputs]."),
+    *_modes,
+)
 @click.option(
     "--resources",
     is_flag=True,
@@ -211,10 +188,8 @@ def precision(
 def scan(
     menu: Path,
     trigger: str,
-    bits: str,
-    score_bits: int | None,
-    rounding: str | None,
-    overflow: str | None,
+    bits: str | None,
+    change: precisions.Change,
     resources: bool,
     session: Session,
 ) -> None:
@@ -222,12 +197,17 @@ def scan(
 
     Each width is compared with floating point on the same events of MENU and at the same threshold: the
     change of the trigger's rates, the number of decisions that differ, and how often a number overflows.
+    Of a single width, ranges and steps are shown too, and the last line can be copied into the menu.
     """
+    if not bits and change != precisions.Change():
+        raise TrigemuError(
+            "--score-bits, --rounding and --overflow need --bits: otherwise the menu defines them"
+        )
     if resources:  # look for the programs before the work starts, since they are needed at its end
         tools.find("yosys")
-    widths = [(width, score_bits or width) for width in scanning.parse_bits(bits)]
+    widths = [(width, change.score_bits or width) for width in scanning.parse_bits(bits)] if bits else []
     (read,) = session.menus(menu)
-    types = precisions.with_modes(precisions.types_of(read, trigger), rounding, overflow)
+    types = change.of(precisions.types_of(read, trigger))
     result = session.run(
         [read],
         lambda menus, good, executor: scanning.scan_bits(
@@ -235,17 +215,23 @@ def scan(
         ),
     )
     if resources:
-        workers, found = session.workers or cores(), []
+        workers, points = session.workers or cores(), []
         with bar("syntheses", len(result.models)) as advance, ThreadPoolExecutor(workers) as pool:
-            for used in pool.map(estimating.of_model, result.models):  # other programs do the work
-                found.append(used)
+            syntheses = pool.map(lambda fixed: mapped(trees_circuit(fixed)), result.models)
+            for point, used in zip(result.points, syntheses, strict=True):
+                points.append(replace(point, resources=used))
                 advance(1)
-        result = result.with_resources(found)
+        result = replace(result, points=tuple(points))
     if session.figure:
         from trigemu.results.figures import style
 
         style.save(scanning.figure_of(result), session.figure)
-    present([scanning.scan_page(result)], [(session.json_file, lambda: scanning.scan_json(result))])
+    lines = [precisions.as_toml(point.precision) for point in result.points]
+    present(
+        [scanning.scan_page(result)],
+        [(session.json_file, lambda: scanning.scan_json(result))],
+        lines if len(lines) == 1 else [],
+    )
 
 
 @firmware.command()
@@ -265,7 +251,7 @@ def scan(
     default=0,
     meaning="Place and route on an ECP5 with so many seeds; some minutes each.",
 )
-@_folder("A new folder for the Verilog and its data.", required=False)
+@_folder("A new folder for the Verilog.", required=False)
 @session
 @options.json_file
 @click.pass_context
@@ -289,7 +275,7 @@ def block(
 
     def made(menus: Any, good: Any, *, executor: Any) -> blocks.BlockReport:
         (solved,) = solve_budgets(menus, good, executor=executor)
-        with steps_bar(len(blocks.STEPS)) as begun:
+        with steps_bar(4 + seeds) as begun:
             return blocks.report(solved, trigger, good, (clocks, tree_clocks), seeds, executor, begun)
 
     result = session.run(session.menus(menu), made)

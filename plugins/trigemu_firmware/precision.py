@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 from trigemu_anomaly.fixed_point import MAX_INTEGER, MAX_WIDTH, SATURATING, ApFixed
 from trigemu_anomaly.inputs import Features
-from trigemu_anomaly.precision import PrecisionTable, table_of
+from trigemu_anomaly.precision import PrecisionTable
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
 
-from trigemu import __version__
 from trigemu.base import toml_text
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError
 from trigemu.menus.menu import Menu
-from trigemu.results.table import Column, Page, Table, in_json
-from trigemu.samples.catalogue import Catalogue
+from trigemu.results.table import Column, Table
 
-from .model import halves, read_rows, tree_model
+from .model import tree_model
 
 #: The widths of arXiv:2508.10224, with the default rounding and overflow of ap_fixed.
 PAPER_PRECISION = Precision(ApFixed(12, 12), ApFixed(12, 12), ApFixed(16, 4))
@@ -30,24 +28,27 @@ PAPER_PRECISION = Precision(ApFixed(12, 12), ApFixed(12, 12), ApFixed(16, 4))
 _TRIED = 8
 
 
-def with_widths(types: Precision, input_bits: int | None, score_bits: int | None) -> Precision:
-    """Return types with other widths of inputs and thresholds, and of the score, unless None."""
-    return Precision(
-        replace(types.input, width=input_bits or types.input.width),
-        replace(types.threshold, width=input_bits or types.threshold.width),
-        replace(types.score, width=score_bits or types.score.width),
-    )
+@dataclass(frozen=True)
+class Change:
+    """What changes of types; None changes nothing."""
 
+    input_bits: int | None = None  #: Width of inputs and thresholds
+    score_bits: int | None = None  #: Width of leaves and score
+    rounding: str | None = None  #: Rounding of thresholds and leaves, which are constants in firmware
+    overflow: str | None = None  #: Overflow of inputs and thresholds
 
-def with_modes(types: Precision, rounding: str | None, overflow: str | None) -> Precision:
-    """Return types with another rounding of thresholds and leaves, which are constants in firmware, and
-    another overflow of inputs and thresholds, unless None."""
-    threshold, score = types.threshold, types.score
-    return Precision(
-        replace(types.input, overflow=overflow or types.input.overflow),
-        replace(threshold, rounding=rounding or threshold.rounding, overflow=overflow or threshold.overflow),
-        replace(score, rounding=rounding or score.rounding),
-    )
+    def of(self, types: Precision) -> Precision:
+        """Return the changed types."""
+
+        def changed(kind: ApFixed, **changes: Any) -> ApFixed:
+            return replace(kind, **{key: value for key, value in changes.items() if value})
+
+        bits, rounding, overflow = self.input_bits, self.rounding, self.overflow
+        return Precision(
+            changed(types.input, width=bits, overflow=overflow),
+            changed(types.threshold, width=bits, rounding=rounding, overflow=overflow),
+            changed(types.score, width=self.score_bits, rounding=rounding),
+        )
 
 
 def types_of(menu: Menu, name: str) -> Precision:
@@ -160,52 +161,10 @@ def ranges(fixed: FixedEnsemble, x: Features, names: Sequence[str]) -> Ranges:
     return Ranges(len(x), tuple(inputs), *ends, kinds.score.step, held, *beyond)
 
 
-@dataclass(frozen=True)
-class Survey:
-    """A precision, and the values in all events that pass the preselection of the trigger."""
-
-    trigger: str
-    trees: int
-    split_nodes: int
-    precision: PrecisionTable
-    ranges: Ranges
-    chosen: int | None  # Number of these that its bits were chosen on, None for a precision of the menu
-    spared: int  # Number of bits before the point that the inputs would save if they saturated
-
-
-def survey(
-    menu: Menu, name: str, catalogue: Catalogue, types: Precision | None = None, *, executor: Any = None
-) -> Survey:
-    """Survey the precision of a trigger. With types, their bits before the point are chosen on the half that
-    the trees were fitted on. TrigemuError if the trigger has no precision and types is None."""
-    model = tree_model(menu, name)
-    fixed, chosen, spared = model.fixed, None, 0
-    if types is None and fixed is None:
-        raise TrigemuError(
-            f"{menu.trigger(name).place}: trigger {name!r} has no precision: --auto chooses one from the data"
-        )
-    trees, names = model.ensemble, model.inputs.texts
-    rows = read_rows(menu, catalogue, name, executor=executor)
-    if types:
-        x = halves(menu, catalogue, rows)[0].x
-        fixed, chosen = choose(trees, x, names, types), len(x)
-        saturating = choose(trees, x, names, with_modes(types, None, SATURATING[0]))
-        spared = max(0, fixed.precision.input.integer - saturating.precision.input.integer)
-    assert fixed
-    found = ranges(fixed, rows.x, names)
-    return Survey(name, trees.trees, trees.split_nodes, table_of(fixed), found, chosen, spared)
-
-
 def as_toml(precision: PrecisionTable) -> str:
     """Return a precision as the line of a trigger in a menu."""
     keys = {k: v for k, v in msgspec.structs.asdict(precision).items() if v is not None}
     return toml_text.entry("precision", keys)
-
-
-def survey_json(survey: Survey) -> str:
-    """Return the JSON document of `trigemu firmware precision`."""
-    precision = msgspec.structs.asdict(survey.precision)
-    return in_json(asdict(survey) | {"precision": precision, "version": __version__})
 
 
 def _span(ends: tuple[float, float] | None) -> str:
@@ -223,31 +182,20 @@ _COLUMNS = (
 )
 
 
-def survey_page(survey: Survey) -> Page:
-    """Return what `trigemu firmware precision` prints."""
-    ranges = survey.ranges
+def ranges_table(ranges: Ranges) -> Table:
+    """Return a table of inputs and scores, and of what their types hold."""
     table = Table.of(_COLUMNS, ranges.inputs)
     span, held = _span((ranges.low, ranges.high)), _span(ranges.holds)
     table.add("score", span, "", "", ranges.step, held, str(ranges.overflows))
-    return Page([table], [*_remarks(survey)])
+    return table
 
 
-def _remarks(survey: Survey) -> Iterator[str]:
-    ranges, kind = survey.ranges, ApFixed.parse(survey.precision.input)
-    trees = f"{survey.trees} trees with {survey.split_nodes} splits"
-    yield f"{trees}; overflows: in the {ranges.events} events that pass the preselection of {survey.trigger}."
-    if survey.chosen:
-        yield f"Bits before the point were chosen on {survey.chosen} of them, which the trees may have seen."
+def remarks(precision: PrecisionTable, ranges: Ranges) -> Iterator[str]:
+    """Yield what the types of inputs do, and could do better."""
+    kind = ApFixed.parse(precision.input)
     overflow = any(input_range.overflows for input_range in ranges.inputs)
     if kind.overflow in SATURATING and overflow and not ranges.thresholds:
         yield "Inputs that overflow saturate beyond the last threshold, where all values decide alike."
-    if ranges.thresholds or ranges.leaves:
-        yield f"Warning: {ranges.thresholds} thresholds and {ranges.leaves} leaf values overflow."
     lowest = (low for r in ranges.inputs for low in (r.low, *(r.thresholds or ())))
     if kind.signed and all(low >= 0.0 for low in lowest):
         yield "No input is negative: ap_ufixed in the menu would use the sign bit for resolution."
-    if survey.spared > 0:
-        yield (
-            f"Inputs that saturate (--overflow AP_SAT) need {survey.spared} bits fewer before the point, "
-            f"and have as many more behind it."
-        )

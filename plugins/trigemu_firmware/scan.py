@@ -1,5 +1,5 @@
-"""A trigger in several precisions, each compared with floating point at the same threshold, event by
-event."""
+"""A trigger in its precision, or in several, each compared with floating point at the same threshold,
+event by event."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from trigemu.studies.comparison import compare_pair
 
 from .circuit import Resources
 from .model import halves, in_precision, read_rows, tree_model, with_trees
-from .precision import Ranges, choose, ranges, types_of, with_widths
+from .precision import Change, Ranges, choose, ranges, ranges_table, remarks, types_of
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,6 @@ class BitScan:
         """The rates of the trigger in floating point."""
         return next(trigger for trigger in self.floating.triggers if trigger.name == self.trigger)
 
-    def with_resources(self, resources: Sequence[Resources]) -> BitScan:
-        """Return the scan with the resources of each of its models."""
-        pairs = zip(self.points, resources, strict=True)
-        return replace(self, points=tuple(replace(point, resources=found) for point, found in pairs))
-
 
 def scan_bits(
     menu: Menu,
@@ -86,7 +81,8 @@ def scan_bits(
     types: Precision | None = None,
     executor: Any = None,
 ) -> BitScan:
-    """Evaluate a trigger in several widths, each the bits of inputs and thresholds, and of the score.
+    """Evaluate a trigger in several widths, each the bits of inputs and thresholds, and of the score; without
+    any, in its own precision.
 
     Bits before the point are chosen on the half that the trees were fitted on, rates are from the other half;
     a threshold with a rate budget is solved once, in floating point.
@@ -95,11 +91,15 @@ def scan_bits(
     trigger = with_trees(menu, name)
     if not trigger.enabled:
         raise TrigemuError(f"{trigger.place}: trigger {name!r} is disabled: it has no rates to compare")
+    own = tree_model(menu, name).fixed
+    if not (widths or own):
+        raise TrigemuError(f"{trigger.place}: trigger {name!r} has no precision: --bits chooses one")
     (floating,) = solve_budgets([in_precision(menu, name, None)], catalogue, executor=executor)
     model, types = tree_model(floating, name), types or types_of(menu, name)
     rows, names = read_rows(floating, catalogue, name, executor=executor), model.inputs.texts
     fitted_on, evaluated = halves(floating, catalogue, rows)
-    chosen = [choose(model.ensemble, fitted_on.x, names, with_widths(types, *pair)) for pair in widths]
+    chosen = [choose(model.ensemble, fitted_on.x, names, Change(*pair).of(types)) for pair in widths]
+    chosen = chosen or [own] if own else chosen
     menus = [
         replace(in_precision(floating, name, table_of(fixed)), name=f"{menu.name} ({number})")
         for number, fixed in enumerate(chosen)
@@ -207,7 +207,10 @@ def scan_page(scan: BitScan) -> Page:
             Column("lut", "count", "LUT", of=lambda p: p.resources.lut),
             Column("ff", "count", "registers", of=lambda p: p.resources.ff),
         ]
-    return Page([Table.of(columns, scan.points)], [*_notes(scan)])
+    tables = [Table.of(columns, scan.points)]
+    if len(scan.points) == 1:
+        tables.append(ranges_table(scan.points[0].ranges))
+    return Page(tables, [*_notes(scan)])
 
 
 def _notes(scan: BitScan) -> Iterator[str]:
@@ -224,6 +227,8 @@ def _notes(scan: BitScan) -> Iterator[str]:
     )
     if any(point.ranges.thresholds or point.ranges.leaves for point in scan.points):
         yield "Warning: thresholds or leaf values overflow (--json has the numbers)."
+    if len(scan.points) == 1:
+        yield from remarks(scan.points[0].precision, scan.points[0].ranges)
     if any(point.resources for point in scan.points):
         yield "LUT and registers: an estimate by yosys for UltraScale+, of the Verilog in two clocks."
     left_out = ("events", "unseen", "few", "budget")

@@ -17,32 +17,28 @@ from trigemu.base.processes import worker_pool
 
 #: The most seconds of a compiler; of a simulation, or a synthesis, which takes minutes for 20 trees.
 COMPILING_S, SYNTHESIS_S = 900, 7200
-#: The header of the Debian package nlohmann-json3-dev, which a compiler may not find.
-_JSON = "nlohmann/json.hpp"
 #: Lines of a failed program that a message has, and characters of each.
 _LAST_LINES, _LONGEST = 12, 300
 
 
 class MissingToolError(TrigemuError):
-    """A program or header is not installed. hint: how to install it."""
+    """A program of Debian is not installed."""
 
-    def __init__(self, program: str, hint: str) -> None:
-        super().__init__(f"{program} is not installed: {hint}")
-        self.program, self.hint = program, hint
+    def __init__(self, program: str) -> None:
+        super().__init__(
+            f"{program} is not installed: it is in the Debian package {program} (apt-get install {program})"
+        )
+        self.program = program
 
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        return type(self), (self.program, self.hint)
-
-
-def _in_debian(program: str, package: str) -> MissingToolError:
-    return MissingToolError(program, f"it is in the Debian package {package} (apt-get install {package})")
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return type(self), (self.program,)
 
 
 def find(program: str) -> str:
     """Return the path of a program; MissingToolError names the Debian package that contains it."""
     if path := shutil.which(program):
         return path
-    raise _in_debian(program, program)
+    raise MissingToolError(program)
 
 
 def package(name: str) -> Path:
@@ -51,19 +47,6 @@ def package(name: str) -> Path:
     if spec is None or not spec.origin:
         raise MissingExtraError("trigemu firmware", "firmware", name)
     return Path(spec.origin).parent
-
-
-def ap_types() -> Path:
-    """Return the folder of ap_fixed.h: from the variable XILINX_AP_INCLUDE, from Xilinx's tools, or from the
-    package hls4ml."""
-    named = [("XILINX_AP_INCLUDE", ""), ("XILINX_HLS", "include")]
-    folders = [Path(os.environ[name], below) for name, below in named if os.environ.get(name)]
-    if found := [folder for folder in folders if (folder / "ap_fixed.h").exists()]:
-        return found[0]
-    folder = package("hls4ml") / "templates" / "vivado" / "ap_types"
-    if not (folder / "ap_fixed.h").exists():
-        raise MissingToolError("ap_fixed.h", "set XILINX_AP_INCLUDE to the folder that holds it")
-    return folder
 
 
 @contextmanager
@@ -99,8 +82,6 @@ def _output(command: list[str], folder: Path, stdin: bytes, seconds: float) -> b
     if done.returncode == 0:
         return done.stdout
     output = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace")
-    if _JSON in output:
-        raise _in_debian(_JSON, "nlohmann-json3-dev")
     how = f"was ended by signal {-done.returncode}" if done.returncode < 0 else "failed"
     last = "\n".join(f"  {line[:_LONGEST]}" for line in output.splitlines()[-_LAST_LINES:])
     said = f"; its last lines:\n{last}" if last else ", without a message"

@@ -1,14 +1,10 @@
-"""Boosted trees in Verilog: trees as logic, or as a table in block memory.
+"""Boosted trees in Verilog, as logic.
 
-Both begin with comparators, one for each pair of an input and a threshold, shared by all trees.
-
-As logic, multiplexers find the leaf of each tree, a bit for each level of its splits. Trees whose leaves have
-six bits together, most often two, are one group: each bit of the sum of their leaves is one look-up table of
-six inputs. Counters of six bits, then an adder, sum the groups. Leaves are counted from the lowest of their
-tree, so that words are short and positive; the first group holds what is left.
-
-As a table, the comparators of an input give the number of its thresholds that are not above it. These numbers
-are the address of a memory that holds the score of every combination.
+Comparators, one for each pair of an input and a threshold, are shared by all trees. Multiplexers find the
+leaf of each tree, a bit for each level of its splits. Trees whose leaves have six bits together, most often
+two, are one group: each bit of the sum of their leaves is one look-up table of six inputs. Counters of six
+bits, then an adder, sum the groups. Leaves are counted from the lowest of their tree, so that words are short
+and positive; the first group holds what is left.
 """
 
 from __future__ import annotations
@@ -21,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from trigemu_anomaly.trees import FixedEnsemble
 
-from trigemu.base.arrays import IntArray
 from trigemu.base.errors import TrigemuError
 
 from .circuit import Circuit, row
@@ -32,10 +27,6 @@ LUT = 6
 MAX_DEPTH = 10
 #: Most leaves of all trees, if all paths were as long as the longest.
 MAX_LEAVES = 1 << 16
-#: Most bits of the address of a memory.
-MAX_ADDRESS = 18
-#: Look-up tables, and blocks of memory of so many bits, of an XCVU9P: shares of it decide which is smaller.
-_TABLES, _BLOCKS, _BLOCK_BITS = 1_182_240, 4_320, 18_432
 
 
 @dataclass(frozen=True)
@@ -84,35 +75,14 @@ class _Leaves(NamedTuple):
     words: list[int]  # Of all combinations of the bits
 
 
-def trees_circuit(
-    fixed: FixedEnsemble, clocks: int = 2, *, form: str | None = None, name: str = "trees"
-) -> Circuit:
-    """Return the circuit of trees, whose output is the word of their score.
-
-    form: `logic` or `memory`; None: the one with the smaller share of an XCVU9P. TrigemuError if the trees
-    cannot be built, or could give another score than the emulation.
-    """
+def trees_circuit(fixed: FixedEnsemble, clocks: int = 2, *, name: str = "trees") -> Circuit:
+    """Return the circuit of trees, whose output is the word of their score. TrigemuError if the trees cannot
+    be built, or could give another score than the emulation."""
     check(fixed)
     features, kind, score = fixed.ensemble.features, fixed.precision.input, fixed.precision.score
     cuts = [np.unique(fixed.cuts[fixed.ensemble.feature == feature]).tolist() for feature in range(features)]
-    comparators, logic = _comparators(fixed, cuts), _logic(fixed, cuts)
-    address = sum(len(some).bit_length() for some in cuts)
-    if form is None:
-        tables = sum(layer.bits for layer in logic) / _TABLES
-        blocks = -(-(score.width << address) // _BLOCK_BITS) / _BLOCKS
-        form = "logic" if tables <= blocks or not clocks else "memory"
-    layers = [comparators, *logic] if form == "logic" else [comparators, _codes(cuts)]
-    depths, data = [layer.depth for layer in layers], {}
-    if form == "memory":
-        if address > MAX_ADDRESS or not clocks:
-            thresholds = " · ".join(str(len(some) + 1) for some in cuts)
-            raise TrigemuError(
-                f"a table of {thresholds} combinations of thresholds in {clocks} clocks: a memory has at "
-                f"most {MAX_ADDRESS} bits of address, and takes one clock or more"
-            )
-        depths.append(3)  # the memory, whose register is its own
-        data[f"{name}.hex"] = _table(fixed, cuts)
-    after = stages(depths, clocks)
+    layers = [_comparators(fixed, cuts), *_logic(fixed, cuts)]
+    after = stages([layer.depth for layer in layers], clocks)
     modules, lines, bus, width = "", "", "x", features * kind.width
     for number, layer in enumerate(layers):
         modules += layer.verilog(f"{name}_{layer.name}", width) + "\n"
@@ -122,15 +92,10 @@ def trees_circuit(
         if number in after:
             bus += "_q"
             lines += f"    reg [{width - 1}:0] {bus};\n    always @(posedge clk) {bus} <= {layer.name};\n"
-    if data:
-        lines += f"    reg [{score.width - 1}:0] words [0:{(1 << address) - 1}], word;\n"
-        lines += f'    initial $readmemh("{name}.hex", words);\n'
-        lines += f"    always @(posedge clk) word <= words[{bus}];\n"
-        bus = "word"
     ports = f"    input  wire clk,\n    input  wire [{features * kind.width - 1}:0] x,\n"
     ports += f"    output wire [{score.width - 1}:0] y\n"
     text = f"{modules}module {name}(\n{ports});\n{lines}    assign y = {bus};\nendmodule\n"
-    return Circuit(name, text, (kind,) * features, score, clocks, data)
+    return Circuit(name, text, (kind,) * features, score, clocks)
 
 
 def check(fixed: FixedEnsemble) -> None:
@@ -312,46 +277,3 @@ def _function(bits: Sequence[str], table: int) -> str:
         ("1'b0", "1'b1"): name,
         ("1'b1", "1'b0"): f"~{name}",
     }.get((zero, one), f"({name} ? {one} : {zero})")
-
-
-def _codes(cuts: Sequence[Sequence[int]]) -> Layer:
-    """Return the address of a combination: for each input, the number of its cuts that are not above it. Bit
-    k of a number is the parity of how many multiples of 2^k it reaches."""
-    wires, first = [], 0
-    for some in cuts:
-        for power in range(len(some).bit_length()):
-            reached = range((1 << power) - 1, len(some), 1 << power)
-            wires.append(" ^ ".join(f"i[{first + k}]" for k in reached))
-        first += len(some)
-    return Layer("codes", "The number of thresholds that each input reaches.", wires, 3)
-
-
-def _table(fixed: FixedEnsemble, cuts: Sequence[Sequence[int]]) -> str:
-    """Return the words of all addresses in hexadecimal, 0 for addresses that do not occur."""
-    lowest = fixed.precision.input.words[0]
-    sizes = [len(some).bit_length() for some in cuts]
-    codes = np.indices([1 << size for size in reversed(sizes)]).reshape(len(sizes), -1)[::-1]
-    words = np.column_stack(
-        [
-            np.array([lowest, *some])[np.minimum(code, len(some))]
-            for code, some in zip(codes, cuts, strict=True)
-        ]
-    )
-    width = fixed.precision.score.width
-    scores = (fixed.base + leaves(fixed, words).sum(axis=1)) & ((1 << width) - 1)
-    return "".join(f"{word:0{-(-width // 4)}x}\n" for word in scores.tolist())
-
-
-def leaves(fixed: FixedEnsemble, words: IntArray) -> IntArray:
-    """Return the words of the leaves, int64[n, trees], of words of inputs, int64[n, d], node by node in
-    integers."""
-    trees, rows = fixed.ensemble, np.arange(len(words))
-    reached = []
-    for root in trees.starts[:-1]:
-        node = np.full(len(words), root)
-        for _ in range(trees.depth):
-            feature = trees.feature[node]
-            below = words[rows, feature] < fixed.cuts[node]
-            node = np.where(feature < 0, node, np.where(below, trees.left[node], trees.right[node]))
-        reached.append(fixed.values[node])
-    return np.column_stack(reached)

@@ -41,12 +41,6 @@ def _number(name: str, least: int, most: int, text: str) -> Callable[[Any], Any]
     _number("hops", 0, 10_000, "Hops from each start."),
     _number("replicas", 0, 10_000, "Replicas of the events that say how firm each value is; 0: none."),
     _number("caps", 0, 100, "Caps, from half to twice that of GOALS, for the front; 0: none."),
-    click.option(
-        "--time-limit",
-        "seconds",
-        type=options.POSITIVE,
-        help="Seconds after which no further search begins.",
-    ),
 )
 @options.json_file
 @options.csv_file

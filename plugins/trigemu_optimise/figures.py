@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from trigemu.results.figures import style
 from trigemu.results.section import Picture
 
-from .goals import loss_of
 from .results import BEST, SCALED, WRITTEN, Summary, VariableResult
 
 
@@ -39,41 +38,12 @@ def pictures(summary: Summary) -> Iterator[Picture]:
             _draw_thresholds(thresholds),
             _columns(thresholds, "name", "written", "value", "low", "high"),
         )
-    if priced := [variable for variable in summary.variables if variable.loss_per_khz is not None]:
-        prices = np.array([variable.channels_per_khz for variable in priced])
-        yield Picture(
-            "optimise_prices",
-            "What another kHz for each variable gives each channel at the margin, in percent of its events.",
-            _draw_prices(channels, [variable.name for variable in priced], 100 * prices),
-            _columns(priced, "name") | dict(zip(channels, prices.T.tolist(), strict=True)),
-        )
-    if sloped := [variable for variable in thresholds if variable.hz_per_unit < 0]:
-        names = [f"{v.name}{f', {v.unit}' if v.unit else ''}" for v in sloped]
-        with _rows(names, "−∂rate/∂threshold in Hz per unit") as (figure, axes):
-            slopes = [-variable.hz_per_unit for variable in sloped]
-            axes.barh(range(len(names)), slopes, color=style.COLOURS[0], height=0.6)
-            axes.set_xscale("log")
-        yield Picture(
-            "optimise_slopes",
-            "−∂rate/∂threshold of the menu at the best point.",
-            figure,
-            _columns(sloped, "name", "hz_per_unit"),
-        )
     if summary.front:
         yield Picture(
             "optimise_front",
             "The least loss at each cap, with the ε_max of the highest one.",
             _draw_front(summary),
-            _columns(summary.front, "cap_hz", "rate_hz", "loss", "unseen_loss", "one_way_loss"),
-        )
-    if summary.front and thresholds:
-        values = zip(*(entry.values for entry in summary.front), strict=True)
-        yield Picture(
-            "optimise_front_values",
-            "The thresholds along the front, free (points) and if they move one way only (lines).",
-            _draw_values(summary),
-            _columns(summary.front, "cap_hz")
-            | {variable.name: of_caps for variable, of_caps in zip(summary.variables, values, strict=True)},
+            _columns(summary.front, "cap_hz", "rate_hz", "loss", "unseen_loss"),
         )
 
 
@@ -126,71 +96,20 @@ def _draw_thresholds(variables: Sequence[VariableResult]) -> Figure:
     return figure
 
 
-def _draw_prices(channels: Sequence[str], variables: Sequence[str], percent: np.ndarray) -> Figure:
-    """Draw a map of what another kHz of each variable gives each channel, float64[variables, channels]."""
-    with _rows(variables, width=3.2 + 0.75 * len(channels), above=1.8) as (figure, axes):
-        shown = axes.imshow(percent, cmap="viridis", aspect="auto", vmin=0.0)
-        for (row, column), value in np.ndenumerate(percent):
-            colour = "w" if value < 0.6 * percent.max() else "k"
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=colour)
-        labels = [style.literal(name) for name in style.shown(channels).values()]
-        axes.set_xticks(range(len(channels)), labels, rotation=35, ha="right", fontsize=11)
-        axes.tick_params(axis="x", length=0, which="both")
-        bar = figure.colorbar(shown, ax=axes)
-        bar.set_label("% of events per kHz", fontsize=11)
-        bar.ax.tick_params(labelsize=9)
-    return figure
-
-
 def _draw_front(summary: Summary) -> Figure:
     """Draw the loss against the cap, all with the ε_max of the highest cap."""
     with style.figure(6.5, 4.6) as (figure, axes):
         caps = np.array([entry.cap_hz for entry in summary.front]) / 1e3
-        lines = (
-            ("loss", "fitted half", "-o", 0),
-            ("one_way_loss", "fitted half, one way", "--", 2),
-            ("unseen_loss", "unseen half", "-s", 1),
-        )
-        for key, label, form, colour in lines:
+        lines = ("loss", "fitted half", "-o"), ("unseen_loss", "unseen half", "-s")
+        for (key, label, form), colour in zip(lines, style.COLOURS, strict=False):
             values = [getattr(entry, key) for entry in summary.front]
-            axes.plot(caps, values, form, color=style.COLOURS[colour], label=label, markersize=5)
+            axes.plot(caps, values, form, color=colour, label=label, markersize=5)
         axes.axvline(summary.cap_hz / 1e3, color="grey", linewidth=1.0)
         positive = [entry.loss for entry in summary.front if entry.loss > 0]
         if positive:
             axes.set_yscale("log")
             axes.set_ylim(0.5 * max(min(positive), 1e-6), None)
-        weights, ceilings = np.array([(c.weight, c.front_ceiling) for c in summary.channels]).T
-        for name in (WRITTEN, SCALED) if ceilings.all() else ():
-            menu = summary.contender(name).unseen
-            loss = float(loss_of(summary.merit, weights, ceilings, np.array(menu.efficiencies)))
-            place = (menu.rate_hz / 1e3, loss)
-            axes.plot(*place, "*", color="black", markersize=9)
-            axes.annotate(name, place, xytext=(5, 5), textcoords="offset points", fontsize=10)
         axes.set_xlabel("cap in kHz", fontsize=13)
         axes.set_ylabel("loss", fontsize=13)
         axes.legend(fontsize=11, frameon=False)
-    return figure
-
-
-def _draw_values(summary: Summary) -> Figure:
-    """Draw the thresholds along the front, over those as written: a small plot for each."""
-    shown = [number for number, varied in enumerate(summary.variables) if varied.what == "above"]
-    columns = min(4, len(shown))
-    rows = -(-len(shown) // columns)
-    caps = [entry.cap_hz / 1e3 for entry in summary.front]
-    with style.figure(2.5 * columns + 0.6, 1.7 * rows + 0.6) as (figure, axes):
-        axes.remove()
-        for place, number in enumerate(shown):
-            panel = figure.add_subplot(rows, columns, place + 1)
-            variable = summary.variables[number]
-            colour = style.COLOURS[2] if variable.name in summary.turning else "black"
-            one_way = [entry.one_way_values[number] for entry in summary.front]
-            panel.plot(caps, one_way, color=style.COLOURS[0], linewidth=1.5)
-            free = [entry.values[number] for entry in summary.front]
-            panel.plot(caps, free, "o", color=colour, markersize=3)
-            panel.axhline(variable.written, color="grey", linewidth=0.8, linestyle=":")
-            (label,) = style.shown([variable.name]).values()
-            panel.set_title(style.literal(label), fontsize=10)
-            panel.tick_params(labelsize=8, labelbottom=place + columns >= len(shown))
-        figure.supxlabel("cap in kHz; red: not one way; dotted: as written", fontsize=11)
     return figure

@@ -8,31 +8,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
-import numpy as np
 
-from trigemu.base.arrays import FloatArray
 from trigemu.base.toml import Key, Positive, TomlTable, load_toml, read_table, refuse_other_kinds
 
 #: The most values of a variable: levels are bytes.
 MOST = 255
 #: The figures of merit.
 Merit = Literal["squared", "mean", "worst"]
-
-
-def loss_of(merit: Merit, weights: FloatArray, ceilings: FloatArray, efficiencies: FloatArray) -> FloatArray:
-    """Return the loss, float64[…], from weights that add up to 1, ε_max, and the efficiencies,
-    float64[channels, …]."""
-    shape = (-1, *[1] * (efficiencies.ndim - 1))
-    weights, ceilings = weights.reshape(shape), ceilings.reshape(shape)
-    if merit == "mean":
-        mean: FloatArray = 1.0 - (weights * efficiencies).sum(axis=0)
-        return mean
-    lost = np.maximum(1.0 - efficiencies / ceilings, 0.0)
-    loss: FloatArray = lost.max(axis=0) if merit == "worst" else (weights * lost**2).sum(axis=0)
-    return loss
-
-
-#: The largest size of a number, and the inverse of the smallest difference.
+#: The largest size of a number.
 _LARGEST = 1e15
 _Hz = Annotated[float, msgspec.Meta(ge=0, le=_LARGEST)]
 
@@ -48,11 +31,8 @@ class Span(TomlTable, frozen=True):
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         width = self.max - self.min
-        if not (-_LARGEST <= self.min <= self.max <= _LARGEST and (width == 0 or width >= 1 / _LARGEST)):
-            sizes = f"at most {_LARGEST:g} in size, equal or at least {1 / _LARGEST:g} apart"
-            yield "min", f"min = {self.min:g}, max = {self.max:g}: expected min ≤ max, {sizes}"
-        elif self.step and not 1 / _LARGEST <= self.step <= _LARGEST:
-            yield "step", f"step = {self.step:g}: expected a number from {1 / _LARGEST:g} to {_LARGEST:g}"
+        if not -_LARGEST <= self.min <= self.max <= _LARGEST or 0 < width < 1 / _LARGEST:
+            yield "min", f"min = {self.min:g}, max = {self.max:g}: expected numbers, min ≤ max"
         elif self.step and width / self.step > MOST - 1:
             number = width / self.step + 1
             yield "step", f"step = {self.step:g} gives {number:.0f} values, at most {MOST} are allowed"
@@ -150,7 +130,6 @@ class GoalsTable(TomlTable, frozen=True):
 
     rate_hz: Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]  #: The cap on the rate of the menu, in Hz.
     merit: Merit = "squared"  #: The loss: Σ w (1 − ε/ε_max)², 1 − Σ w ε, or 1 − the smallest ε/ε_max.
-    keep: tuple[str, ...] = ()  #: Triggers that must not vary.
 
 
 #: Searches for the ceiling of each channel.
@@ -166,10 +145,9 @@ class Effort:
     hops: int = 8  #: The number of hops from each
     replicas: int = 40  #: The number of replicas of the bootstrap
     caps: int = 10  #: The number of caps of the front; 0 for none
-    seconds: float | None = None  #: The time after which no further search begins
 
     def steps(self, channels: int) -> int:
-        """Return the number of searches, for a progress bar."""
+        """Return the number of searches, at most, for a progress bar."""
         front = channels + 2 if self.caps else 0
         return CEILING_STARTS * channels + self.starts + self.replicas + front
 

@@ -1,5 +1,5 @@
-"""What a menu is worth on a half of the events, with errors; slopes and prices around it, and other menus at
-the same cap.
+"""What a menu is worth on a half of the events, with errors; slopes and prices around it; and the menu with
+scaled thresholds.
 
 Any menu of the same triggers can be judged, whatever its thresholds: events are decided one by one, by the
 functions that give the rates of `trigemu run`.
@@ -8,6 +8,7 @@ functions that give the rates of `trigemu run`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +18,10 @@ from trigemu.base.errors import printable
 from trigemu.menus.checks import unit_of_threshold
 from trigemu.menus.menu import Menu
 from trigemu.results.notes import working_point
-from trigemu.triggers.base import ScoreKind
 
-from .problem import INFEASIBLE, Evaluation, Problem
+from .problem import Evaluation, Problem
 from .results import (
     BEST,
-    GREEDY,
     SCALED,
     WRITTEN,
     CapResult,
@@ -34,12 +33,15 @@ from .results import (
     VariableResult,
 )
 from .rows import Decisions, Half, Parents
-from .search import allowed
 from .setup import Setup
-from .variables import Variable, menu_at, with_values
+from .variables import with_values
 
 #: The relative step of numerical derivatives of the loss.
 _STEP = 1e-6
+#: Values of a threshold between which slopes are taken, on each side.
+_SIDE = 2
+#: Steps of the bisection of the factor on thresholds, which finds it to 1e-6; and its range.
+_STEPS, _LOWEST, _HIGHEST = 24, 1e-3, 1e3
 
 
 def judged(menu: Menu, decisions: Decisions, half: Half, problem: Problem) -> tuple[OnHalf, FloatArray]:
@@ -60,11 +62,11 @@ def judged(menu: Menu, decisions: Decisions, half: Half, problem: Problem) -> tu
     influence = _by_interaction(np.concatenate(parents), np.concatenate(moved))
     numbers = OnHalf(
         float(rates.sum()),
-        _size(_by_interaction(half.background.interaction, rates)),
+        float(np.linalg.norm(_by_interaction(half.background.interaction, rates))),
         float(problem.loss(efficiencies)),
-        _size(influence),
+        float(np.linalg.norm(influence)),
         tuple(efficiencies.tolist()),
-        tuple(_size(_by_interaction(*pair)) for pair in zip(parents, moves, strict=True)),
+        tuple(float(np.linalg.norm(_by_interaction(*pair))) for pair in zip(parents, moves, strict=True)),
     )
     return numbers, influence
 
@@ -73,15 +75,6 @@ def _by_interaction(interaction: Parents, values: FloatArray) -> FloatArray:
     """Return the sum of the values of the events of each interaction."""
     _, number = np.unique(interaction, return_inverse=True)
     return np.bincount(number.ravel(), values).astype(np.float64)
-
-
-def _size(values: FloatArray) -> float:
-    """Return √Σ values²."""
-    return float(np.sqrt((values**2).sum()))
-
-
-#: Values of a threshold between which slopes are taken, on each side.
-_SIDE = 2
 
 
 class Slope(NamedTuple):
@@ -117,41 +110,24 @@ def prices(found: Sequence[Slope]) -> FloatArray:
     return np.max(per_hz, axis=0) if per_hz else np.zeros(len(found[0].efficiencies))
 
 
-def correlations(points: IntArray, values: Sequence[FloatArray]) -> FloatArray:
-    """Return the correlations over replicas, float64[variables, variables]; 0 if a variable does not move."""
-    if not len(points):
-        return np.zeros((len(values),) * 2)
-    moved = np.array([column[points[:, variable]] for variable, column in enumerate(values)])
-    centred = moved - moved.mean(axis=1, keepdims=True)
-    size = np.sqrt((centred**2).sum(axis=1))
-    norm = np.outer(size, size)
-    correlated: FloatArray = np.divide(centred @ centred.T, norm, out=np.zeros_like(norm), where=norm > 0)
-    return correlated
-
-
-#: Steps of the bisection: the factor is found to 1e-6.
-_STEPS = 24
-#: The range of the factor.
-_LOWEST, _HIGHEST = 1e-3, 1e3
-
-
 def scaled(setup: Setup) -> tuple[Menu, float]:
     """Return the menu with all varied thresholds times the lowest factor at which the cap is met, or else the
-    highest factor; and the factor. Negative thresholds are divided by it; none falls below the lowest
-    score."""
-    varied = [variable for variable in setup.variables if variable.what == "above"]
-    written = menu_at(setup.written, setup.fixed, [0] * len(setup.fixed))
-    background = setup.problem.half.background
-
-    def value(variable: Variable, factor: float) -> float:
-        least = max(setup.scores.threshold_ranges[name].low for name in variable.triggers)
-        kind = setup.written.trigger(variable.triggers[0]).description
-        assert isinstance(kind, ScoreKind)
-        threshold = kind.threshold
-        return max(threshold * factor if threshold > 0 else threshold / factor, min(least, threshold))
+    highest factor; and the factor. Negative thresholds are divided by it; none falls below the lowest score.
+    What has a single allowed value has it."""
+    changed = [v for v in setup.variables if v.what == "above" or len(v.values) == 1]
+    lowest, background = setup.scores.threshold_ranges, setup.problem.half.background
 
     def menu(factor: float) -> Menu:
-        return with_values(written, varied, [value(variable, factor) for variable in varied])
+        values = []
+        for variable in changed:
+            value = variable.written * factor if variable.written > 0 else variable.written / factor
+            if len(variable.values) == 1:
+                value = variable.values[0]
+            else:
+                least = max(lowest[name].low for name in variable.triggers)
+                value = max(value, min(least, variable.written))
+            values.append(value)
+        return with_values(setup.written, changed, values)
 
     low, high = np.log(_LOWEST), np.log(_HIGHEST)
     for _ in range(_STEPS):
@@ -165,41 +141,11 @@ def scaled(setup: Setup) -> tuple[Menu, float]:
     return menu(factor), factor
 
 
-def greedy(evaluation: Evaluation) -> IntArray:
-    """Return the point of a greedy search: moves that lower the loss most per Hz, until the cap stops all."""
-    problem = evaluation.problem
-    point = problem.sizes - 1
-    while True:
-        rates, efficiencies = evaluation.at(point)
-        loss, best = float(problem.loss(efficiencies)), (0.0, -1, -1)
-        for variable in range(len(point)):
-            all_rates, all_efficiencies = evaluation.plane(point, variable)
-            objective = problem.objective(all_rates, all_efficiencies)[:, 0]
-            gain = loss - objective
-            more = np.maximum(all_rates[0, :, 0] - rates[0], 1e-9)
-            gain[~allowed(problem, point, variable)[:, 0]] = -np.inf
-            gain[(objective >= INFEASIBLE) | (gain <= 1e-12)] = -np.inf
-            index = int((gain / more).argmax())
-            if gain[index] / more[index] > best[0]:
-                best = float(gain[index] / more[index]), variable, index
-        if best[1] < 0:
-            return point
-        point[best[1]] = best[2]
-
-
-class AtCap(NamedTuple):
-    """The best point at a cap in Hz, and the one that is reached if values move one way only."""
-
-    cap: float
-    point: IntArray
-    one_way: IntArray
-
-
 class AtCaps(NamedTuple):
     """The best points at several caps, ascending, and the problem with one ε_max for all of them."""
 
     problem: Problem
-    entries: list[AtCap]
+    entries: list[tuple[float, IntArray]]  # Each cap in Hz, and its point
 
 
 def summary_of(
@@ -212,22 +158,25 @@ def summary_of(
     **of_run: Any,
 ) -> Summary:
     """Return the numbers of an optimisation. points: int64[replicas, variables]; of_run: other fields."""
-    evaluation, unseen_problem = Evaluation(problem), problem.on(setup.unseen)
+    evaluation, unseen_evaluation = Evaluation(problem), Evaluation(replace(problem, half=setup.unseen))
     menu_scaled, factor = scaled(setup)
-    greedy_menu = menu_at(setup.menu, setup.variables, greedy(evaluation).tolist())
-    menus = {WRITTEN: setup.written, SCALED: menu_scaled, GREEDY: greedy_menu, BEST: menu}
+    menus = {WRITTEN: setup.written, SCALED: menu_scaled, BEST: menu}
     fitted, unseen = (
         {name: judged(each, setup.decisions, half, problem) for name, each in menus.items()}
         for half in (problem.half, setup.unseen)
     )
     best, influence = unseen[BEST]
     contenders = tuple(
-        Contender(name, fitted[name][0], numbers, numbers.loss - best.loss, _size(moved - influence))
+        Contender(
+            name,
+            fitted[name][0],
+            numbers,
+            numbers.loss - best.loss,
+            float(np.linalg.norm(moved - influence)),
+        )
         for name, (numbers, moved) in unseen.items()
     )
-    rates = [each.at(point)[0] for each in (evaluation, Evaluation(unseen_problem))]
-    along = np.array([entry.point for entry in front.entries]).reshape(-1, len(point))
-    turning = np.flatnonzero((np.diff(along, axis=0) > 0).any(axis=0))
+    rates = [each.at(point)[0] for each in (evaluation, unseen_evaluation)]
     found = slopes(evaluation, point)
     return Summary(
         menu=printable(str(setup.written.path)),
@@ -254,7 +203,6 @@ def summary_of(
             for bound in problem.bounds[1:]
         ),
         front=tuple(_at_caps(setup, front)),
-        turning=tuple(setup.variables[number].name for number in turning),
         replicas=len(points),
         **of_run,
     )
@@ -280,22 +228,14 @@ def _channels(
         )
 
 
-#: The weakest correlation that makes a partner.
-_TRADES = -0.3
-
-
 def _variables(
     setup: Setup, found: Sequence[Slope], point: IntArray, points: IntArray
 ) -> Iterator[VariableResult]:
     """Yield the row of each variable."""
-    all_values = setup.problem.values
-    correlated = correlations(points, all_values)
     for number, (variable, slope) in enumerate(zip(setup.variables, found, strict=True)):
         low = high = None
         if len(points):
-            low, high = np.quantile(all_values[number][points[:, number]], [0.16, 0.84]).tolist()
-        partner = int(correlated[number].argmin())
-        correlation = float(correlated[number, partner])
+            low, high = np.quantile(np.array(variable.values)[points[:, number]], [0.16, 0.84]).tolist()
         per_khz = 1e3 / slope.rate_hz if slope.rate_hz > 0 else None
         first = setup.menu.trigger(variable.triggers[0])
         yield VariableResult(
@@ -311,22 +251,15 @@ def _variables(
             -slope.rate_hz / (slope.high - slope.low) if slope.high > slope.low else 0.0,
             None if per_khz is None else slope.loss * per_khz,
             tuple((slope.efficiencies * (per_khz or 0.0)).tolist()),
-            setup.variables[partner].name if correlation <= _TRADES else "",
-            correlation,
         )
 
 
 def _at_caps(setup: Setup, front: AtCaps) -> Iterator[CapResult]:
     """Yield the row of each cap of a front that is met."""
-    fitted, judging = Evaluation(front.problem), Evaluation(front.problem.on(setup.unseen))
-
-    def loss(evaluation: Evaluation, point: IntArray) -> float:
-        return float(front.problem.loss(evaluation.at(point)[1]))
-
-    def values(point: IntArray) -> tuple[float, ...]:
-        return tuple(v.values[int(index)] for v, index in zip(setup.variables, point, strict=True))
-
-    for cap, point, one_way in front.entries:
-        if (rate := float(fitted.at(point)[0][0])) <= cap:
-            losses = loss(fitted, point), loss(judging, point), loss(fitted, one_way)
-            yield CapResult(cap, rate, *losses, values(point), values(one_way))
+    halves = [Evaluation(replace(front.problem, half=h)) for h in (front.problem.half, setup.unseen)]
+    for cap, point in front.entries:
+        (rates, efficiencies), (_, unseen) = (evaluation.at(point) for evaluation in halves)
+        if rates[0] <= cap:
+            loss, unseen_loss = (float(front.problem.loss(each)) for each in (efficiencies, unseen))
+            values = (v.values[int(index)] for v, index in zip(setup.variables, point, strict=True))
+            yield CapResult(cap, float(rates[0]), loss, unseen_loss, tuple(values))

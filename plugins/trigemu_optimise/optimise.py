@@ -3,10 +3,9 @@ met."""
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,10 +24,10 @@ from trigemu.samples.memory import SamplesLike, samples_of
 from trigemu.studies.comparison import Comparison, compare
 
 from .goals import CEILING_STARTS, Effort, read_goals
-from .judge import AtCap, AtCaps, summary_of
+from .judge import AtCaps, summary_of
 from .problem import Evaluation, Problem
 from .results import Summary
-from .search import Found, Front, Hop, Refit, Searches, Unit, best_of, towards
+from .search import Found, Searches, Unit, best_of, front, hop, refit, towards
 from .setup import Setup, make_setup
 from .variables import menu_at
 
@@ -36,6 +35,8 @@ from .variables import menu_at
 _FRONT = 0.5, 2.0
 #: Triggers that a message names.
 _NAMED = 3
+#: Does searches of a problem, which a text names.
+Search = Callable[[Problem, Sequence[Unit], str], list[Found]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,58 +64,67 @@ def optimise(
 
     goals: their file (`read_goals`). report: called with the name of each search as it begins, and the best
     loss so far. The rest is as in `emulate`; searches run on the executor too. The result is the same for any
-    executor, unless the time limit ended it. Raises TrigemuError if the goals do not fit the menu, or cannot
-    be met.
+    executor. Raises TrigemuError if the goals do not fit the menu, or cannot be met.
     """
     menu, read = menu_of(menu), read_goals(goals)
     engine = engine_of(executor)
     setup = make_setup(menu, read, samples_of(catalogue, executor=engine), engine)
-    return optimised(setup, effort or Effort(), engine_of(executor), report)
+    return optimised(setup, effort or Effort(), engine, report)
 
 
 def optimised(
     setup: Setup, effort: Effort, engine: Engine, report: Callable[[str], None] = lambda text: None
 ) -> Optimised:
     """Return the best menu of a setup; see `optimise`."""
+    done: list[Found] = []
+
+    def search(problem: Problem, units: Sequence[Unit], name: str) -> list[Found]:
+        found: list[Found] = []
+        results, best = map_chunks(Searches(problem), units, engine), ""
+        for number in range(len(units)):
+            report(f"{name} {number + 1}{best}")
+            found.append(next(results))
+            best = f", best loss {best_of(found).objectives[0]:.6g}"
+        results.close()
+        done.extend(found)
+        return found
+
     _check_reachable(setup)
-    run = _Run(engine, effort, report)
-    channels = range(len(setup.problem.weights))
     # the best point of each channel with all of the rate to itself
-    starts, hops = range(CEILING_STARTS), effort.hops // 2
-    alone = run.all(
-        setup.problem,
-        [Hop(effort.seed, start, hops, channel) for channel in channels for start in starts],
-        lambda number: f"channel {number // len(starts) + 1} alone",
-        needed=True,
-    )
-    alone = [best_of(alone[channel * len(starts) :][: len(starts)]) for channel in channels]
+    starts, channels = range(CEILING_STARTS), range(len(setup.problem.weights))
+    hops, seed = effort.hops // 2, effort.seed
+    units = [
+        partial(hop, seed=seed, number=start, hops=hops, channel=channel)
+        for channel in channels
+        for start in starts
+    ]
+    found = search(setup.problem, units, "channels alone:")
+    alone = [best_of(found[channel * len(starts) :][: len(starts)]) for channel in channels]
     problem = replace(setup.problem, ceilings=_efficiencies(alone))
-    hopped: list[Unit] = [Hop(effort.seed, start, effort.hops) for start in range(effort.starts)]
-    found = run.all(problem, hopped, lambda number: f"start {number + 1}", at_least=1)
+    units = [partial(hop, seed=seed, number=start, hops=effort.hops) for start in range(effort.starts)]
+    found = search(problem, units, "start")
     point, evaluation = best_of(found).points[0], Evaluation(problem)
     _check_met(setup, evaluation.at(point)[0])
     as_written = [int(np.abs(np.array(v.values) - v.written).argmin()) for v in setup.variables]
     point = towards(evaluation, point, np.array(as_written, np.int64))
-    front = _front(run, problem, point, alone)
-    refits: list[Unit] = [Refit(number, tuple(point.tolist())) for number in range(effort.replicas)]
-    refitted = run.all(problem, refits, lambda number: f"replica {number + 1}")
-    points = np.array([result.points[0] for result in refitted], np.int64).reshape(-1, len(point))
+    at_caps = _front(search, effort.caps, problem, point, alone)
+    units = [partial(refit, replica=n, start=tuple(point.tolist())) for n in range(effort.replicas)]
+    refitted = [result.points[0] for result in search(problem, units, "replica")]
+    points = np.array(refitted, np.int64).reshape(-1, len(point))
     menu = _new_menu(setup, point)
     summary = summary_of(
         setup,
         problem,
         point,
         menu,
-        front,
+        at_caps,
         points,
         seed=effort.seed,
         hops=effort.hops,
-        starts=len(found),
-        evaluations=run.evaluations,
-        complete=run.complete,
+        starts=effort.starts,
+        evaluations=sum(result.evaluations for result in done),
     )
-    emulation = emulate([setup.written, menu], setup.scores)
-    return Optimised(menu, setup.written, compare(emulation), summary)
+    return Optimised(menu, setup.written, compare(emulate([setup.written, menu], setup.scores)), summary)
 
 
 def _check_reachable(setup: Setup) -> None:
@@ -151,12 +161,9 @@ def _check_met(setup: Setup, rates: FloatArray) -> None:
     broken = []
     for bound in setup.problem.bounds:
         rate = float(bound.rate(rates))
-        for missed, side, limit in (
-            (rate > bound.high, "above", bound.high),
-            (rate < bound.low, "below", bound.low),
-        ):
-            if missed:
-                broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, {side} {numbers.in_hz(limit)}")
+        if rate > bound.high or rate < bound.low:
+            side, limit = ("above", bound.high) if rate > bound.high else ("below", bound.low)
+            broken.append(f"the {bound.name} is {numbers.in_hz(rate)}, {side} {numbers.in_hz(limit)}")
     if broken:
         raise TrigemuError(
             f"{setup.goals.path}: no menu was found that meets all limits; in the nearest one, "
@@ -164,28 +171,27 @@ def _check_met(setup: Setup, rates: FloatArray) -> None:
         )
 
 
-def _front(run: _Run, problem: Problem, point: IntArray, alone: Sequence[Found]) -> AtCaps:
+def _front(search: Search, caps: int, problem: Problem, point: IntArray, alone: Sequence[Found]) -> AtCaps:
     """Return the best points at several caps. For all of them, ε_max is that of the highest cap: with that of
     a lower one, all menus above it would have no loss."""
-    if not run.effort.caps:
+    if not caps:
         return AtCaps(problem, [])
-    factors = np.geomspace(*_FRONT, run.effort.caps)
-    caps = [float(f"{problem.cap * factor:.3g}") for factor in factors]
-    highest = (max(problem.cap, *caps),)
-    units = [Front(highest, tuple(best.points[0].tolist()), n) for n, best in enumerate(alone)]
-    ceilings = run.all(problem, units, lambda number: f"channel {number + 1} alone, highest cap")
-    if len(ceilings) == len(units):
-        problem = replace(problem, ceilings=_efficiencies(ceilings))
-    above, below = [cap for cap in caps if cap > problem.cap], [cap for cap in caps if cap < problem.cap]
-    lines = [line for line in (above, below[::-1]) if line]
-    units = [Front(tuple(line), tuple(point.tolist())) for line in lines]
-    found = run.all(problem, units, lambda number: "front")
-    if len(found) < len(lines):
-        return AtCaps(problem, [])
-    entries = [AtCap(problem.cap, point, point)]
+    others = [float(f"{problem.cap * factor:.3g}") for factor in np.geomspace(*_FRONT, caps)]
+    highest = (max(problem.cap, *others),)
+    units = [
+        partial(front, caps=highest, start=tuple(best.points[0].tolist()), channel=channel)
+        for channel, best in enumerate(alone)
+    ]
+    ceilings = _efficiencies(search(problem, units, "highest cap, channel"))
+    problem = replace(problem, ceilings=ceilings)
+    above, below = [cap for cap in others if cap > problem.cap], [cap for cap in others if cap < problem.cap]
+    lines = [tuple(line) for line in (above, below[::-1]) if line]
+    units = [partial(front, caps=line, start=tuple(point.tolist())) for line in lines]
+    found = search(problem, units, "front")
+    entries = [(problem.cap, point)]
     for line, result in zip(lines, found, strict=True):
-        entries += map(AtCap, line, result.points[: len(line)], result.points[len(line) :])
-    return AtCaps(problem, sorted(entries, key=lambda entry: entry.cap))
+        entries += zip(line, result.points, strict=True)
+    return AtCaps(problem, sorted(entries, key=lambda entry: entry[0]))
 
 
 def _efficiencies(alone: Sequence[Found]) -> FloatArray:
@@ -196,52 +202,12 @@ def _efficiencies(alone: Sequence[Found]) -> FloatArray:
 def _new_menu(setup: Setup, point: IntArray) -> Menu:
     """Return the menu at a point, its thresholds fitted to the samples if they have more than one value."""
     menu = menu_at(setup.menu, setup.variables, point.tolist())
-    fitted, fixed = (
-        {name for v in variables if v.what == "above" for name in v.triggers}
-        for variables in (setup.variables, setup.fixed)
-    )
+    values = {name: len(v.values) for v in setup.variables if v.what == "above" for name in v.triggers}
     samples = setup.scores.catalogue.table.name
     triggers = tuple(
-        replace(t, fitted_on=None if t.name in fixed else samples, budget=None, solution=None)
-        if t.name in fitted | fixed or t.solution
+        replace(t, fitted_on=None if values.get(t.name) == 1 else samples, budget=None, solution=None)
+        if t.name in values or t.solution
         else t
         for t in menu.triggers
     )
     return replace(menu, name=f"{menu.name}-optimised", triggers=triggers)
-
-
-@dataclass
-class _Run:
-    """The searches of a run, on its engine, within its time."""
-
-    engine: Engine
-    effort: Effort
-    report: Callable[[str], None]
-    evaluations: int = 0
-    complete: bool = True
-    _begin: float = field(default_factory=time.monotonic)
-
-    def all(
-        self,
-        problem: Problem,
-        units: Sequence[Unit],
-        name: Callable[[int], str],
-        *,
-        needed: bool = False,
-        at_least: int = 0,
-    ) -> list[Found]:
-        """Run searches; after the time limit only those that are needed, and some at least."""
-        found: list[Found] = []
-        results, best = map_chunks(Searches(problem), units, self.engine), math.inf
-        for number in range(len(units)):
-            late = time.monotonic() - self._begin > (self.effort.seconds or math.inf)
-            if late and not needed and number >= at_least:
-                self.complete = False
-                break
-            so_far = f", best loss {best:.6g}" if best < math.inf and not needed else ""
-            self.report(f"{name(number)}{so_far}")
-            found.append(next(results))
-            best = min(best, float(found[-1].objectives[0]))
-        results.close()
-        self.evaluations += sum(result.evaluations for result in found)
-        return found

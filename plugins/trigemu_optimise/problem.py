@@ -10,7 +10,7 @@ import numpy as np
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray
 from trigemu.base.kernels import inner, kernel
 
-from .goals import Merit, loss_of
+from .goals import Merit
 from .rows import Component, Half, Levels
 from .variables import Bound, Order
 
@@ -48,10 +48,6 @@ class Problem:
         """The number of values of each variable."""
         return np.array([len(values) for values in self.values], np.int64)
 
-    def on(self, half: Half) -> Problem:
-        """Return the problem on the events of a half."""
-        return replace(self, half=half)
-
     def alone(self, channel: int) -> Problem:
         """Return the problem of the largest efficiency of one channel; −1: the problem as it is."""
         if channel < 0:
@@ -61,7 +57,14 @@ class Problem:
 
     def loss(self, efficiencies: FloatArray) -> FloatArray:
         """Return the loss, float64[…], from the efficiencies of the channels, float64[channels, …]."""
-        return loss_of(self.merit, self.weights, self.ceilings, efficiencies)
+        shape = (-1, *[1] * (efficiencies.ndim - 1))
+        weights, ceilings = self.weights.reshape(shape), self.ceilings.reshape(shape)
+        if self.merit == "mean":
+            mean: FloatArray = 1.0 - (weights * efficiencies).sum(axis=0)
+            return mean
+        lost = np.maximum(1.0 - efficiencies / ceilings, 0.0)
+        loss: FloatArray = lost.max(axis=0) if self.merit == "worst" else (weights * lost**2).sum(axis=0)
+        return loss
 
     def objective(self, rates: FloatArray, efficiencies: FloatArray) -> FloatArray:
         """Return the loss from rates float64[sets, …] and efficiencies float64[channels, …]; of a point that

@@ -11,12 +11,8 @@ from trigemu.results.table import Column
 from .goals import Merit
 
 #: The names of the menus that are compared, in their order.
-WRITTEN, SCALED, GREEDY, BEST = "as written", "scaled", "greedy", "optimised"
-
-
-def loss_text(value: float) -> str:
-    """Return a loss as text."""
-    return f"{value:.5f}"
+WRITTEN, SCALED, BEST = "as written", "scaled", "optimised"
+loss_text = "{:.5f}".format
 
 
 def _hz(value: float) -> str:
@@ -47,7 +43,7 @@ class OnHalf:
 class Contender:
     """A menu on both halves."""
 
-    name: str  #: WRITTEN, SCALED, GREEDY or BEST
+    name: str  #: WRITTEN, SCALED or BEST
     fitted: OnHalf  #: fitted, unseen: The half for the search, and the other one
     unseen: OnHalf
     #: gain, gain_error: The loss of this menu minus that of the optimised one on the unseen half, with its
@@ -90,9 +86,6 @@ class VariableResult:
     #: By how much another kHz for this variable lowers the loss; None if it changes no rate.
     loss_per_khz: Annotated[float | None, Column("", "number", "loss/kHz", text="{:.2g}".format)]
     channels_per_khz: tuple[float, ...]  #: The efficiency that each channel gains for another kHz
-    #: The variable that it trades with: the strongest negative correlation over replicas; or empty.
-    partner: Annotated[str, Column("", "label", "trades with", gives_way=1)]
-    correlation: float  #: That correlation
 
 
 @dataclass(frozen=True)
@@ -101,14 +94,10 @@ class CapResult:
 
     cap_hz: Annotated[float, _HZ]  #: The cap
     rate_hz: float  #: The rate on the fitted half
-    #: loss, unseen_loss, one_way_loss: The loss on the fitted half and on the unseen one, and that on the
-    #: fitted half if values move one way only; with the ε_max of the highest cap of the front.
+    #: loss, unseen_loss: The loss on each half, with the ε_max of the highest cap of the front
     loss: Annotated[float, _LOSS]
     unseen_loss: Annotated[float, _LOSS.headed("unseen")]
-    one_way_loss: Annotated[float, _LOSS.headed("one way")]
-    #: values, one_way_values: The value of each variable, and the one if values move one way only.
-    values: tuple[float, ...]
-    one_way_values: tuple[float, ...]
+    values: tuple[float, ...]  #: The value of each variable
 
 
 @dataclass(frozen=True)
@@ -134,11 +123,10 @@ class Summary:
     samples: str  #: The name of the catalogue
     merit: Merit  #: The figure of merit
     cap_hz: float  #: The cap
-    seed: int  #: seed, starts, hops: The seed, the number of starts that were made, and of hops each
+    seed: int  #: seed, starts, hops: The seed, the number of starts, and of hops each
     starts: int
     hops: int
     evaluations: int  #: The number of evaluations: of a point, a line or a plane
-    complete: bool  #: Whether the time limit left out nothing
     halves: str  #: A sentence on the halves
     factor: float  #: The factor on all thresholds of the menu SCALED
     contenders: tuple[Contender, ...]  #: The compared menus
@@ -147,7 +135,6 @@ class Summary:
     variables: tuple[VariableResult, ...]
     limits: tuple[LimitResult, ...]
     front: tuple[CapResult, ...]  #: The best menus at other caps, ascending
-    turning: tuple[str, ...]  #: The variables that become tighter anywhere as the cap rises
     replicas: int  #: The number of replicas of the bootstrap
     point: dict[str, Any] = field(default_factory=dict)  #: Where the menu was run: its column, the samples
 

@@ -10,6 +10,7 @@ coherent sets, seeds and `logic` of any kind cost one look-up.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.base.errors import TrigemuError
@@ -98,21 +101,19 @@ class Component(NamedTuple):
 
 def connected(triggers: Sequence[Trigger]) -> list[list[str]]:
     """Return the names of triggers that share a counter, or are connected by seeds."""
-    root: dict[Hashable, Hashable] = {}
-
-    def find(key: Hashable) -> Hashable:
-        while root.setdefault(key, key) != key:
-            key = root[key]
-        return key
-
+    # of each trigger, seed and counter
+    number: defaultdict[Hashable, int] = defaultdict(lambda: len(number))
+    pairs = []
     for trigger in triggers:
-        key = ("alone", trigger.name)
-        root[find(key)] = find(counter_of(trigger))
-        for name in trigger.seed.names() if trigger.seed else ():
-            root[find(key)] = find(("alone", name))
-    groups: dict[Hashable, list[str]] = {}
+        pairs.append((number[trigger.name], number["counter", counter_of(trigger)]))
+        seeds = trigger.seed.names() if trigger.seed else ()
+        pairs += [(number[trigger.name], number[seed]) for seed in seeds]
+    first, second = np.array(pairs).T
+    graph = coo_array((np.ones(len(pairs)), (first, second)), shape=(len(number), len(number)))
+    _, part = connected_components(graph, directed=False)
+    groups = defaultdict[int, list[str]](list)
     for trigger in triggers:
-        groups.setdefault(find(("alone", trigger.name)), []).append(trigger.name)
+        groups[int(part[number[trigger.name]])].append(trigger.name)
     return list(groups.values())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from operator import itemgetter
 
 import numpy as np
@@ -17,8 +17,6 @@ from trigemu.base.mapping import Work
 from .problem import INFEASIBLE, Evaluation, Problem
 from .rows import Group, Half
 
-#: The lowest and the highest index that moves may reach, int64[variables] each.
-Ends = tuple[IntArray, IntArray]
 #: The least gain of a move, which rounding does not imitate.
 GAIN = 1e-10
 #: Variables that a hop changes at random.
@@ -28,13 +26,12 @@ _CUMULATED = np.cumsum(np.exp(-1.0) / np.cumprod(np.concatenate([[1.0], np.arang
 
 
 def improve(
-    evaluation: Evaluation, start: IntArray, ends: Ends | None = None, order: Sequence[int] | None = None
+    evaluation: Evaluation, start: IntArray, order: Sequence[int] | None = None
 ) -> tuple[IntArray, float]:
-    """Move in one and two variables until no move is better, from and to a point int64[variables]."""
-    problem = evaluation.problem
-    low, high = ends or (0 * start, problem.sizes - 1)
-    variables = [v for v in (order or range(len(start))) if low[v] < high[v]]
-    point = start.copy()
+    """Move in one and two variables until no move is better, from and to a point int64[variables]. order: of
+    the variables."""
+    problem, point = evaluation.problem, start.copy()
+    variables = [v for v in (order or range(len(start))) if problem.sizes[v] > 1]
     best = 2 * INFEASIBLE if broken(problem, point) else evaluation.objective(point)
     moves = [(x, -1) for x in variables]
     moves += [(x, y) for i, x in enumerate(variables) for y in variables[:i]]
@@ -43,7 +40,7 @@ def improve(
         x, y = moves[number % len(moves)]
         number, since = number + 1, since + 1
         objective = problem.objective(*evaluation.plane(point, x, y))
-        objective[~allowed(problem, point, x, y, ends)] = np.inf
+        objective[~allowed(problem, point, x, y)] = np.inf
         kx, ky = np.unravel_index(int(objective.argmin()), objective.shape)
         if objective[kx, ky] < best - GAIN:
             best, since = float(objective[kx, ky]), 0
@@ -66,14 +63,11 @@ def towards(evaluation: Evaluation, point: IntArray, wanted: IntArray) -> IntArr
     return point
 
 
-def allowed(problem: Problem, point: IntArray, x: int, y: int = -1, ends: Ends | None = None) -> BoolArray:
-    """Return which points of a plane are within the ends and obey the ties, bool[kx, ky]."""
-    low, high = ends or (0 * point, problem.sizes - 1)
+def allowed(problem: Problem, point: IntArray, x: int, y: int = -1) -> BoolArray:
+    """Return which points of a plane obey the ties, bool[kx, ky]."""
     kx, ky = (int(problem.sizes[v]) if v >= 0 else 1 for v in (x, y))
     index = {x: np.arange(kx)[:, None], y: np.arange(ky)[None]}
     mask: BoolArray = np.ones((kx, ky), np.bool_)
-    for variable in {x, y} - {-1}:
-        mask &= (index[variable] >= low[variable]) & (index[variable] <= high[variable])
     for lower, higher, by in problem.orders:
         if {lower, higher} & {x, y}:
             least = problem.values[lower][index.get(lower, point[lower])] + by
@@ -126,80 +120,56 @@ def best_of(found: Sequence[Found]) -> Found:
     return min(found, key=lambda result: float(result.objectives[0]))
 
 
-def hopped(evaluation: Evaluation, start: IntArray, rng: np.random.Generator, hops: int) -> Found:
+def hopped(problem: Problem, start: IntArray, rng: np.random.Generator, hops: int) -> Found:
     """Return the best point of basin hopping: random values of some variables of the best point so far, then
     moves until none is better."""
-    problem, found = evaluation.problem, [(start, np.inf)]
-    sizes = problem.sizes
+    evaluation, sizes, found = Evaluation(problem), problem.sizes, [(start, np.inf)]
     for hop in range(hops + 1):
         point = found[-1][0].copy()
         if hop:
             kicked = rng.choice(len(sizes), min(KICKED, len(sizes)), replace=False)
             point[kicked] = rng.integers(0, sizes)[kicked]
         order = rng.permutation(len(sizes)).tolist()
-        point, objective = improve(evaluation, obey(problem, point), order=order)
+        point, objective = improve(evaluation, obey(problem, point), order)
         if objective <= found[-1][1]:
             found.append((point, objective))
     point, _ = min(found, key=itemgetter(1))
     return Found(point[None, :], np.array([evaluation.objective(point)]), evaluation.evaluations)
 
 
-@dataclass(frozen=True)
-class Hop:
-    """Basin hopping from a random point."""
-
-    seed: int  # The seed of the random numbers
-    number: int  # The number of the start; start 0 is at the tightest point
-    hops: int  # The number of hops
-    channel: int = -1  # The only channel that counts, or −1
-
-    def run(self, problem: Problem) -> Found:
-        rng = np.random.default_rng([self.seed, self.number, self.channel + 1])
-        start = problem.sizes - 1 if self.number == 0 else rng.integers(0, problem.sizes)
-        return hopped(Evaluation(problem.alone(self.channel)), start, rng, self.hops)
+def hop(problem: Problem, seed: int, number: int, hops: int, channel: int = -1) -> Found:
+    """Search by basin hopping from a random point, or, with number 0, from the tightest one. channel: the
+    only one that counts, or −1."""
+    rng = np.random.default_rng([seed, number, channel + 1])
+    start = problem.sizes - 1 if number == 0 else rng.integers(0, problem.sizes)
+    return hopped(problem.alone(channel), start, rng, hops)
 
 
-@dataclass(frozen=True)
-class Refit:
-    """A search from the best point on the events of one replica, with one hop."""
-
-    replica: int  # Its number
-    start: tuple[int, ...]  # The best point
-
-    def run(self, problem: Problem) -> Found:
-        rng, start = np.random.default_rng([self.replica]), np.array(self.start, np.int64)
-        return hopped(Evaluation(of_replica(problem, self.replica)), start, rng, 1)
+def refit(problem: Problem, replica: int, start: tuple[int, ...]) -> Found:
+    """Search from the best point on the events of one replica, with one hop."""
+    rng = np.random.default_rng([replica])
+    return hopped(of_replica(problem, replica), np.array(start, np.int64), rng, 1)
 
 
-@dataclass(frozen=True)
-class Front:
-    """The best points at several caps, each found from those at the cap before; then those that are reached
-    if values may only fall as the cap rises, and only rise as it falls."""
-
-    caps: tuple[float, ...]  # The caps in Hz, one after the other
-    start: tuple[int, ...]  # The best point at the cap of the problem
-    channel: int = -1  # The only channel that counts, or −1
-
-    def run(self, problem: Problem) -> Found:
-        problem = problem.alone(self.channel)
-        point = one_way = np.array(self.start, np.int64)
-        free, restricted, done, tightest = [], [], 0, problem.sizes - 1
-        for cap in self.caps:
-            bounds = (problem.bounds[0]._replace(high=cap), *problem.bounds[1:])
-            rises, evaluation = cap >= problem.cap, Evaluation(replace(problem, bounds=bounds))
-            ends = (0 * point, one_way) if rises else (one_way, tightest)
-            restricted.append(improve(evaluation, one_way, ends))
-            starts = [point] if rises else [point, tightest]
-            found = [*(improve(evaluation, start) for start in starts), restricted[-1]]
-            best, _ = min(found, key=itemgetter(1))
-            point, one_way = towards(evaluation, best, point), restricted[-1][0]
-            free.append((point, evaluation.objective(point)))
-            done += evaluation.evaluations
-        points, objectives = zip(*free, *restricted, strict=True)
-        return Found(np.array(points), np.array(objectives), done)
+def front(problem: Problem, caps: Sequence[float], start: tuple[int, ...], channel: int = -1) -> Found:
+    """Find the best points at several caps in Hz, each from the one at the cap before. start: the best point
+    at the cap of the problem."""
+    problem, point = problem.alone(channel), np.array(start, np.int64)
+    points, objectives, done = [], [], 0
+    for cap in caps:
+        bounds = (problem.bounds[0]._replace(high=cap), *problem.bounds[1:])
+        evaluation = Evaluation(replace(problem, bounds=bounds))
+        starts = [point] if cap >= problem.cap else [point, problem.sizes - 1]
+        best, _ = min((improve(evaluation, each) for each in starts), key=itemgetter(1))
+        point = towards(evaluation, best, point)
+        points.append(point)
+        objectives.append(evaluation.objective(point))
+        done += evaluation.evaluations
+    return Found(np.array(points), np.array(objectives), done)
 
 
-Unit = Hop | Refit | Front
+#: One of these searches, with all but the problem.
+Unit = partial[Found]
 
 
 class Searches(Work[Unit, Found]):
@@ -216,4 +186,4 @@ class Searches(Work[Unit, Found]):
         return fingerprint(self._definition, unit)
 
     def __call__(self, unit: Unit) -> Found:
-        return unit.run(self.problem)
+        return unit(self.problem)

@@ -15,10 +15,9 @@ import numpy as np
 
 from trigemu.base.arrays import BoolArray, FloatArray, IntArray, splitmix64
 from trigemu.base.errors import SampleError, TrigemuError
-from trigemu.counting.patterns import Keys, PatternTable, count_patterns
 from trigemu.emulation import scaling
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Task, over_background
+from trigemu.emulation.engine import Job
 from trigemu.emulation.event_table import EventTable
 from trigemu.emulation.per_event import Columns, per_event
 from trigemu.emulation.plan import Plan, make_plan
@@ -29,13 +28,12 @@ from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
 from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
 from trigemu.triggers.base import BitKind, Context, ScoreKind
 
 from .goals import ChannelTable, Goals, Span
 from .problem import Problem
 from .rows import Decisions, Half, Parents, prepare
-from .variables import Variable, bounds_of, check_goals, menu_at, orders_of, variables_of
+from .variables import Variable, bounds_of, check_goals, orders_of, variables_of
 
 
 @dataclass(frozen=True)
@@ -43,13 +41,11 @@ class Setup:
     """A menu, what may vary of it, and the events."""
 
     written: Menu  # The menu as written, with its budgets solved
-    # The same menu with all triggers enabled that may be, and with what has a single allowed value at it.
-    menu: Menu
+    menu: Menu  # The same menu with all triggers enabled that may be
     goals: Goals  # The goals
     scores: EventTable  # The scores of the events
     decisions: Decisions  # Their decisions, of the background and then of each signal
     variables: tuple[Variable, ...]  # What varies
-    fixed: tuple[Variable, ...]  # What has a single allowed value
     halves: str  # A sentence on how the events are divided
     unseen: Half  # The half that judges
     problem: Problem  # The problem on the fitted half, without ceilings
@@ -79,8 +75,7 @@ def make_setup(menu: Menu, goals: Goals, samples: Catalogue | EventTable, execut
                 f"{name} has events of negative weight: no threshold can be fitted if accepting an event "
                 "lowers a rate or an efficiency"
             )
-    variables, fixed = variables_of(base, goals, scores.threshold_ranges, written)
-    base = menu_at(base, fixed, [0] * len(fixed))
+    variables = variables_of(base, goals, scores.threshold_ranges, written)
     decisions = Decisions(base, scores, tables)
     prepared = prepare(base, decisions, variables, sets)
     halves, scales, text = _halves(base, scores, tables, executor)
@@ -125,7 +120,7 @@ def make_setup(menu: Menu, goals: Goals, samples: Catalogue | EventTable, execut
         weights / weights.sum(),
         np.ones(len(weights)),
     )
-    return Setup(written, base, goals, scores, decisions, variables, fixed, text, unseen, problem)
+    return Setup(written, base, goals, scores, decisions, variables, text, unseen, problem)
 
 
 def _all_switched_on(menu: Menu, goals: Goals) -> Menu:
@@ -175,16 +170,20 @@ def _halves(
         scales = [scaling.half_scales(sums, which, catalogue) for which in (0, 1)]
         text = f"Searched on the {split.HALF_NAMES[0]} half of each sample, judged on the other."
         return [table["half"] for table in tables], np.array(scales), text
-    task, job = _Quarters(), Job((), make_plan(()), catalogue)
-    sums = task.merge([*over_background(job, task, executor)])
-    sums = replace(sums, half=2 * sums.half + sums.bin)
-    scales = [sums.share_scales(2 * trained + quarter, len(catalogue.samples)) for quarter in (0, 1)]
-    for sample in catalogue.background:
-        if not all(0.0 < of_quarter[sample.number] < np.inf for of_quarter in scales):
+    job, names = Job((), make_plan(()), catalogue), ("sample", "weight", "half", "parent")
+    sample, weight, half, parent = per_event(job, names, executor=executor).values()
+    quarters = np.where(half == trained, _next_bit(parent), -1)
+    everything, *parts = (
+        np.bincount(sample, np.where(inside, weight, 0.0), len(catalogue.samples))
+        for inside in (quarters > -2, quarters == 0, quarters == 1)
+    )
+    for each in catalogue.background:
+        if not all(part[each.number] > 0.0 for part in parts):
             raise SampleError(
-                f"sample {sample.name!r}: there is no weight in one of the two quarters that no model of the "
+                f"sample {each.name!r}: there is no weight in one of the two quarters that no model of the "
                 "menu was trained on: it needs more events"
             )
+    scales = [np.divide(everything, part, where=part > 0.0, out=np.ones_like(part)) for part in parts]
     halves = [_next_bit(table["parent"]) for table in tables]
     halves[0] = np.where(tables[0]["half"] == trained, halves[0], -1)
     text = (
@@ -192,16 +191,6 @@ def _halves(
         "the menu was trained on, judged on the rest of it; signals are halved once."
     )
     return halves, np.array(scales), text
-
-
-@dataclass(frozen=True)
-class _Quarters(Task[PatternTable]):
-    """The task that sums the weights of a chunk in each half of each half."""
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
-        parent, weight = events.parent[events.core], events.weight[events.core]
-        keys = Keys(split.half_of(parent), _next_bit(parent))
-        return count_patterns(chunk.sample, np.zeros((len(weight), 1), np.uint64), weight, keys)
 
 
 def _next_bit(parent: Parents) -> IntArray:

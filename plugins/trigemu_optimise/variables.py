@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from trigemu.base.arrays import FloatArray
-from trigemu.base.errors import TrigemuError, nearest
+from trigemu.base.errors import TrigemuError, few_of, nearest
 from trigemu.counting.quantities import members_by_level
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.expressions import Element
@@ -23,7 +23,7 @@ from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.combination import LegThreshold
 from trigemu.triggers.threshold import Threshold
 
-from .goals import MOST, Goals, Limit, Span, Tie
+from .goals import MOST, Goals, Span, Tie
 
 #: How many values a threshold has at most if the goals give no step.
 FREE_VALUES = 120
@@ -98,8 +98,8 @@ def threshold_numbers(variables: Sequence[Variable]) -> dict[str, int]:
 
 def variables_of(
     menu: Menu, goals: Goals, ranges: Mapping[str, tuple[float, float]], written: Menu
-) -> tuple[tuple[Variable, ...], tuple[Variable, ...]]:
-    """Return the variables, and those that have a single allowed value, which they take."""
+) -> tuple[Variable, ...]:
+    """Return the variables; TrigemuError if each of them has a single allowed value."""
     thresholds: dict[str, Variable] = {}
     others: list[Variable] = []
     for vary in goals.vary:
@@ -115,15 +115,14 @@ def variables_of(
     for tie in goals.ties:
         if tie.at_least is None:
             _merge(thresholds, tie, goals)
-    every = (*_without_excluded(menu, tuple(dict.fromkeys(thresholds.values())), goals), *others)
-    varied = tuple(variable for variable in every if len(variable.values) > 1)
-    if not varied:
-        values = ", ".join(f"{variable.name} {variable.values[0]:g}" for variable in every)
+    variables = (*_without_excluded(menu, tuple(dict.fromkeys(thresholds.values())), goals), *others)
+    if all(len(variable.values) == 1 for variable in variables):
+        values = ", ".join(f"{variable.name} {variable.values[0]:g}" for variable in variables)
         raise TrigemuError(
             f"{goals.path}: nothing varies: each has a single allowed value ({values}): write these into the "
             "menu, or allow more values"
         )
-    return varied, tuple(variable for variable in every if len(variable.values) == 1)
+    return variables
 
 
 def _threshold(
@@ -240,11 +239,6 @@ def _without_excluded(menu: Menu, variables: tuple[Variable, ...], goals: Goals)
     return tuple(replace(variable, values=left[variable]) for variable in variables)
 
 
-def _place(text: str, goals: Path) -> str:
-    """Return a name or a pattern as it is, and a path relative to the folder of the goals."""
-    return str(goals.parent / text) if Path(text).suffix in (".toml", ".csv") else text
-
-
 def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
     """Raise TrigemuError if goals name what a menu or the samples do not have, or ask for the impossible."""
     for channel in goals.channels:
@@ -260,8 +254,6 @@ def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
         for name in vary.triggers:
             trigger = _trigger(menu, name, goals, "[[vary]]")
             where = f"{goals.path}: [[vary]] {name}"
-            if name in goals.table.keep:
-                raise TrigemuError(f"{where}: it is listed under keep, so it must not vary")
             if vary.above is not None:
                 _check_threshold(trigger, where)
             if math.isinf(trigger.prescale):
@@ -273,8 +265,6 @@ def check_goals(menu: Menu, goals: Goals, catalogue: Catalogue) -> None:
                 if (name, key) in varied:
                     raise TrigemuError(f"{where}: {key} is given twice")
                 varied.add((name, key))
-    for name in goals.table.keep:
-        _trigger(menu, name, goals, "keep")
     for tie in goals.ties:
         for name in tie.triggers:
             where = f"{goals.path}: [[tie]] {name}"
@@ -311,6 +301,12 @@ def bounds_of(
         level: frozenset(t.name for t, inside in zip(menu.enabled, members, strict=True) if inside)
         for level, members in members_by_level(menu).items()
     }
+    groups = {t.group: frozenset(s.name for s in menu.enabled if s.group == t.group) for t in menu.enabled}
+    known = {
+        "trigger": {t.name: frozenset([t.name]) for t in menu.enabled},
+        "group": {name: members for name, members in groups.items() if name},
+        "level": levels if menu.levels else {},
+    }
     first, *_, last = (*levels.values(), *levels.values())
     sets = {last: 0}
 
@@ -319,14 +315,20 @@ def bounds_of(
 
     bounds = [Bound("rate of the menu", 0, -1, 0.0, goals.table.rate_hz)]
     for limit in goals.limits:
-        members = _members(menu, limit, goals, levels)
+        where = f"{goals.path}: [[limit]] on the {limit.label}"
+        what = next(key for key in known if getattr(limit, key) is not None)
+        name, names = getattr(limit, what), [*known[what]]
+        if name not in names:
+            enabled = f"the enabled {what}s {few_of(names, 8)}" if names else f"no {what}s"
+            raise TrigemuError(f"{where}: the menu has {enabled}{nearest(name, names)}")
+        members = known[what][name]
         low, high = limit.min_hz or 0.0, np.inf if limit.max_hz is None else limit.max_hz
         if limit.quantity == "rate":
             bounds.append(Bound(limit.label, number(members), -1, low, high))
             continue
         level = next((level for level in levels.values() if members <= level), None)
         if level is None:
-            raise TrigemuError(f"{goals.path}: [[limit]] on the {limit.label}: it is of several levels")
+            raise TrigemuError(f"{where}: it is of several levels")
         bounds.append(Bound(limit.label, number(level), number(level - members), low, high))
     if goals.live:
         from trigemu_live import every_slot, largest_input_rate, read_filling, read_rules
@@ -340,17 +342,6 @@ def bounds_of(
     return tuple(bounds), tuple(sets)
 
 
-def _members(menu: Menu, limit: Limit, goals: Goals, levels: dict[str, frozenset[str]]) -> frozenset[str]:
-    """Return the triggers that a limit is on."""
-    where = f"{goals.path}: [[limit]] on the {limit.label}"
-    if limit.trigger is not None:
-        if not _trigger(menu, limit.trigger, goals, "[[limit]]").enabled:
-            raise TrigemuError(f"{where}: the menu disables it")
-        return frozenset([limit.trigger])
-    what, name, names = "group", limit.group, list(dict.fromkeys(t.group for t in menu.enabled if t.group))
-    if limit.level is not None:
-        what, name, names = "level", limit.level, list(menu.levels)
-    if name not in names:
-        known = f"the {what}s {', '.join(names)}" if names else f"no {what}s"
-        raise TrigemuError(f"{where}: the menu has {known}{nearest(str(name), names)}")
-    return levels[name] if what == "level" else frozenset(t.name for t in menu.enabled if t.group == name)
+def _place(text: str, goals: Path) -> str:
+    """Return a name or a pattern as it is, and a path relative to the folder of the goals."""
+    return str(goals.parent / text) if Path(text).suffix in (".toml", ".csv") else text

@@ -172,18 +172,10 @@ def notes_of(summary: Summary) -> Iterator[str]:
     if summary.replicas:
         yield (
             f"68 %: of the best values on {summary.replicas} replicas of the events, searched from the best "
-            f"menu; trades with: the value that falls most regularly as this one rises."
+            "menu."
         )
     if summary.front and summary.merit != "mean":
         yield (
             "Caps: their losses have one ε_max: the efficiency with all of the "
             f"{numbers.in_hz(summary.front[-1].cap_hz)} to itself."
         )
-    if summary.turning:
-        yield (
-            f"As the cap rises, these become tighter somewhere: {', '.join(summary.turning)}. One way: the "
-            "loss if no value may."
-        )
-    if not summary.complete:
-        starts = numbers.count(summary.starts, "start")
-        yield f"The time limit ended the search after {starts}; it is not complete."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -11,20 +10,19 @@ import pytest
 from hypothesis import assume, example, given, strategies as st
 from tree_toys import (
     EVENTS,
-    SAMPLES,
     TREES,
     entered,
     fixed_walk,
     floating_walk,
     inputs,
-    menu,
     precision,
     random_trees,
 )
 from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu_anomaly.precision import PrecisionTable, table_of
+from trigemu_anomaly.precision import PrecisionTable
 from trigemu_anomaly.trees import FixedEnsemble
-from trigemu_firmware import PAPER_PRECISION, choose, survey, with_modes, with_widths
+from trigemu_firmware import PAPER_PRECISION, Change, choose
+from trigemu_firmware.precision import ranges
 
 from trigemu import TrigemuError
 
@@ -63,7 +61,7 @@ def test_nothing_overflows_and_no_bit_is_spare(
     assume(len(np.unique(trees.feature)) == 4)
     trees = replace(trees, threshold=trees.threshold * np.array([*spread, 0.0])[trees.feature])
     x = np.float32(inputs(seed=seed) * spread)
-    types = with_modes(with_widths(PAPER_PRECISION, input_bits, score_bits), rounding, overflow)
+    types = Change(input_bits, score_bits, rounding, overflow).of(PAPER_PRECISION)
     fixed = choose(trees, x, NAMES, types)
     assert holds(fixed, x)
     assert not holds(fewer(fixed, "score"), x)
@@ -79,7 +77,7 @@ def test_inputs_that_saturate_hold_their_thresholds_with_the_same_decisions() ->
     types = precision("ap_fixed<24,1>", "ap_fixed<24,1>", "ap_fixed<24,1>")
     wrapping = choose(trees, x, NAMES, types)
     for mode in ("AP_SAT", "AP_SAT_SYM"):
-        saturating = choose(trees, x, NAMES, with_modes(types, None, mode))
+        saturating = choose(trees, x, NAMES, Change(overflow=mode).of(types))
         assert saturating.precision.input.integer < wrapping.precision.input.integer
         assert any(saturating.overflows(x).inputs)
         assert saturating.overflowing == (0, 0)
@@ -91,7 +89,7 @@ def test_values_below_the_lowest_threshold_are_distinguished_from_it() -> None:
     """−4 is the lowest number of 3 bits before the point, and −5 would saturate there."""
     trees = replace(random_trees(1, 1, features=1, full=True), threshold=np.array([-4.0, 0.0, 0.0]))
     x = np.float32([[-5.0], [-4.0]])
-    fixed = choose(trees, x, NAMES, with_modes(PAPER_PRECISION, None, "AP_SAT"))
+    fixed = choose(trees, x, NAMES, Change(overflow="AP_SAT").of(PAPER_PRECISION))
     assert fixed.precision.input.integer == 4
     assert fixed.to_float(fixed.predict(x)) == pytest.approx(floating_walk(trees, x), abs=1e-3)
 
@@ -142,37 +140,31 @@ def test_an_input_that_never_varies_has_no_range() -> None:
 
 
 def test_widths_and_modes() -> None:
-    types = with_modes(with_widths(PAPER_PRECISION, 10, None), "AP_RND", "AP_SAT")
+    types = Change(10, None, "AP_RND", "AP_SAT").of(PAPER_PRECISION)
     assert str(types.input) == "ap_fixed<10,12,AP_TRN,AP_SAT>"  # events are not constants
     assert str(types.threshold) == "ap_fixed<10,12,AP_RND,AP_SAT>"
     assert str(types.score) == "ap_fixed<16,4,AP_RND>"
-    assert with_modes(with_widths(types, None, None), None, None) == types
+    assert Change().of(types) == types
     assert {PAPER_PRECISION.input.overflow, PAPER_PRECISION.score.overflow} == {OVERFLOWS[0]}
 
 
-def test_survey(tmp_path: Path) -> None:
+def test_ranges() -> None:
     x = np.float32([entered(e) for e in EVENTS if e["photon"]])
-    result = survey(menu(tmp_path), "AD", SAMPLES, PAPER_PRECISION)
     fixed = choose(TREES, x, ("a", "b"), PAPER_PRECISION)
-    assert result.precision == table_of(fixed)
-    assert result.chosen == result.ranges.events == len(x)
-    saturating = choose(TREES, x, ("a", "b"), with_modes(PAPER_PRECISION, None, "AP_SAT"))
-    assert result.spared == fixed.precision.input.integer - saturating.precision.input.integer
-    for i, of in enumerate(result.ranges.inputs):
+    result = ranges(fixed, x, ("a", "b"))
+    assert result.events == len(x)
+    for i, of in enumerate(result.inputs):
         assert (of.low, of.high) == (x[:, i].min(), x[:, i].max())
         thresholds = TREES.threshold[TREES.feature == i]
         assert of.thresholds == (thresholds.min(), thresholds.max())
         assert of.holds[0] <= of.low <= of.high <= of.holds[1]
         assert of.step * 2**12 == pytest.approx(of.holds[1] - of.holds[0] + of.step)
-    assert result.ranges.low == pytest.approx(min(floating_walk(TREES, x)), abs=0.3)
+    assert result.low == pytest.approx(min(floating_walk(TREES, x)), abs=0.3)
     table = PrecisionTable(input="ap_fixed<8,3>", threshold="ap_fixed<8,3>", score="ap_fixed<6,1>")
-    own = survey(menu(tmp_path, precision=table), "AD", SAMPLES)
-    assert own.chosen is None
-    assert own.ranges.inputs[0].overflows == np.count_nonzero(x[:, 0] >= 4)
+    own = ranges(table.of(TREES), x, ("a", "b"))
+    assert own.inputs[0].overflows == np.count_nonzero(x[:, 0] >= 4)
     _, beyond = fixed_walk(table.of(TREES), x)
-    assert own.ranges.overflows == sum(beyond) > 0
+    assert own.overflows == sum(beyond) > 0
     wide = msgspec.structs.replace(table, score="ap_fixed<20,15>").of(TREES)
     exact = wide.to_float(np.array(fixed_walk(wide, x)[0]))
-    assert (own.ranges.low, own.ranges.high) == (exact.min(), exact.max())
-    with pytest.raises(TrigemuError, match=r"menu.toml:8: trigger 'AD' has no precision"):
-        survey(menu(tmp_path), "AD", SAMPLES)
+    assert (own.low, own.high) == (exact.min(), exact.max())

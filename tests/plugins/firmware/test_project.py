@@ -1,34 +1,28 @@
-"""Projects on disk: what an export holds, of which events, and what is left where that fails; changes to the
-files are reported, and changed sources never run."""
+"""The trees of a trigger as firmware: of which events, with which types; and what an export writes."""
 
 from __future__ import annotations
 
-import json
+import getpass
+import platform
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from firmware_toys import needs, toy, write_project
+from firmware_toys import needs, toy
 from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, threshold, toy_events
 from tree_toys import READS, TREES, Boosted, fixed_walk
 from trigemu_anomaly.precision import PrecisionTable
-from trigemu_firmware import Manifest, choose, export, open_project, project as layout
-from trigemu_firmware.estimate import estimate
-from trigemu_firmware.project import MANIFEST, SATURATING_PRECISION, VECTORS, around
-from trigemu_firmware.sources import NAME
-from trigemu_firmware.verify import verify
+from trigemu_firmware import choose, make_project, project as layout, write_project
+from trigemu_firmware.project import SATURATING_PRECISION, around
 
 from trigemu import Catalogue, Menu, TrigemuError, __version__
 
-MENU = threshold("AD", "met", 0.0)
 PRECISION = PrecisionTable(
     input="ap_fixed<10,8>", threshold="ap_fixed<10,8>", score="ap_fixed<12,4>", scales=(0, 2)
 )
 EVENTS = toy_events(37, 600)
-CONIFER = needs("conifer")
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +36,7 @@ def catalogue() -> Catalogue:
 
 
 def menu(folder: Path, precision: PrecisionTable | None = PRECISION, **keys: Any) -> Menu:
-    result = menu_from(folder, MENU)
+    result = menu_from(folder, threshold("AD", "met", 0.0))
     description = Boosted(above=0.0, requires="n_photon >= 1", precision=precision, **keys)
     return replace(result, triggers=(replace(result.triggers[0], kind="boosted", description=description),))
 
@@ -53,100 +47,35 @@ def entered(events: list[dict[str, Any]]) -> list[list[float]]:
     return np.float32(rows).tolist()
 
 
-def exported(folder: Path, catalogue: Catalogue, made: Menu, **options: Any) -> Manifest:
-    return export(made, "AD", catalogue, folder / "made", **options)
-
-
-# ---- exports
-
-
-@CONIFER
-@pytest.mark.parametrize(("form", "made"), [("logic", {"trees.v"}), ("memory", {"trees.v", "trees.hex"})])
-def test_a_project_has_the_files_of_its_manifest(
-    tmp_path: Path, catalogue: Catalogue, form: str, made: set[str]
-) -> None:
-    manifest = exported(tmp_path, catalogue, menu(tmp_path), latency=3, form=form, clock_mhz=320.0)
-    folder = tmp_path / "made"
-    project = open_project(folder)
-    assert project.manifest == manifest
-    assert manifest.backends == ("verilog", "cpp", "hls")
-    assert {path.name for path in folder.iterdir() if path.is_dir()} == set(manifest.backends)
-    assert {path.name for path in (folder / "verilog").iterdir()} == {*made, "inputs.txt", "scores.txt"}
-    assert (project.circuit.latency, set(project.circuit.data)) == (3, made - {"trees.v"})
-    assert (manifest.trigemu, manifest.conifer) == (__version__, metadata.version("conifer"))
-    assert (manifest.menu, manifest.trigger, manifest.catalogue) == ("menu", "AD", "toy")
-    assert (manifest.inputs, manifest.clock_mhz, manifest.precision) == (READS, 320.0, PRECISION)
-    readme = (folder / "README.md").read_text()
-    said = f"{TREES.split_nodes} splits", "| 1 | `photon[0].pt / 8` | 2^2 |", "20 bits", "3 clocks later"
-    assert all(text in readme for text in (*said, *(f"`{name}/`" for name in manifest.backends)))
-
-
-@CONIFER
 @pytest.mark.parametrize("fitted", [False, True])
-def test_vectors_are_the_preselected_events_and_the_scores_of_loops(
+def test_test_events_are_the_preselected_ones_with_the_scores_of_loops(
     tmp_path: Path, catalogue: Catalogue, fitted: bool
 ) -> None:
     """Of the half that was not fitted."""
-    manifest = exported(tmp_path, catalogue, menu(tmp_path, trained_on="toy" if fitted else None))
-    project = open_project(tmp_path / "made")
+    project = make_project(menu(tmp_path, trained_on="toy" if fitted else None), "AD", catalogue, 3)
     requested = entered(
         [*evaluation_half(EVENTS[:250]), *evaluation_half(EVENTS[250:])] if fitted else EVENTS
     )
-    assert (manifest.sample, manifest.half) == (len(requested), "evaluation" if fitted else None)
-    assert len(project.x) == manifest.events == manifest.sample + 200
+    assert (project.sample, project.half) == (len(requested), "evaluation" if fitted else None)
+    assert (project.circuit.latency, len(project.x)) == (3, project.sample + 200)
     rows = project.x.tolist()
     assert all(rows.count(row) >= requested.count(row) for row in requested)
     assert project.scores.tolist() == fixed_walk(PRECISION.of(TREES), project.x)[0]
-    # The same as text, for simulators.
-    verilog, hls = tmp_path / "made" / "verilog", tmp_path / "made" / "hls" / "tb_data"
-    assert np.loadtxt(verilog / "inputs.txt").tolist() == project.words.tolist()
-    assert np.loadtxt(hls / "inputs.txt").tolist() == (project.x * np.float64([1, 4])).tolist()
-    for folder in (verilog, hls):
-        assert np.loadtxt(folder / "scores.txt").tolist() == project.scores.tolist()
 
 
-@CONIFER
 def test_without_a_precision_one_is_chosen_on_the_training_events(
     tmp_path: Path, catalogue: Catalogue
 ) -> None:
-    manifest = exported(tmp_path, catalogue, menu(tmp_path, precision=None, trained_on="toy"))
+    project = make_project(menu(tmp_path, precision=None, trained_on="toy"), "AD", catalogue)
     known = [
         e for e, number in zip(EVENTS, [*range(250), *range(350)], strict=True) if not is_evaluation(number)
     ]
     x = np.float32(entered(known))
-    assert manifest.chosen == len(x)
+    assert project.chosen == len(x)
     expected = choose(TREES, x, ("a", "b"), SATURATING_PRECISION)
-    fixed = open_project(tmp_path / "made").fixed
-    assert (fixed.precision, fixed.scales) == (expected.precision, expected.scales)
-    kind = fixed.precision.input
-    assert (kind.width, fixed.precision.score.width, kind.overflow) == (12, 16, "AP_SAT")
-
-
-@CONIFER
-def test_hls_is_the_model_where_conifer_has_no_other(tmp_path: Path, catalogue: Catalogue) -> None:
-    precision = PrecisionTable(input="ap_fixed<10,8>", threshold="ap_fixed<11,8>", score="ap_fixed<12,4>")
-    assert exported(tmp_path, catalogue, menu(tmp_path, precision)).backends == ("verilog", "hls")
-
-
-@CONIFER
-def test_an_export_that_fails_leaves_nothing(
-    tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    precision = PrecisionTable(input="ap_fixed<10,8>", threshold="ap_fixed<10,8>", score="ap_fixed<12,1>")
-    with pytest.raises(TrigemuError, match=r"menu.toml:1: trigger 'AD': score = ap_fixed<12,1>"):
-        exported(tmp_path, catalogue, menu(tmp_path, precision))
-
-    def interrupted(*_: object) -> None:
-        assert not (tmp_path / "made").exists()
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(layout, "_readme", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        exported(tmp_path, catalogue, menu(tmp_path))
-    assert [path.name for path in tmp_path.iterdir()] == ["menu.toml"]
-    (tmp_path / "made").mkdir()
-    with pytest.raises(TrigemuError, match="made: it already exists"):
-        exported(tmp_path, catalogue, menu(tmp_path))
+    assert (project.fixed.precision, project.fixed.scales) == (expected.precision, expected.scales)
+    kind = project.fixed.precision.input
+    assert (kind.width, project.fixed.precision.score.width, kind.overflow) == (12, 16, "AP_SAT")
 
 
 def test_rows_lie_on_thresholds_next_to_them_and_beyond_the_type() -> None:
@@ -162,94 +91,56 @@ def test_rows_lie_on_thresholds_next_to_them_and_beyond_the_type() -> None:
         assert overflows.inputs[feature] > 0
 
 
-# ---- files that were changed
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A project without sources."""
-    layout.write_project(write_project(toy(), tmp_path, ()))
-    return tmp_path
+@needs("conifer")
+def test_an_export_has_the_same_bytes_without_traces_of_the_machine(
+    tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_project(menu(tmp_path), "AD", catalogue, 3)
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "another"):
+        write_project(project, Path(name), 320.0)
+    files = content(tmp_path / "one")
+    assert files == content(tmp_path / "another")
+    for name, text in files.items():
+        for private in (str(tmp_path), f'"{platform.node()}"', f'"{getpass.getuser()}"'):
+            assert private.encode() not in text, name
+    assert files["verilog/trees.v"].decode() == project.circuit.verilog
+    readme = files["README.md"].decode()
+    said = f"{TREES.split_nodes} splits", "| 1 | `photon[0].pt / 8` | 2^2 |", "20 bits", "3 clocks later"
+    assert all(text in readme for text in (*said, *READS, __version__))
+    parameters, types = files["hls/hls_parameters.tcl"], files["hls/firmware/parameters.h"].decode()
+    assert b"set clock_period 3.125\n" in parameters
+    for kind, name in (("10,8", "input"), ("10,8", "threshold"), ("12,4", "score")):
+        assert f"typedef ap_fixed<{kind}> {name}_t;" in types
+    # Inputs and scores as text, for simulators.
+    verilog, hls = tmp_path / "one" / "verilog", tmp_path / "one" / "hls" / "tb_data"
+    assert np.loadtxt(verilog / "inputs.txt").tolist() == project.words.tolist()
+    assert np.loadtxt(hls / "inputs.txt").tolist() == (project.x * np.float64([1, 4])).tolist()
+    for folder in (verilog, hls):
+        assert np.loadtxt(folder / "scores.txt").tolist() == project.scores.tolist()
 
 
-def test_what_is_written_is_read_to_the_last_bit(folder: Path) -> None:
-    result, fixed = open_project(folder), toy()
-    for name in ("feature", "threshold", "left", "right", "value", "starts", "base", "features"):
-        ours, theirs = getattr(result.fixed.ensemble, name), getattr(fixed.ensemble, name)
-        assert np.array_equal(ours, theirs), name
-        assert getattr(ours, "dtype", None) == getattr(theirs, "dtype", None)
-    assert (result.fixed.precision, result.fixed.scales) == (fixed.precision, fixed.scales)
-    assert (result.words == fixed.inputs(result.x)).all()
+@needs("conifer")
+def test_an_export_that_fails_leaves_nothing(
+    tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow = PrecisionTable("ap_fixed<10,8>", "ap_fixed<10,8>", "ap_fixed<12,1>")
+    with pytest.raises(TrigemuError, match=r"menu.toml:1: trigger 'AD': score = ap_fixed<12,1>: conifer"):
+        make_project(menu(tmp_path, narrow), "AD", catalogue)
+    project = make_project(menu(tmp_path), "AD", catalogue)
 
+    def interrupted(*_: object) -> None:
+        assert not (tmp_path / "made").exists()
+        raise KeyboardInterrupt
 
-@pytest.mark.parametrize("name", [layout.TREES, VECTORS])
-@pytest.mark.parametrize("how", ["gone", "cut", "other"])
-def test_files_that_are_not_those_that_were_exported(folder: Path, name: str, how: str) -> None:
-    content = (folder / name).read_bytes()
-    (folder / name).write_bytes(content[: len(content) // 2] if how == "cut" else content + b"\n")
-    if how == "gone":
-        (folder / name).unlink()
-    with pytest.raises(TrigemuError, match=f"{name}: is not the file that was exported: export"):
-        open_project(folder)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (None, "there is no project.json"),
-        ("{}", "project.json: cannot be read .*missing required field"),
-        ('{"nested": ' + "[" * 100_000, "project.json: cannot be read"),
-        ("\xff", "project.json: cannot be read"),
-    ],
-)
-def test_folders_that_are_no_project(folder: Path, text: str | None, message: str) -> None:
-    if text is None:
-        (folder / MANIFEST).unlink()
-    else:
-        (folder / MANIFEST).write_text(text, encoding="latin-1")
-    with pytest.raises(TrigemuError, match=message):
-        open_project(folder)
-
-
-NINE = dict.fromkeys(("input", "threshold", "score"), "ap_fixed<9,5>")
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"format": 1}, "has format 1, but this trigemu reads 2"),
-        ({"backends": ["../cpp"]}, r"Invalid enum value '../cpp' - at `\$.backends\[0\]`"),
-        ({"precision": NINE | {"input": "x" * 10**6}}, "project.json: input = .*ap_fixed<W"),
-        ({"precision": NINE | {"scales": [10**6] * 3}}, "expected −64 to 64"),
-        ({"precision": NINE}, "gives other scores than trigemu 0 did: export"),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)
-def test_manifests_that_were_changed(folder: Path, changed: dict[str, object], message: str) -> None:
-    document = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps(document | changed))
-    with pytest.raises(TrigemuError, match=message) as error:
-        open_project(folder)
-    assert len(str(error.value)) < 1500
-
-
-@CONIFER
-@pytest.mark.parametrize(
-    ("backend", "file", "how"),
-    [
-        ("cpp", "run.cpp", "gone"),
-        ("cpp", "run.cpp", '#include <fstream>\nint main() {{ std::ofstream("{seen}") << 1; }}\n'),
-        ("cpp", f"{NAME}.json", "{{}}"),
-        ("verilog", "trees.v", "// {seen}"),
-    ],
-)
-def test_changed_sources_are_named_and_not_run(tmp_path: Path, backend: str, file: str, how: str) -> None:
-    project = write_project(toy(), tmp_path, (backend,), events=10)
-    seen, source = tmp_path / "seen", project.folder / backend / file
-    if how == "gone":
-        source.unlink()
-    else:
-        source.write_text(how.format(seen=seen).ljust(source.stat().st_size))
-    with pytest.raises(TrigemuError, match=rf"{file}: is not what trigemu .* and conifer .* write"):
-        estimate(project) if backend == "verilog" else verify(project)
-    assert not seen.exists()
+    monkeypatch.setattr(layout, "_readme", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_project(project, tmp_path / "made")
+    assert [path.name for path in tmp_path.iterdir()] == ["menu.toml"]
+    (tmp_path / "made").mkdir()
+    with pytest.raises(TrigemuError, match="made: it already exists"):
+        write_project(project, tmp_path / "made")

@@ -16,19 +16,18 @@ from trigemu_anomaly.precision import PrecisionTable, table_of
 from trigemu_anomaly.trees import FixedEnsemble
 from trigemu_firmware import (
     PAPER_PRECISION,
+    Change,
     choose,
     read_rows,
     scan_bits,
     tree_model,
-    with_modes,
-    with_widths,
 )
 from trigemu_firmware.model import halves, in_precision, with_trees
 from trigemu_firmware.scan import figure_of, parse_bits
 
-from trigemu import TrigemuError, compare, emulate, solve_budgets
+from trigemu import TrigemuError, solve_budgets
 
-SATURATING = with_modes(PAPER_PRECISION, "AP_RND", "AP_SAT")
+SATURATING = Change(rounding="AP_RND", overflow="AP_SAT").of(PAPER_PRECISION)
 
 
 def scores(events: Sequence[dict[str, Any]], fixed: FixedEnsemble | None) -> np.ndarray:
@@ -61,7 +60,7 @@ def test_all_numbers_are_those_of_loops(tmp_path: Path) -> None:
     x = np.float32([entered(event) for event in selected])
     differing = []
     for point, pair in zip(result.points, widths, strict=True):
-        fixed = choose(TREES, x, ("a", "b"), with_widths(SATURATING, *pair))
+        fixed = choose(TREES, x, ("a", "b"), Change(*pair).of(SATURATING))
         assert point.precision == table_of(fixed)
         assert (point.input_bits, point.score_bits) == pair
         decisions = floating, scores(EVENTS, fixed) > 0.2
@@ -90,7 +89,7 @@ def test_a_cut_is_solved_once_and_rates_are_from_the_half_that_was_not_fitted(tm
     cut = solved.trigger("AD").description.threshold  # type: ignore[union-attr]
     half = [*evaluation_half(EVENTS[:500]), *evaluation_half(EVENTS[500:])]
     names = [e for e in [*other_half(EVENTS[:500]), *other_half(EVENTS[500:])] if e["photon"]]
-    fixed = choose(TREES, np.float32([entered(e) for e in names]), ("a", "b"), with_widths(SATURATING, 4, 6))
+    fixed = choose(TREES, np.float32([entered(e) for e in names]), ("a", "b"), Change(4, 6).of(SATURATING))
     assert result.precision == table_of(fixed)
     decisions = [scores(half, of) > cut for of in (None, fixed)]
     expected = shift(half, decisions, unique=False)
@@ -102,18 +101,6 @@ def test_a_cut_is_solved_once_and_rates_are_from_the_half_that_was_not_fitted(tm
 def other_half(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of one sample, whose events are numbered from 0."""
     return [e for i, e in enumerate(events) if not is_evaluation(i)]
-
-
-def test_a_scan_agrees_with_compare_of_two_menus(tmp_path: Path) -> None:
-    floating = menu(tmp_path)
-    (point,) = scan_bits(floating, "AD", [(8, 10)], SAMPLES).points
-    other = replace(in_precision(floating, "AD", point.precision), name="fixed")
-    result = compare(emulate([floating, other], SAMPLES))
-    values = {(d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
-    assert values["AD", "total_hz"] == (point.total.hz, point.total.error_hz)
-    assert values["AD", "unique_hz"] == (point.unique.hz, point.unique.error_hz)
-    ((what, how),) = [(change.what, change.how) for change in result.changes]
-    assert (what, point.precision.input in how, point.precision.score in how) == ("AD", True, True)
 
 
 def test_the_figure_has_shifts_in_percent_and_differing_decisions(tmp_path: Path) -> None:
@@ -161,6 +148,8 @@ def test_what_cannot_be_scanned(tmp_path: Path) -> None:
     disabled = replace(result, triggers=(result.triggers[0], replace(result.triggers[1], enabled=False)))
     with pytest.raises(TrigemuError, match="is disabled"):
         scan_bits(disabled, "AD", [(8, 8)], SAMPLES)
+    with pytest.raises(TrigemuError, match=r"menu.toml:8: trigger 'AD' has no precision: --bits chooses one"):
+        scan_bits(result, "AD", [], SAMPLES)
 
 
 def test_rows_are_what_the_trees_read(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from firmware_toys import VERILATOR, needs, toy
-from tree_toys import fixed_walk, random_trees
+from tree_toys import fixed_walk
 from trigemu_anomaly.trees import FixedEnsemble
 from trigemu_firmware import circuit as circuits
 from trigemu_firmware.circuit import Circuit
@@ -26,17 +26,16 @@ SMALL = toy("ap_fixed<5,3>", score="ap_fixed<8,4>", trees=4, depth=2, scales=(0,
 
 @VERILATOR
 @pytest.mark.parametrize(
-    ("fixed", "form", "clocks"),
+    ("fixed", "clocks"),
     [
-        (toy("ap_ufixed<8,4,AP_RND,AP_SAT>", "ap_fixed<10,5>", score="ap_fixed<7,2>", seed=4), "logic", 4),
-        (toy("ap_fixed<14,6>", score="ap_ufixed<9,3>", trees=3, depth=5), "logic", 0),  # wraps
-        (toy(trees=20, depth=2, seed=6), "memory", 3),
+        (toy("ap_ufixed<8,4,AP_RND,AP_SAT>", "ap_fixed<10,5>", score="ap_fixed<7,2>", seed=4), 4),
+        (toy("ap_fixed<14,6>", score="ap_ufixed<9,3>", trees=3, depth=5), 0),  # wraps
     ],
 )
-def test_every_word_is_that_of_the_emulation(fixed: FixedEnsemble, form: str, clocks: int) -> None:
+def test_every_word_is_that_of_the_emulation(fixed: FixedEnsemble, clocks: int) -> None:
     x = around(fixed, 3000)
     words = fixed.inputs(x)
-    scores = circuits.simulate(trees_circuit(fixed, clocks, form=form), words)
+    scores = circuits.simulate(trees_circuit(fixed, clocks), words)
     assert scores[:200].tolist() == fixed_walk(fixed, x[:200])[0]
     assert (scores == fixed.predict(x)).all()
 
@@ -79,26 +78,25 @@ def prove(folder: Path, circuit: Circuit, plain: Circuit) -> None:
 
 
 @YOSYS
-@pytest.mark.parametrize(("form", "clocks"), [("logic", 0), ("logic", 2), ("memory", 1)])
-def test_all_inputs_give_what_a_plain_description_gives(tmp_path: Path, form: str, clocks: int) -> None:
-    prove(tmp_path, trees_circuit(SMALL, clocks, form=form), plain(SMALL, clocks))
+@pytest.mark.parametrize("clocks", [0, 2])
+def test_all_inputs_give_what_a_plain_description_gives(tmp_path: Path, clocks: int) -> None:
+    prove(tmp_path, trees_circuit(SMALL, clocks), plain(SMALL, clocks))
 
 
 @YOSYS
-@pytest.mark.parametrize("form", ["logic", "memory"])
-def test_a_leaf_that_differs_by_one_step_is_found(tmp_path: Path, form: str) -> None:
+def test_a_leaf_that_differs_by_one_step_is_found(tmp_path: Path) -> None:
     value = SMALL.ensemble.value.copy()
     value[np.flatnonzero(SMALL.ensemble.feature < 0)[5]] += SMALL.precision.score.step
     wrong = replace(SMALL, ensemble=replace(SMALL.ensemble, value=value))
     with pytest.raises(TrigemuError, match="yosys failed"):
-        prove(tmp_path, trees_circuit(SMALL, 1, form=form), plain(wrong, 1))
+        prove(tmp_path, trees_circuit(SMALL, 1), plain(wrong, 1))
 
 
 @YOSYS
 def test_what_it_takes() -> None:
     """In one clock every path is between ports and the last registers; a second clock shortens it."""
     fixed = toy("ap_fixed<7,5>", trees=12, depth=2)
-    one, two = (circuits.mapped(trees_circuit(fixed, clocks, form="logic")) for clocks in (1, 2))
+    one, two = (circuits.mapped(trees_circuit(fixed, clocks)) for clocks in (1, 2))
     assert one.ff == fixed.precision.score.width
     assert two.ff > one.ff
     assert 0 < two.levels < one.levels <= 14
@@ -150,27 +148,17 @@ def test_registers_make_stages_of_equal_depth() -> None:
         stages(layers, 7)
 
 
-def test_the_smaller_form_is_chosen() -> None:
-    """Two hundred trees of two thresholds are a small table; a few trees of many thresholds are logic."""
-    ensemble = random_trees(200, 2, features=2, threshold=(0.0, 0.05))
-    same = FixedEnsemble(ensemble, toy("ap_fixed<10,4>", score="ap_fixed<16,8>").precision, (0, 0))
-    assert set(trees_circuit(same).data) == {"trees.hex"}
-    assert not trees_circuit(toy(trees=9)).data
-
-
-@pytest.mark.parametrize(("fixed", "options", "message"), [
-    (toy(score="ap_fixed<11,1,AP_TRN,AP_SAT>"), {},
+@pytest.mark.parametrize(("fixed", "clocks", "message"), [
+    (toy(score="ap_fixed<11,1,AP_TRN,AP_SAT>"), 2,
      r"ap_fixed<11,1,AP_TRN,AP_SAT>: sums of leaves may reach -\d.* use more bits before the point"),
-    (toy(depth=0), {}, "trees of 0 splits from root to leaf: expected 1 to 10"),
-    (toy(trees=1, depth=14, seed=2), {}, r"trees of 1\d splits from root to leaf: expected 1 to 10"),
-    (toy(trees=50, depth=5), {"form": "memory"}, "combinations of thresholds in 2 clocks: a memory has at"),
-    (toy(trees=4), {"form": "memory", "clocks": 0}, "in 0 clocks: a memory .* takes one clock or more"),
-    (toy(trees=65, depth=10), {}, "65 trees of depth 10 may have 66560 leaves: expected at most 65536"),
-    (toy(), {"clocks": 20}, "20 clocks: these trees can have"),
+    (toy(depth=0), 2, "trees of 0 splits from root to leaf: expected 1 to 10"),
+    (toy(trees=1, depth=14, seed=2), 2, r"trees of 1\d splits from root to leaf: expected 1 to 10"),
+    (toy(trees=65, depth=10), 2, "65 trees of depth 10 may have 66560 leaves: expected at most 65536"),
+    (toy(), 20, "20 clocks: these trees can have"),
 ])  # fmt: skip
-def test_what_is_refused(fixed: FixedEnsemble, options: dict[str, Any], message: str) -> None:
+def test_what_is_refused(fixed: FixedEnsemble, clocks: int, message: str) -> None:
     with pytest.raises(TrigemuError, match=message):
-        trees_circuit(fixed, **options)
+        trees_circuit(fixed, clocks)
 
 
 def test_a_missing_router_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,7 @@ def optimised(trigemu: Run, *more: str) -> tuple[int, str]:
 def test_the_new_menu_keeps_its_comments_and_can_be_run(files: Place, trigemu: Run) -> None:
     status, text = optimised(trigemu, "--json", "all.json", "--figures", "drawn")
     assert status == 0, text
-    for part in ("as written", "scaled", "greedy", "optimised", "rate of group jets", "new.toml", "J30"):
+    for part in ("as written", "scaled", "optimised", "rate of group jets", "new.toml", "J30"):
         assert part in text
     new = (files.folder / "new.toml").read_text()
     assert new.startswith("# Made by trigemu optimise from toy.toml (sha256 ")
@@ -72,8 +71,7 @@ def test_the_new_menu_keeps_its_comments_and_can_be_run(files: Place, trigemu: R
     check_front(numbers)
     assert numbers | {"new_sha256": ""} == json.loads((files.folder / "all.json").read_text())
     assert {file for file in files.files() if file.startswith("drawn")} == {
-        f"drawn/optimise_{name}.png"
-        for name in ("channels", "thresholds", "prices", "slopes", "front", "front_values")
+        f"drawn/optimise_{name}.png" for name in ("channels", "thresholds", "front")
     }
 
 
@@ -84,15 +82,7 @@ def check_front(numbers: Any) -> None:
     losses = [entry["loss"] for entry in front]
     assert losses == sorted(losses, reverse=True)
     assert losses[-2] > losses[-1] >= 0.0
-    assert all(entry["loss"] <= entry["one_way_loss"] + 1e-9 for entry in front)
     assert all(channel["front_ceiling"] >= channel["ceiling"] for channel in numbers["channels"])
-    values = zip(*(entry["values"] for entry in front), strict=True)
-    rising = {
-        variable["name"]
-        for variable, along in zip(numbers["variables"], values, strict=True)
-        if any(tight > loose for loose, tight in pairwise(along))
-    }
-    assert rising == set(numbers["turning"])
 
 
 def test_the_prescale_of_a_column_is_written_into_it(files: Place, trigemu: Run) -> None:
@@ -140,19 +130,6 @@ def test_from_a_score_table(files: Place, trigemu: Run) -> None:
     assert (status, "threshold 10 is below 20" in text) == (2, True)
 
 
-def test_a_time_limit_ends_the_search(files: Place, trigemu: Run) -> None:
-    status, text = optimised(trigemu, "--time-limit", "1e-9")
-    assert status == 0, text
-    assert "The time limit ended the search after 1 start" in " ".join(text.split())
-    numbers = json.loads((files.folder / "new.optimise.json").read_text())
-    assert (numbers["complete"], numbers["starts"], numbers["replicas"], numbers["front"]) == (
-        False,
-        1,
-        0,
-        [],
-    )
-
-
 def test_a_mistake_leaves_nothing(files: Place, trigemu: Run) -> None:
     before = files.files()
     for arguments, message in (
@@ -160,7 +137,6 @@ def test_a_mistake_leaves_nothing(files: Place, trigemu: Run) -> None:
         (("-o", "toy.toml"), "toy.toml"),
         (("-o", "goals.toml"), "goals.toml"),
         (("-o", "new.toml", "--starts", "0"), "--starts"),
-        (("-o", "new.toml", "--time-limit", "nan"), "not a number above 0"),
     ):
         status, text = trigemu(
             "optimise", "toy.toml", "goals.toml", "--samples", "catalogue.toml", *arguments
@@ -219,24 +195,13 @@ def test_numbers_beside_a_menu_are_read_only_if_they_are_its_own(files: Place, t
     assert read_summary(menu) is None
 
 
-def test_prescales_alone_can_vary(files: Place, trigemu: Run) -> None:
-    goals = (files.folder / "goals.toml").read_text()
-    head = goals[: goals.index("[[vary]]")]
-    files.write("goals.toml", f'{head}[[vary]]\ntriggers = ["MET40", "MU"]\nprescale = [1, 2, 5, 10, 100]\n')
-    files.write("goals.toml", (files.folder / "goals.toml").read_text().replace("30000.0", "1.1e5"))
-    status, text = optimised(trigemu, "--figures", "drawn")
-    assert status == 0, text
-    assert "prescale = " in (files.folder / "new.toml").read_text()
-    assert not (files.folder / "drawn" / "optimise_front_values.png").exists()
-
-
 def test_from_python(files: Place) -> None:
     found: list[str] = []
     effort = Effort(seed=5, starts=2, hops=1, replicas=3, caps=4)
     result: Any = optimise(
         "toy.toml", "goals.toml", open_catalogue("catalogue.toml"), effort, report=found.append
     )
-    assert found[0] == "channel 1 alone"
+    assert found[0] == "channels alone: 1"
     assert result.menu.name == "toy-optimised"
     assert "loss" in repr(result)
     assert [change.what for change in result.comparison.changes]

@@ -1,5 +1,5 @@
-"""What a menu is worth on a half: errors against replicas of the events, paired differences; slopes, prices
-and correlations against closed forms."""
+"""What a menu is worth on a half: errors against replicas of the events, paired differences; slopes and
+prices against closed forms."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from optimise_toys import (
 )
 from toys import even_events, is_evaluation, memory_catalogue
 from trigemu_optimise.goals import read_goals
-from trigemu_optimise.judge import correlations, greedy, judged, prices, scaled, slopes
+from trigemu_optimise.judge import judged, prices, scaled, slopes
 from trigemu_optimise.problem import Evaluation, Problem
 from trigemu_optimise.rows import Half
-from trigemu_optimise.search import Hop, improve, of_replica, towards
+from trigemu_optimise.search import hop, improve, of_replica, towards
 from trigemu_optimise.setup import Setup, make_setup
 from trigemu_optimise.variables import menu_at
 
@@ -97,15 +97,6 @@ def test_scaled_thresholds_meet_the_cap(setup: Setup) -> None:
     assert menu.trigger("MU") == setup.written.trigger("MU")
 
 
-def test_a_greedy_search_ends_below_the_cap_where_no_single_move_helps(problem: Problem) -> None:
-    evaluation = Evaluation(problem)
-    point = greedy(evaluation)
-    assert evaluation.at(point)[0][0] <= problem.cap
-    loss = evaluation.objective(point)
-    for variable in range(len(point)):
-        assert problem.objective(*evaluation.plane(point, variable)).min() >= loss - 1e-9
-
-
 def test_events_of_one_interaction_count_together_whatever_their_sample(tmp_path: Path) -> None:
     """√Σ over parents of (Σ w f)²: a parent is one interaction in all samples that have parents; in a sample
     without, each event is one, even if its number is that of a parent."""
@@ -144,21 +135,9 @@ def test_slopes_and_prices_of_exponential_spectra() -> None:
         assert slope.loss == pytest.approx(gained)
     best = max(slope.efficiencies[0] / slope.rate_hz for slope in found)
     assert prices(found) == pytest.approx([best])
-    point = Hop(1, 1, 1).run(problem).points[0]
+    point = hop(problem, 1, 1, 1).points[0]
     of_each = [slope.loss / slope.rate_hz for slope in slopes(Evaluation(problem), point)]
     assert max(of_each) < 1.3 * min(of_each)  # as steps allow
-
-
-def test_correlations() -> None:
-    rng = np.random.default_rng(1)
-    values = (np.arange(100.0), np.arange(100.0) / 10, np.arange(5.0))
-    first = rng.normal(50, 10, 2000)
-    second = 100 - first + rng.normal(0, 1e-9, 2000)
-    points = np.clip(np.rint(np.array([first, second, np.full(2000, 3.0)])), 0, 99).astype(np.int64).T
-    found = correlations(points, values)
-    assert found[0, 1] == pytest.approx(-1, abs=0.01)
-    assert found[0, 0] == pytest.approx(1)
-    assert found[2].tolist() == [0.0, 0.0, 0.0]
 
 
 def test_what_makes_no_difference_stays_as_it_was() -> None:

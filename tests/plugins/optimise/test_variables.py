@@ -11,8 +11,9 @@ from hypothesis import given, strategies as st
 from optimise_toys import GOALS, MENU, missed_by, toy_rate, toy_samples, write_goals, write_menu
 from toys import even_events, memory_catalogue, toy_events
 from trigemu_optimise import Effort, optimise
+from trigemu_optimise.figures import pictures
 from trigemu_optimise.goals import read_goals
-from trigemu_optimise.setup import make_setup
+from trigemu_optimise.setup import Setup, make_setup
 from trigemu_optimise.variables import FREE_VALUES, menu_at, round_step
 from trigemu_optimise.write_menu import write_menu as write_best
 
@@ -41,23 +42,17 @@ def test_without_a_step_thresholds_are_edges_of_the_hardware(tmp_path: Path) -> 
     assert met.values[:2] == (20.0, 21.0)  # without a scale: round steps
 
 
-def test_equal_thresholds_are_one_variable(tmp_path: Path) -> None:
-    more = '[[tie]]\ntriggers = ["J30", "J15"]\n'
-    setup = make_setup(
-        read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 3e4, more)), toy_samples(200)
-    )
-    assert [variable.name for variable in setup.variables] == ["J30 = J15", "MET40", "MET40 prescale"]
-    menu = menu_at(setup.menu, setup.variables, [5, 0, 0])
+def test_ties_make_one_variable_of_equal_thresholds_and_leave_out_excluded_values(tmp_path: Path) -> None:
+    def setup(tie: str) -> Setup:
+        goals = write_goals(tmp_path, 3e4, f"[[tie]]\n{tie}")
+        return make_setup(read_menu(write_menu(tmp_path)), read_goals(goals), toy_samples(200))
+
+    equal = setup('triggers = ["J30", "J15"]\n')
+    assert [variable.name for variable in equal.variables] == ["J30 = J15", "MET40", "MET40 prescale"]
+    menu = menu_at(equal.menu, equal.variables, [5, 0, 0])
     thresholds = {menu.trigger(name).description.threshold for name in ("J30", "J15")}
-    assert thresholds == {setup.variables[0].values[5]}
-
-
-def test_values_that_ties_exclude_are_left_out(tmp_path: Path) -> None:
-    more = '[[tie]]\ntriggers = ["J15", "J30"]\nat_least = 20\n'
-    setup = make_setup(
-        read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 3e4, more)), toy_samples(200)
-    )
-    first, second, *_ = setup.variables
+    assert thresholds == {equal.variables[0].values[5]}
+    first, second, *_ = setup('triggers = ["J15", "J30"]\nat_least = 20\n').variables
     assert (first.values[0], first.values[-1]) == (30.0, 80.0)
     assert (second.values[0], second.values[-1]) == (10.0, 60.0)
 
@@ -103,6 +98,8 @@ def test_a_single_allowed_value_is_taken(tmp_path: Path, goals: str, expected: d
         assert value == (trigger.prescale if name == "MET40" else trigger.description.threshold)
         assert trigger.fitted_on is None
     assert best.trigger("MU").prescale == 1.0
+    drawn = [picture.name for picture in pictures(result.summary)]
+    assert ("optimise_thresholds" in drawn) == any(v.what == "above" for v in result.summary.variables)
     rates = {contender.name: contender.fitted.rate_hz for contender in result.summary.contenders}
     triggers = {of["name"]: of for of in tomllib.loads((tmp_path / "best.toml").read_text())["trigger"]}
     assert rates["optimised"] == pytest.approx(toy_rate(triggers, 200), rel=1e-12)
@@ -138,6 +135,9 @@ def test_only_events_that_no_model_was_trained_on(
     signals = [half.channels[0].event for half in (setup.problem.half, setup.unseen)]
     assert len(signals[0]) + len(signals[1]) == len(signal)
     assert "which no model of the menu was trained on" in setup.halves
+    few = memory_catalogue({"a": samples["a"][:1]}, signals={"s": signal})
+    with pytest.raises(TrigemuError, match="sample 'a': there is no weight in one of the two quarters"):
+        make_setup(read_menu(write_menu(tmp_path)), read_goals(tmp_path / "goals.toml"), few)
 
 
 def _quarter(parent: int) -> int:
@@ -146,10 +146,3 @@ def _quarter(parent: int) -> int:
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
     return (z ^ z >> 31) >> 62
-
-
-def test_a_quarter_without_events_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalogue = memory_catalogue({"a": toy_events(3, 1)}, signals={"s": even_events(5, 200)})
-    monkeypatch.setattr(scaling, "unseen_half", lambda *_: 0)
-    with pytest.raises(TrigemuError, match="sample 'a': there is no weight in one of the two quarters"):
-        make_setup(read_menu(write_menu(tmp_path)), read_goals(write_goals(tmp_path, 3e9)), catalogue)

@@ -18,13 +18,12 @@ from fuzzing.formats import (
     optimise,
     prescales,
     profiles,
-    projects,
     samples,
 )
 from fuzzing.formats.base import Format
 
 _MODULES: tuple[ModuleType, ...] = (
     *(expressions, menus, catalogues, profiles, models, integer_networks, samples, imports, prescales),
-    *(configurations, projects, commands, live, live_runs, optimise),
+    *(configurations, commands, live, live_runs, optimise),
 )
 FORMATS: dict[str, Format] = {form.name: form for module in _MODULES for form in module.FORMATS}
