@@ -125,7 +125,7 @@ def test_check_prints_and_writes_the_same_numbers(place: Models, trigemu: Run) -
     assert max(map(len, text.splitlines())) <= 100
     figures = sorted(str(file) for file in Path("figures").iterdir())
     assert figures == sorted(line for line in text.splitlines() if line.startswith("figures"))
-    assert {"figures/acceptance_jet_0_pt.png", "figures/rank_correlation.png"} <= set(figures)
+    assert {"figures/acceptance_jet_0_pt.png", "figures/density_jet_0_pt.png"} <= set(figures)
     assert all(Path(file).stat().st_size > 5000 for file in figures)
 
 
