@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -30,7 +31,7 @@ def draw_latencies(rows: Sequence[Row]) -> Figure:
             edges, calls = timing.histogram.edges_ns, timing.histogram.calls
             height = np.log10(1.0 + calls) / np.log10(1.0 + calls.max())
             foot = np.full(len(height), number + 0.45)
-            how = {"fill": True, "color": colour, "alpha": 0.55, "linewidth": 0}
+            how: dict[str, Any] = {"fill": True, "color": colour, "alpha": 0.55, "linewidth": 0}
             axes.stairs(foot - 0.85 * height, edges, baseline=foot, **how)
             for mark, one_in in ((timing.p50_ns, 1), (timing.p99_ns, 100), (timing.p999_ns, 1000)):
                 if timing.reaches(one_in):

@@ -205,11 +205,3 @@ def test_without_a_compiler_an_interpreter_runs(place: Models, trigemu: Run, no_
     assert status == 0
     assert "Y(x) by treelite's interpreter, on two threads." in message
     assert message.count("there is no C compiler") == 1
-
-
-def test_a_file_that_was_changed(place: Models, trigemu: Run) -> None:
-    Path("model.onnx").write_bytes(Path("model.onnx").read_bytes()[:-1] + b"?")
-    for command in (("run", "menu.toml", "--samples", "catalogue.toml"), CHECK):
-        status, text = trigemu(*command)
-        assert status == 2
-        assert text.startswith("trigemu: menu.toml:27: trigger 'AD': network.toml:17: model.onnx has sha256 ")

@@ -103,7 +103,6 @@ def test_each_is_checked_as_if_it_were_the_only_one(place: Path) -> None:
 def test_what_cannot_be(place: Path) -> None:
     for arguments, message in (
         (("train", "train.toml", "--replicas", "0"), "0 is not in the range 1<=x<=1000"),
-        (("train", "train.toml", "--max-trees", "0"), "0 is not in the range x>=1"),
         (("check", "menu.toml", "--replicas", "none"), "none: no replicas: expected folders 1, 2, "),
         (("check", "menu.toml", "--efficiency", "profiles.toml"), "--efficiency is for --replicas"),
     ):
@@ -116,12 +115,12 @@ def test_replicas_of_a_score_with_a_card(place: Path) -> None:
     head, _, rest = CONFIG.partition("[autoencoder]")
     (card,) = Path("own").glob("decade-*/autoencoder.toml")
     rest = f"[quantile]{rest.partition('[quantile]')[2]}"
-    Path("given.toml").write_text(f'{head}[autoencoder]\ncard = "own/none.toml"\n{rest}')
+    Path("given.toml").write_text(f'{head}[score]\ncard = "own/none.toml"\n{rest}')
     given = ("train", "given.toml", "--replicas", "2", "--samples", "catalogue.toml", "-o", "given")
     status, text = command(*given)
     assert status == 2
     assert "own/none.toml: cannot read: No such file" in " ".join(text.split())
-    Path("given.toml").write_text(f'{head}[autoencoder]\ncard = "{card}"\n{rest}')
+    Path("given.toml").write_text(f'{head}[score]\ncard = "{card}"\n{rest}')
     status, text = command(*given)
     assert status == 0, text
     one, two = read_replicas(Path("given"))
