@@ -224,6 +224,8 @@ class Layers:
 
     def _windows(self, layer: file.Convolution, value: Value) -> list[Value]:
         """Return what a convolution reads at each of its places."""
+        if min(*layer.shape, *layer.window, *layer.stride) < 1 or min(layer.padding) < 0:
+            raise TrigemuError("expected sizes of at least 1, and a padding of at least 0")
         image, (above, below, left, right) = value.slots.reshape(layer.shape), layer.padding
         if any(layer.padding):
             zero = int(self._constant([0], 0).slots[0])

@@ -23,8 +23,6 @@ from .trees import MAX_NODES, MAX_TREES, Ensemble
 Objective = Literal["reg:quantileerror", "binary:logistic"]
 QUANTILE: Objective = "reg:quantileerror"
 LOGISTIC: Objective = "binary:logistic"
-#: Largest file: XGBoost writes at most 200 bytes per node.
-MAX_BYTES = 2**25
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,6 @@ def read_model(
     """Read the file of a model with this objective and number of inputs; TrigemuError if it cannot be used.
     If its features are `inputs`, as the card writes them, in another order, they are matched by name.
     nan: whether inputs may be NaN, for which the default directions are read."""
-    if len(content) > MAX_BYTES:
-        raise TrigemuError(f"has {len(content)} bytes: expected at most {MAX_BYTES}")
     try:
         learner = json.loads(content)["learner"]
         parameters: Mapping[str, str] = learner["learner_model_param"]

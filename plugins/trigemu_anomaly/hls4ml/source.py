@@ -97,6 +97,9 @@ class Files:
 
     def _lines_of(self, file: Path, text: str) -> Iterator[Placed]:
         """Yield the lines of a file that a compiler takes, with those of the files that it includes."""
+        if joined := re.search(r"\\[ \t\r]*$", text, re.MULTILINE):
+            number = text.count("\n", 0, joined.start()) + 1
+            raise TrigemuError(f"{file}:{number}: lines that are joined are not read")
         taken: list[bool] = []  # of each condition around a line
         for number, line in enumerate(_without_comments(text).split("\n"), 1):
             where, match = f"{file}:{number}", _DIRECTIVE.fullmatch(line.strip())
