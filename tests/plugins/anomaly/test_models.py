@@ -94,7 +94,7 @@ def test_a_classifier_in_a_menu(tmp_path: Path) -> None:
     assert complete.all()
     expected = booster.inplace_predict(features, predict_type="margin")
     scores = trigger.evaluate(Workspace(read))
-    assert scores == pytest.approx(expected, abs=1e-5)
+    assert scores == pytest.approx(expected, rel=1e-6, abs=1e-5)
     assert 10 < (scores > 0.5).sum() < 290
     row = scorer.model.row()
     for event in range(300):
