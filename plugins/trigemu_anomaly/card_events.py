@@ -5,7 +5,7 @@ the efficiencies of several scores at one rate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
@@ -152,21 +152,19 @@ def _rows_of(theirs: Columns, ours: Columns, table: EventTable, file: Path) -> I
     return rows
 
 
-@dataclass(frozen=True)
-class Setting:
-    """At which rate scores are compared: in Hz, total, or unique beside the triggers of a menu; requires: the
-    condition on events that they are evaluated on."""
-
-    hz: float
-    requires: str | None = None
-    menu: Menu | None = None
-
-
 def efficiencies(
-    cards: Sequence[Path], setting: Setting, catalogue: Catalogue, executor: Any = None
+    cards: Sequence[Path],
+    catalogue: Catalogue,
+    hz: float,
+    requires: str | None = None,
+    beside: Menu | None = None,
+    executor: Any = None,
 ) -> Table:
-    """Return the efficiency of each card's score on each signal of a catalogue, at one rate, with its
-    statistical error; events of one parent fluctuate together."""
+    """Return the efficiency of each card's score on each signal of a catalogue, with its statistical error.
+
+    hz: the rate of each score, the total one, or the unique one `beside` the triggers of a menu. requires:
+    the condition on events that scores are evaluated on. Events of one parent fluctuate together.
+    """
     signals = [sample.name for sample in catalogue.samples if sample.table.role == "signal"]
     if not signals:
         raise TrigemuError(f"{catalogue.path}: has no sample with role = 'signal'")
@@ -174,11 +172,11 @@ def efficiencies(
     if len({*names}) < len(names):
         names = [card.as_posix() for card in cards]
     cells: dict[str, list[str]] = {"threshold": [], **{name: [] for name in signals}}
-    quantity = "unique_rate_hz" if setting.menu else "total_rate_hz"
+    quantity = "unique_rate_hz" if beside else "total_rate_hz"
     for card in cards:
-        menu = menu_of_card(card, requires=setting.requires, **{quantity: setting.hz})
-        if setting.menu:
-            menu = _beside(setting.menu, menu)
+        menu = menu_of_card(card, requires=requires, **{quantity: hz})
+        if beside:
+            menu = _beside(beside, menu)
         table = event_table(menu, catalogue, samples=signals, executor=executor)
         solution = table.menu.trigger(SCORE).solution
         cells["threshold"].append(f"{solution.threshold:.4f} ± {solution.error:.4f}" if solution else "")

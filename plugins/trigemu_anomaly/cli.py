@@ -28,7 +28,7 @@ from .card import (
     objects_of,
     renewed_digests,
 )
-from .card_events import Setting, compare_scores, efficiencies, input_table
+from .card_events import compare_scores, efficiencies, input_table
 from .models import open_model
 from .network import Network
 
@@ -212,7 +212,7 @@ def compare(
     """
 
     def compared(menus: list[Menu], good: Catalogue, **how: Any) -> Table:
-        return efficiencies(cards, Setting(rate, requires, menus[0] if menus else None), good, **how)
+        return efficiencies(cards, good, rate, requires, menus[0] if menus else None, **how)
 
     table = session.run(session.menus(menu) if menu else [], compared)
     present([table])

@@ -20,8 +20,6 @@ from .inputs import Features, InputScale
 from .steps import Step, StepModel, Trace, UnknownError
 from .vectors import CONVERSION
 
-#: Weights beyond it are no float64, in which C++ has them.
-_MAX_WEIGHT = 2**53
 #: Scores of more bits are no float32.
 _MAX_SCORE = 24
 _MERGES = {
@@ -81,7 +79,9 @@ class Layers:
         return Value(slots, fraction, low, high)
 
     def _step(self, op: int, *operands: IntArray, listed: IntArray | None = None) -> IntArray:
-        """Add a step that computes as many numbers as its first operand has."""
+        """Add a step that computes as many numbers as each operand has."""
+        if len({*map(len, operands)}) > 1:
+            raise TrigemuError(f"combines {' with '.join(str(len(slots)) for slots in operands)} numbers")
         y = self.steps.new(len(operands[0]))
         self.steps.add(len(y), Step(op, operands, y, listed=listed))
         return y
@@ -99,8 +99,6 @@ class Layers:
     def _repeated(self, numbers: file.Numbers, n: int) -> Value:
         """Return n constants, which repeat."""
         kind, words = self._numbers(numbers)
-        if n % len(words):
-            raise TrigemuError(f"has {len(words)} scales or biases for {n} numbers")
         return self._constant(words * (n // len(words)), kind.fraction)
 
     def converted(self, value: Value, to: ApFixed, relu: bool = False) -> Value:
@@ -129,8 +127,6 @@ class Layers:
 
     def _combined(self, op: int, a: Value, b: Value) -> Value:
         """Combine two values without loss."""
-        if len(a.slots) != len(b.slots):
-            raise TrigemuError(f"combines {len(a.slots)} numbers with {len(b.slots)}")
         fraction = a.fraction + b.fraction
         if op != do.MULTIPLY:
             fraction = max(a.fraction, b.fraction)
@@ -209,10 +205,6 @@ class Layers:
     def _input(self, layer: file.Input, kind: ApFixed) -> Value:
         if layer.size != len(self.input):
             raise TrigemuError(f"the network has {layer.size} inputs, the card {len(self.input)}")
-        if len(layer.scales) not in (0, layer.size):
-            raise TrigemuError(f"has {len(layer.scales)} scales for {layer.size} inputs")
-        if not all(0 < scale.step < np.inf and scale.lowest <= scale.highest for scale in layer.scales):
-            raise TrigemuError("a scale whose step is not positive, or without a word")
         words = [InputScale(0.0, s.step, s.lowest, s.highest, s.period) for s in layer.scales]
         numbers = [float(2.0**kind.fraction)]
         for scale in (card or word for card, word in zip_longest(self.scales, words)):
@@ -222,8 +214,6 @@ class Layers:
         return Value(self._step(do.INPUT, self.input, listed=listed), kind.fraction, *kind.words)
 
     def _shift(self, layer: file.Shift, value: Value, kind: ApFixed) -> Value:
-        if len(layer.by) != len(value.slots):
-            raise TrigemuError(f"has {len(layer.by)} shifts for {len(value.slots)} numbers")
         if value.fraction != kind.fraction or not all(abs(by) < kind.width for by in layer.by):
             raise TrigemuError("shifts by more bits than its type has, or to another type")
         left = max(0, *(-by for by in layer.by))
@@ -236,8 +226,6 @@ class Layers:
         """Return what a convolution reads at each of its places."""
         if min(*layer.shape, *layer.window, *layer.stride) < 1 or min(layer.padding) < 0:
             raise TrigemuError("expected sizes of at least 1, and a padding of at least 0")
-        if math.prod(layer.shape) != len(value.slots):
-            raise TrigemuError(f"reads {layer.shape}, and its input has {len(value.slots)} numbers")
         image, (above, below, left, right) = value.slots.reshape(layer.shape), layer.padding
         if any(layer.padding):
             zero = int(self._constant([0], 0).slots[0])
@@ -245,8 +233,6 @@ class Layers:
                 (layer.shape[0] + above + below) * (layer.shape[1] + left + right) * layer.shape[2]
             )
             image = np.pad(image, ((above, below), (left, right), (0, 0)), constant_values=zero)
-        if any(n < m for n, m in zip(image.shape, layer.window, strict=False)):
-            raise TrigemuError(f"a window of {layer.window} in an image of {image.shape[:2]}")
         windows = np.lib.stride_tricks.sliding_window_view(image, layer.window, (0, 1))
         windows = windows[:: layer.stride[0], :: layer.stride[1]]  # [y][x][channel][height][width]
         self.steps.add(windows.size)
@@ -257,10 +243,6 @@ class Layers:
         """Return bias + x weight for each of the inputs, as accumulators."""
         accumulator = self.type_of(layer.accumulator)
         (kind, words), (of_bias, biases) = self._numbers(layer.weight), self._numbers(layer.bias)
-        if any(abs(word) > _MAX_WEIGHT for word in (*words, *biases)):
-            raise TrigemuError(f"weights of {kind} or biases of {of_bias} that are no float64")
-        if len(words) % len(biases):
-            raise TrigemuError(f"has {len(words)} weights for {len(biases)} outputs")
         weight = np.array(words, np.int64).reshape(-1, len(biases))
         bias = accumulator.quantise(of_bias.to_float(np.array(biases, np.int64)))
         n_in, n_out = weight.shape
@@ -353,7 +335,7 @@ def _followed(layers: Layers, network: file.IntegerFile) -> Value:
             layers.values[layer.name] = score = layers.follow(layer)
         except TooWideError as error:
             raise TooWideError(f"layer {name!r}: {error}") from None
-        except (TrigemuError, UnknownError) as error:
+        except (TrigemuError, UnknownError, ValueError, OverflowError) as error:
             raise TrigemuError(f"layer {name!r}: {error}") from None
     if len(score.slots) != 1:
         raise TrigemuError(f"layer {name!r}: the score has {len(score.slots)} numbers, not 1")

@@ -23,8 +23,6 @@ from .trees import MAX_NODES, MAX_TREES, Ensemble
 Objective = Literal["reg:quantileerror", "binary:logistic"]
 QUANTILE: Objective = "reg:quantileerror"
 LOGISTIC: Objective = "binary:logistic"
-#: Largest file: XGBoost writes at most 200 bytes per node.
-MAX_BYTES = 2**25
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,6 @@ def read_model(
     """Read the file of a model with this objective and number of inputs; TrigemuError if it cannot be used.
     If its features are `inputs`, as the card writes them, in another order, they are matched by name.
     nan: whether inputs may be NaN, for which the default directions are read."""
-    if len(content) > MAX_BYTES:
-        raise TrigemuError(f"has {len(content)} bytes: expected at most {MAX_BYTES}")
     try:
         learner = json.loads(content)["learner"]
         parameters: Mapping[str, str] = learner["learner_model_param"]
@@ -103,25 +99,24 @@ def _base(text: str, objective: Objective) -> float:
     return float(-np.log(1 / value - 1) if objective == LOGISTIC else value)
 
 
-def _trees(learner: Mapping[str, Any]) -> tuple[list[tuple[Mapping[str, Any], float]], list[str]]:
-    """Return the trees up to the best iteration with their weights, and a note if there are more."""
+def _trees(learner: Mapping[str, Any]) -> tuple[list[Mapping[str, Any]], list[str]]:
+    """Return the trees up to the best iteration, and a note if there are more."""
     booster = learner.get("gradient_booster", {})
-    if (name := booster.get("name", "gbtree")) not in ("gbtree", "dart"):
-        raise TrigemuError(f"is a {name[:20]!r}: expected boosted trees, 'gbtree' or 'dart'")
-    model = booster.get("gbtree", booster).get("model", {})
+    if (name := booster.get("name", "gbtree")) != "gbtree":
+        raise TrigemuError(f"is a {name[:20]!r}: expected boosted trees, 'gbtree'")
+    model = booster.get("model", {})
     trees = model.get("trees", [])
     if not trees:
         raise TrigemuError("has no trees")
-    weighted = [*zip(trees, booster.get("weight_drop", [1.0] * len(trees)), strict=True)]
     if (best := learner.get("attributes", {}).get("best_iteration")) is None:
-        return weighted, []
+        return trees, []
     parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
     used = (int(best) + 1) * max(parallel, 1)
     note = (
         f"has {len(trees)} trees, of which the first {used} are used: its training stopped early, and its "
         f"best iteration is {best}, from 0"
     )
-    return weighted[:used], [note] if used < len(trees) else []
+    return trees[:used], [note] if used < len(trees) else []
 
 
 def _order(names: list[str], features: int, inputs: Sequence[str]) -> tuple[list[int], list[str]]:
@@ -145,18 +140,16 @@ def _order(names: list[str], features: int, inputs: Sequence[str]) -> tuple[list
     return in_place, []
 
 
-def _ensemble(
-    trees: list[tuple[Mapping[str, Any], float]], order: list[int], base: float, nan: bool
-) -> Ensemble:
-    """Return trees as arrays. Leaves are multiplied by the weight of their tree, and feature i of the file is
-    the input order[i]. Nodes that cannot be reached are left out: XGBoost's pruning deleted them."""
-    nodes = sum(len(tree["left_children"]) for tree, _ in trees)
+def _ensemble(trees: list[Mapping[str, Any]], order: list[int], base: float, nan: bool) -> Ensemble:
+    """Return trees as arrays. Feature i of the file is the input order[i]. Nodes that cannot be reached are
+    left out: XGBoost's pruning deleted them."""
+    nodes = sum(len(tree["left_children"]) for tree in trees)
     if len(trees) > MAX_TREES or nodes > MAX_NODES:
         raise TrigemuError(
             f"has {len(trees)} trees with {nodes} nodes: expected at most {MAX_TREES} with {MAX_NODES}"
         )
     starts, columns = [0], []
-    for number, (tree, weight) in enumerate(trees):
+    for number, tree in enumerate(trees):
         if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1 or any(tree.get("split_type", [])):
             raise TrigemuError("has leaves of several numbers, or splits on categories: expected neither")
         sides = tree["left_children"], tree["right_children"]
@@ -173,12 +166,11 @@ def _ensemble(
         feature = np.where(split, np.array(order)[index], -1)
         with np.errstate(over="ignore"):
             condition = np.array(tree["split_conditions"], np.float64)[reached].astype(np.float32)
-            leaf = condition * np.float32(weight)
-        if not np.isfinite(np.where(split, condition, leaf)).all():
+        if not np.isfinite(condition).all():
             raise TrigemuError(f"is damaged: tree {number}, from 0: a threshold or a leaf is not finite")
         goes_left = np.array(tree["default_left"])[reached] if nan else split
         columns.append(
-            (feature, np.where(split, condition, 0), left, right, np.where(split, 0, leaf), goes_left)
+            (feature, np.where(split, condition, 0), left, right, np.where(split, 0, condition), goes_left)
         )
         starts.append(starts[-1] + len(reached))
     kinds = (np.int32, np.float64, np.int32, np.int32, np.float64, np.bool_)

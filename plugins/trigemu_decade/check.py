@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -97,23 +98,18 @@ def summary(result: Diagnostics) -> Table:
     table.add("unique share", *(_estimate(overlap.share, 4) for overlap in pair))
     table.add("its ceiling", *(_estimate(overlap.ceiling, 4) for overlap in pair))
     pulls = (overlap.pull for overlap in pair)
-    table.add("share − ceiling", *("none" if pull is None else f"{pull:+z.1f} σ" for pull in pulls))
+    table.add("share − ceiling", *("none" if math.isnan(pull) else f"{pull:+z.1f} σ" for pull in pulls))
     for closure in result.closures:
         names = ", ".join(axis.observable for axis in closure.axes)
         for acceptances in (closure.acceptances[:2], closure.acceptances[2:]):
             threshold = "0" if acceptances[0].at_zero else f"{result.threshold:.4f}"
             chi2s = (acceptance.against_q for acceptance in acceptances)
-            texts = ("none" if chi2.value is None else f"{chi2.value:.1f} / {chi2.ndf}" for chi2 in chi2s)
+            texts = ("none" if math.isnan(chi2.value) else f"{chi2.value:.1f} / {chi2.ndf}" for chi2 in chi2s)
             table.add(f"χ²/ndf of acceptance in {names}, y′ > {threshold}", *texts)
-    table.add("pinball loss", f"{result.pinball.quantile:.6f}", f"{result.pinball.constant:.6f} (constant)")
-    for correlation in result.rank_correlations:
-        names = correlation.observable + (" where present" if correlation.present else "")
-        estimates = (_estimate(estimate, 3) for estimate in (correlation.after, correlation.before))
-        table.add(f"rank correlation with {names}", *estimates)
     return table
 
 
 def _estimate(estimate: Estimate, digits: int) -> str:
-    if estimate.value is None:
+    if math.isnan(estimate.value):
         return "none"
     return f"{estimate.value:.{digits}f} ± {estimate.error:.{digits}f}"

@@ -1,12 +1,12 @@
-"""The commands `trigemu decade train`, `suggest` and `check`."""
+"""The commands `trigemu decade train` and `check`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -28,11 +28,6 @@ def command() -> None:
     """Train and check decorrelated anomaly triggers."""
 
 
-max_trees = click.option(
-    "--max-trees", type=click.IntRange(min=1), help="Largest number of trees [default: from CONFIG]."
-)
-
-
 @command.command()
 @click.argument("config", type=click.Path(path_type=Path))
 @options.samples
@@ -44,7 +39,6 @@ max_trees = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for models and cards [default: the folder of CONFIG].",
 )
-@max_trees
 @click.option(
     "--quantise",
     is_flag=True,
@@ -63,7 +57,6 @@ def train(
     config: Path,
     session: Session,
     folder: Path | None,
-    max_trees: int | None,
     quantise: bool,
     replicas: int | None,
 ) -> None:
@@ -73,26 +66,36 @@ def train(
     training leaves the old set intact. The exit status is 1 if a trigger with these models would fail its
     purpose.
     """
-    with _needs_extra("train"):
-        from .training.train import half_of_card, train as fit
+    try:
+        from .training.choice import MOST
+        from .training.config import read_config, replica
+        from .training.train import train as fit
         from .training.write import CARD, chosen, write
-    from .training.config import read_config, replica, with_most_trees
+    except ImportError as error:
+        raise MissingExtraError("trigemu decade train", "train", str(error.name)) from None
 
-    settings = with_most_trees(read_config(config, quantise), max_trees)
-    folder, half = folder or config.parent, half_of_card(settings)
-    sets = [(settings if half is None else replace(settings, half=half), folder)]
+    settings, folder = read_config(config, quantise), folder or config.parent
+    sets = [(settings, folder)]
     if replicas:
-        sets = [(replica(settings, number, half), folder / str(number)) for number in range(1, replicas + 1)]
+        sets = [(replica(settings, number), folder / str(number)) for number in range(1, replicas + 1)]
     for _, new in sets:
         try:
             new.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise TrigemuError(f"cannot create {new}: {error.strerror}") from None
     check_outputs([new / CARD for _, new in sets], (config, settings.menu, session.catalogue, settings.card))
-    passes = True
-    with _fitting(settings, session, len(sets)) as (samples, further):
+    passes, learner = True, settings.table.autoencoder
+    choosing: AbstractContextManager[Callable[[str], None]] = nullcontext(lambda fit: None)
+    if number := len(settings.candidates):
+        warn(
+            f"x is chosen from {number} observables, with two fits to at most {MOST} events for each that a "
+            f"step considers"
+        )
+        choosing = steps_bar(None)
+    epochs = bar("epochs", len(sets) * learner.epochs if learner else 0)
+    with session.opened() as (engine, samples), epochs as advance, choosing as begin:
         for one, new in sets:
-            trained = fit(one, samples, **further)
+            trained = fit(one, samples, advance, engine, begin)
             digests = write(trained, one, samples, new)
             if trained.choice:
                 present([chosen(trained.choice)])
@@ -110,53 +113,6 @@ def train(
             passes &= trained.verdict.passes
     if not passes:
         context.exit(1)
-
-
-@contextmanager
-def _needs_extra(name: str) -> Iterator[None]:
-    """Name the extra to install if an import within the block fails."""
-    try:
-        yield
-    except ImportError as error:
-        raise MissingExtraError(f"trigemu decade {name}", "train", str(error.name)) from None
-
-
-@contextmanager
-def _fitting(settings: Config, session: Session, sets: int = 1) -> Iterator[tuple[Catalogue, dict[str, Any]]]:
-    """Open the samples, and show the epochs and, if x is chosen from a menu, the fits for that. Yield the
-    samples and further arguments of `train`."""
-    from .training.choice import MOST
-
-    epochs = settings.table.autoencoder.epochs if settings.inputs and settings.table.autoencoder else 0
-    choosing: AbstractContextManager[Callable[[str], None]] = nullcontext(lambda fit: None)
-    with session.opened() as (engine, samples), bar("epochs", sets * epochs) as advance:
-        if settings.candidates:
-            number = len(settings.candidates)
-            warn(
-                f"x is chosen from {number} observables, with two fits to at most {MOST} events for "
-                f"each that a step considers"
-            )
-            choosing = steps_bar(None)
-        with choosing as begin:
-            yield samples, {"progress": advance, "executor": engine, "begin": begin}
-
-
-@command.command()
-@click.argument("config", type=click.Path(path_type=Path))
-@options.samples
-@processing
-@max_trees
-def suggest(config: Path, session: Session, max_trees: int | None) -> None:
-    """Print the observables that x = "menu" would choose for CONFIG (TOML), without further training."""
-    with _needs_extra("suggest"):
-        from .training.train import suggest as steps
-        from .training.write import chosen
-    from .training.config import from_menu, read_config, with_most_trees
-
-    settings = from_menu(with_most_trees(read_config(config), max_trees))
-    with _fitting(settings, session) as (samples, further):
-        choice = steps(settings, samples, **further)
-    present([chosen(choice)])
 
 
 @command.command("check")

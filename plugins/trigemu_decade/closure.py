@@ -52,9 +52,8 @@ class Axis:
 class ChiSquare:
     """A χ² of accepted fractions."""
 
-    value: float | None  # None if no bin has enough events, or all or none of them pass
+    value: float  # NaN if no bin has enough events
     ndf: int
-    p: float | None  # The hypothesis, a fraction
 
 
 @dataclass(frozen=True)
@@ -66,10 +65,9 @@ class Acceptance:
     threshold: float
     overall: float
     overall_error: float
-    value: tuple[float | None, ...]  # Of each bin, None if it is empty
-    error: tuple[float | None, ...]  # That expected for the overall fraction, if all or no events pass
+    value: tuple[float, ...]  # Of each bin, NaN if it is empty
+    error: tuple[float, ...]  # That expected for the overall fraction, if all or no events pass
     against_q: ChiSquare  # For the hypothesis q everywhere
-    against_flat: ChiSquare  # For the same fitted fraction everywhere, which costs one degree of freedom
 
 
 @dataclass(frozen=True)
@@ -188,23 +186,7 @@ def _acceptance(events: ScoredEvents, selection: _Selection, cells: _Cells) -> A
         effective = rate**2 / (square + correlation * together)
     certain = (value == 0) | (value == 1)
     errors = np.sqrt(np.where(certain, overall * (1 - overall) / effective, variance))
-    fractions, their_errors = (
-        tuple(None if np.isnan(v) else v for v in values.tolist()) for values in (value, errors)
-    )
-    against_q, against_flat = (_chi_square(value[tested], effective[tested], p) for p in (events.q, None))
-    return Acceptance(
-        corrected, at_zero, threshold, overall, error, fractions, their_errors, against_q, against_flat
-    )
-
-
-def _chi_square(value: FloatArray, effective: FloatArray, p: float | None) -> ChiSquare:
-    """Return the χ² against p; if p is None, against the best fit, the mean weighted by effective events.
-    (The overall acceptance is not the best fit: its error is dominated by the largest weights.)"""
-    if not len(value):
-        return ChiSquare(None, 0, p)
-    fitted = float(np.average(value, weights=effective)) if p is None else p
-    ndf = len(value) - (p is None)
-    if not 0 < fitted < 1:
-        return ChiSquare(None, ndf, fitted)
-    pulls = (value - fitted) ** 2 * effective / (fitted * (1 - fitted))
-    return ChiSquare(float(pulls.sum()), ndf, fitted)
+    pulls = (value - events.q)[tested] ** 2 * effective[tested] / (events.q * (1 - events.q))
+    chi_square = ChiSquare(float(pulls.sum()) if len(pulls) else math.nan, len(pulls))
+    fractions, their_errors = tuple(value.tolist()), tuple(errors.tolist())
+    return Acceptance(corrected, at_zero, threshold, overall, error, fractions, their_errors, chi_square)

@@ -26,10 +26,10 @@ events of a chunk in one call, and code that treelite compiled the trees in anot
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -51,7 +51,8 @@ from trigemu_anomaly.xgboost_file import QUANTILE
 
 from trigemu.base.arrays import FloatArray
 from trigemu.base.errors import TrigemuError
-from trigemu.emulation.engine import Chunk, Job, over_samples
+from trigemu.emulation.engine import Job, over_samples
+from trigemu.emulation.per_event import Columns, PerEvent
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
 from trigemu.observables.expressions import Condition
@@ -198,18 +199,10 @@ class CompiledDecade(Compiled):
         return (*self.scorer.notes, *self.quantile.notes, *(self.trees.warnings if self.trees else ()))
 
     def sample_warnings(self, menu: Menu, name: str, catalogue: Catalogue, executor: Any) -> Iterator[str]:
-        sums = np.zeros(2 + len(self.seen))
-        if self.seen:
-            most = max(1, _MOST_COMPARED // len(catalogue.background))
-            scales = tuple(max(1.0, sample.entries / most) for sample in catalogue.samples)
-            plan = make_plan([part := menu.part([name])])
-            job, task = Job((part,), plan, catalogue), _SumOfX(plan.bits[0][name], scales)
-            parts = over_samples(catalogue.background, job, task, executor, most=most)
-            sums = task.merge([sums, *parts])
-        total, squares = sums[:2].tolist()
-        means = (sums[2:] / total).tolist() if total > 0 else [math.nan] * len(self.seen)
-        for seen, mean in zip(self.seen, means, strict=True):
-            error = math.sqrt(squares) / total if squares else math.inf
+        x, weight = self._compared(menu.part([name]), name, catalogue, executor)
+        total = float(weight.sum())
+        for column, seen in enumerate(self.seen if total > 0 else ()):
+            mean, error = float(weight @ x[:, column]) / total, math.sqrt(weight @ weight) / total
             if abs(mean - seen.mean) > seen.spread * (_FAR + SIGNIFICANT * error):
                 yield (
                     f"the mean of {seen.observable} over the events that pass `requires` is {mean:.4g}; "
@@ -226,25 +219,28 @@ class CompiledDecade(Compiled):
                 f"check`"
             )
 
+    def _compared(
+        self, menu: Menu, name: str, catalogue: Catalogue, executor: Any
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return x and the weights of the first events of each sample that pass the preselection, to compare
+        with those of the training."""
+        most, plan = max(1, _MOST_COMPARED // len(catalogue.background)), make_plan([menu])
+        task = PerEvent(("sample", "weight"), partial(_read_x, plan.bits[0][name]))
+        samples = catalogue.background if self.seen else ()
+        parts = [*over_samples(samples, Job((menu,), plan, catalogue), task, executor, most=most)]
+        if not parts:
+            return np.empty((0, len(self.seen))), np.empty(0)
+        columns = task.merge(parts).columns
+        scales = np.array([max(1.0, sample.entries / most) for sample in catalogue.samples])
+        return columns["x"].astype(np.float64), columns["weight"] * scales[columns["sample"]]
 
-@dataclass(frozen=True)
-class _SumOfX:
-    """The task that sums Σw, Σw², and Σwx of the events that a slot is evaluated on."""
 
-    slot: int
-    scales: tuple[float, ...]  # The factor on the weights of each sample, of which the first events are read
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> FloatArray:
-        trigger, counted = plan.slots[self.slot].compiled, np.zeros(len(events), np.bool_)
-        assert isinstance(trigger, CompiledDecade)
-        counted[events.core] = True
-        selected, passed = preselected(Workspace(events), trigger.requires)
-        x = trigger.quantile.inputs.evaluate(selected)[0].astype(np.float64)
-        weight = np.where(counted, events.weight, 0.0)[passed] * self.scales[chunk.sample]
-        return np.array([weight.sum(), weight @ weight, *(weight @ x)])
-
-    def merge(self, parts: Sequence[FloatArray]) -> FloatArray:
-        return np.asarray(np.sum(parts, axis=0))
+def _read_x(slot: int, plan: Plan, work: Workspace) -> Columns:
+    """Return x of the events that the trigger of a slot evaluates."""
+    trigger = plan.slots[slot].compiled
+    assert isinstance(trigger, CompiledDecade)
+    selected, passed = preselected(work, trigger.requires)
+    return {"keep": passed, "x": trigger.quantile.inputs.evaluate(selected)[0]}
 
 
 class _Parallel(Decision):

@@ -21,29 +21,10 @@ from .events import ScoredEvents
 
 @dataclass(frozen=True)
 class Estimate:
-    """value ± error, both None if there are no events."""
+    """value ± error, both NaN if there are no events."""
 
-    value: float | None
-    error: float | None
-
-
-@dataclass(frozen=True)
-class Pinball:
-    """The mean pinball loss at τ = 1 − q."""
-
-    quantile: float  # Of Y(x)
-    constant: float  # Of the best constant, which is optimised on these events, where Y is not
-    difference: Estimate  # With its error from pairs
-
-
-@dataclass(frozen=True)
-class RankCorrelation:
-    """Spearman's ρ of an observable. The method does not aim at a small ρ: it decorrelates one quantile."""
-
-    observable: str
-    present: bool  # Over the events that have it, else over all
-    before: Estimate  # With y
-    after: Estimate  # With y'
+    value: float
+    error: float
 
 
 @dataclass(frozen=True)
@@ -58,7 +39,7 @@ class Overlap:
     # The fraction of the events selected by `requires` that fail all other triggers, which is the share of
     # any decision that is independent of theirs.
     ceiling: Estimate
-    pull: float | None  # (share − ceiling) / its error; None if no event or every event is accepted
+    pull: float  # (share − ceiling) / its error; NaN if no event or every event is accepted
 
 
 @dataclass(frozen=True)
@@ -71,8 +52,6 @@ class Diagnostics:
     events: int
     rate_hz: float
     closures: tuple[Closure, ...]  # In bins of each observable, then in the plane of the first two
-    pinball: Pinball
-    rank_correlations: tuple[RankCorrelation, ...]
     overlap: Overlap  # Of y' > threshold
     overlap_uncorrected: Overlap  # Of y > y_threshold
     overlap_at_zero: Overlap  # Of y' > 0
@@ -86,61 +65,10 @@ def diagnose(events: ScoredEvents) -> Diagnostics:
         events=len(events.weight),
         rate_hz=float(events.weight.sum()),
         closures=closures(events),
-        pinball=pinball(events),
-        rank_correlations=rank_correlations(events),
         overlap=overlap(events, events.corrected > events.threshold),
         overlap_uncorrected=overlap(events, events.y > events.y_threshold),
         overlap_at_zero=overlap(events, events.corrected > 0),
     )
-
-
-def pinball(events: ScoredEvents) -> Pinball:
-    tau, weight, interaction = 1.0 - events.q, events.weight, events.interaction
-    best = np.quantile(events.y, tau, weights=weight, method="inverted_cdf")
-    excesses = [events.y - guess for guess in (events.quantile, best)]
-    losses = [np.maximum(tau * excess, (tau - 1.0) * excess) for excess in excesses]
-    quantile, constant = (float(np.average(loss, weights=weight)) for loss in losses)
-    return Pinball(quantile, constant, _mean(losses[0] - losses[1], weight, interaction))
-
-
-def rank_correlations(events: ScoredEvents) -> tuple[RankCorrelation, ...]:
-    """Return the correlation of each observable over all events, and over those that have it."""
-    correlations = []
-    for name, x in events.x.items():
-        present = x != 0
-        for rows in [present] if present.all() else [np.ones_like(present), present]:
-            columns = events.weight[rows], events.interaction[rows]
-            before = rank_correlation(x[rows], events.y[rows], *columns)
-            after = rank_correlation(x[rows], events.corrected[rows], *columns)
-            correlations.append(RankCorrelation(name, rows is present, before, after))
-    return tuple(correlations)
-
-
-def rank_correlation(a: FloatArray, b: FloatArray, weight: FloatArray, interaction: IntArray) -> Estimate:
-    """Return Spearman's ρ of weighted events: the rank of an event is the weight of the events below it plus
-    half the weight of its equals. ∂ρ/∂w has a term for its own ranks and one for those above it."""
-    (a, order_a), (b, order_b) = (_centred_ranks(values, weight) for values in (a, b))
-    cross, square_a, square_b = (float(np.sum(weight * product)) for product in (a * b, a * a, b * b))
-    if not square_a * square_b > 0:
-        return Estimate(None, None)
-    rho = cross / np.sqrt(square_a * square_b)
-    lift_a, lift_b = _below(weight * a, order_a), _below(weight * b, order_b)
-    concordance = a * b - _below(weight * b, order_a) - _below(weight * a, order_b)
-    influence = concordance / np.sqrt(square_a * square_b)
-    influence -= 0.5 * rho * ((a * a - 2 * lift_a) / square_a + (b * b - 2 * lift_b) / square_b)
-    return Estimate(float(rho), _error(weight * influence, interaction))
-
-
-def _centred_ranks(values: FloatArray, weight: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return ranks minus their mean, and int64[n], the index of each value among the distinct ones."""
-    order = np.unique(values, return_inverse=True)[1]
-    return _below(weight, order) - 0.5 * weight.sum(), order
-
-
-def _below(terms: FloatArray, order: IntArray) -> FloatArray:
-    """Return float64[n]: the sum of the terms of lower events plus half of the terms of equal events."""
-    sums = np.bincount(order, terms)
-    return (np.cumsum(sums) - 0.5 * sums)[order]
 
 
 def overlap(events: ScoredEvents, accepted: BoolArray) -> Overlap:
@@ -154,13 +82,12 @@ def overlap(events: ScoredEvents, accepted: BoolArray) -> Overlap:
     weight, lost, interaction = events.weight, 1.0 - events.any_primary, events.interaction
     w, u, interactions = weight[accepted], lost[accepted], interaction[accepted]
     ceiling, share = _mean(lost, weight, interaction), _mean(u, w, interactions)
-    pull = None
-    if share.value is not None and ceiling.value is not None:
-        excess = share.value - ceiling.value
+    pull = math.nan
+    if w.sum() > 0:
         scatter = _error(weight * (lost - ceiling.value), interaction) / _error(weight, interaction)
         share = Estimate(share.value, share.error or scatter * _error(w, interactions) / float(w.sum()))
         error = scatter * _error(weight * (accepted / w.sum() - 1.0 / weight.sum()), interaction)
-        pull = excess / error if error > 0 else None
+        pull = (share.value - ceiling.value) / error if error > 0 else math.nan
     both = {name: _rate(w * fraction[accepted], interactions) for name, fraction in events.primary.items()}
     not_unique = _rate(w * events.any_primary[accepted], interactions)
     return Overlap(_rate(w, interactions), _rate(w * u, interactions), not_unique, both, share, ceiling, pull)
@@ -174,7 +101,7 @@ def _mean(values: FloatArray, weight: FloatArray, interaction: IntArray) -> Esti
     """Return the weighted mean, and its error √(Σ (Σ w (v − mean))²) / Σ w, of dependent sums."""
     total = float(weight.sum())
     if not total > 0:
-        return Estimate(None, None)
+        return Estimate(math.nan, math.nan)
     mean = float(np.sum(weight * values)) / total
     return Estimate(mean, _error(weight * (values - mean), interaction) / total)
 

@@ -19,7 +19,6 @@ from trigemu.base.arrays import BoolArray, FloatArray
 from trigemu.results.figures import style
 
 from .closure import Acceptance, Axis, Closure
-from .diagnostics import RankCorrelation
 from .events import ScoredEvents
 
 
@@ -156,33 +155,23 @@ def _draw_ratios(panel: Axes, axis: Axis, acceptance: Acceptance, q: float) -> N
 
 
 def _selection(acceptance: Acceptance) -> str:
-    """Return the label of a selection, with the χ² against q at t = 0, else against any constant."""
-    score = "y'" if acceptance.corrected else "y"
-    chi_square = acceptance.against_q if acceptance.at_zero else acceptance.against_flat
-    hypothesis = "q" if acceptance.at_zero else "flat"
-    text = f"${score} > {acceptance.threshold:.3g}$   "
-    if (value := chi_square.value) is None:
+    """Return the label of a selection, with its χ² against q."""
+    chi_square, score = acceptance.against_q, "y'" if acceptance.corrected else "y"
+    text = f"${score} > {acceptance.threshold:.3g}$"
+    if np.isnan(chi_square.value):
         return text
-    digits = f"{value:.1f}" if value < 1e3 else f"{value:.0f}"
-    return rf"{text}$\chi^2_{{\mathrm{{{hypothesis}}}}}$/ndf = {digits}/{chi_square.ndf}"
+    digits = f"{chi_square.value:.1f}" if chi_square.value < 1e3 else f"{chi_square.value:.0f}"
+    return rf"{text}   $\chi^2$/ndf = {digits}/{chi_square.ndf}"
 
 
 def _scale_ratios(top: Axes, bottom: Axes, acceptances: Sequence[Acceptance], q: float) -> None:
-    def highest(some: Sequence[Acceptance]) -> float:
-        return max((v + e for a in some for v, e in _shown(a)), default=q) / q
-
-    lowest = min((v or e for a in acceptances for v, e in _shown(a)), default=q) / q
+    value, error = (np.array([getattr(a, key) for a in acceptances]) / q for key in ("value", "error"))
+    highest, lowest = value + error, np.nanmin(np.where(value > 0, value, error))
     top.set_yscale("log")
     style.log_axis(top.yaxis)
-    top.set_ylim(max(SMALLEST_RATIO, 0.5 * min(lowest, 1.0)), 2.0 * max(highest(acceptances), 1.0))
-    corrected = [a for a in acceptances if a.corrected]
-    bottom.set_ylim(0, min(LARGEST_CORRECTED, max(1.6, 1.1 * highest(corrected))))
-
-
-def _shown(acceptance: Acceptance) -> list[tuple[float, float]]:
-    """Return the fractions and errors of bins with events."""
-    pairs = zip(acceptance.value, acceptance.error, strict=True)
-    return [(v, e) for v, e in pairs if v is not None and e is not None]
+    top.set_ylim(max(SMALLEST_RATIO, 0.5 * min(lowest, 1.0)), 2.0 * max(np.nanmax(highest), 1.0))
+    corrected = np.nanmax(highest[[a.corrected for a in acceptances]])
+    bottom.set_ylim(0, min(LARGEST_CORRECTED, max(1.6, 1.1 * corrected)))
 
 
 def draw_replicas(closures: Sequence[Closure], q: Sequence[float]) -> Figure:
@@ -286,28 +275,3 @@ def _draw_density(part: Axes, edges: FloatArray, density: Density, rows: slice, 
         part.stairs(quantile, edges, baseline=None, color=style.COLOURS[2], linewidth=width, label=label)
     if density.constant is not None:
         part.axhline(density.constant, color="black", linestyle="--", label="threshold without it")
-
-
-def draw_rank_correlations(correlations: Sequence[RankCorrelation]) -> Figure:
-    """Draw Spearman's ρ of each observable with the score, before and after the correction."""
-    with style.figure(8, 2 + 0.6 * len(correlations)) as (figure, axes):
-        rows = np.arange(len(correlations))[::-1]
-        for when, name, up, colour in (
-            ("before", "$y$", 0.1, UNCORRECTED),
-            ("after", "$y'$", -0.1, CORRECTED),
-        ):
-            estimates = [getattr(correlation, when) for correlation in correlations]
-            value, error = (
-                np.array([getattr(e, k) for e in estimates], np.float64) for k in ("value", "error")
-            )
-            axes.errorbar(value, rows + up, xerr=error, fmt="o", color=colour, label=name)
-        axes.axvline(0, color="black", linewidth=1, zorder=0)
-        names = (label(c.observable).partition(" [")[0] for c in correlations)
-        where = ("where present" if c.present else "all events" for c in correlations)
-        axes.set_yticks(rows, [*map("{}\n{}".format, names, where)], fontsize=12)
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.set_ylim(-0.6, len(correlations) - 0.4)
-        axes.set_xlim(-1.05, 1.05)
-        axes.set_xlabel(r"rank correlation $\rho$")
-        axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
-    return figure

@@ -57,7 +57,7 @@ class Spread:
 
     mean: float
     spread: float  # The standard deviation between replicas; NaN for one
-    error: float | None  # The mean of the statistical errors; None for a number without any
+    error: float  # The mean of the statistical errors; NaN for a number without any
     values: tuple[float, ...]  # NaN of a replica without the number
 
 
@@ -121,8 +121,8 @@ def numbers_of(result: Diagnostics) -> dict[str, Estimate]:
         names = ("y′ > 0", "y alone for y′ > 0", "y′ > threshold", "y alone")
         for name, acceptance in zip(names, closure.acceptances, strict=True):
             chi2 = acceptance.against_q
-            each = chi2.value / chi2.ndf if chi2.value is not None and chi2.ndf else None
-            numbers[f"χ²/ndf of acceptance in {_axes(closure)}, {name}"] = Estimate(each, None)
+            each = Estimate(chi2.value / max(chi2.ndf, 1), np.nan)
+            numbers[f"χ²/ndf of acceptance in {_axes(closure)}, {name}"] = each
     return numbers
 
 
@@ -132,8 +132,6 @@ _NAMES = {
     "not_unique": "overlap with other triggers [Hz]",
     "share": "unique share",
 }
-#: The quantity that determines the shipped replica.
-MEASURE = f"{_NAMES['share']}, y − Y(x)"
 
 
 def _axes(closure: Closure) -> str:
@@ -160,21 +158,13 @@ def spreads(replicas: Sequence[Mapping[str, Estimate]]) -> dict[str, Spread]:
     found: dict[str, Spread] = {}
     for quantity in dict.fromkeys(quantity for numbers in replicas for quantity in numbers):
         estimates = [numbers[quantity] for numbers in replicas if quantity in numbers]
-        values = tuple(np.nan if e.value is None else e.value for e in estimates)
-        errors = [e.error for e in estimates if e.error is not None]
+        values, errors = ([getattr(e, key) for e in estimates] for key in ("value", "error"))
         few = f" ({len(values)} replicas)" if len(values) < len(replicas) else ""
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-        error = sum(errors) / len(values) if errors else None
-        found[f"{quantity}{few}"] = Spread(float(np.mean(values)), spread, error, values)
+        found[f"{quantity}{few}"] = Spread(
+            float(np.mean(values)), spread, float(np.mean(errors)), tuple(values)
+        )
     return found
-
-
-def nearest_to_median(replicas: Sequence[Replica], spreads: Mapping[str, Spread]) -> Replica:
-    """Return the replica to ship: of the replicas trained on the training half, the one whose unique share is
-    nearest to the median of all. It is not the best one."""
-    share = np.array(spreads[MEASURE].values)
-    usual = [i for i, replica in enumerate(replicas) if replica.half == "training"] or range(len(replicas))
-    return replicas[min(usual, key=lambda i: abs(share[i] - np.median(share)))]
 
 
 @dataclass(frozen=True)
@@ -184,10 +174,6 @@ class Checked:
     replicas: tuple[Replica, ...]
     results: tuple[Diagnostics, ...]
     spreads: Mapping[str, Spread]
-
-    @property
-    def shipped(self) -> Replica:
-        return nearest_to_median(self.replicas, self.spreads)
 
     def summary(self) -> Table:
         """Return a table of the mean, the spread and the statistical error of each number."""
@@ -200,42 +186,37 @@ class Checked:
         return table
 
     def each(self) -> Table:
-        """Return a table of the threshold and the unique rate at y′ > 0 of each replica. The pull of the rate
+        """Return a table of share, threshold and unique rate at y′ > 0 of each replica. The pull of the rate
         from the budget includes the error of Y(x), which comes from other events."""
         labels = (Column(name, "label", name) for name in ("replica", "trained on"))
-        names = ("threshold", "unique rate at y′ > 0 [Hz]", "± of Y(x)", "− budget")
+        names = ("unique share", "threshold", "unique rate at y′ > 0 [Hz]", "± of Y(x)", "− budget")
         columns = (*labels, *(Column(name, "number", name) for name in names))
         table = Table(columns, title="Each replica")
         for replica, result in zip(self.replicas, self.results, strict=True):
             unique = result.overlap_at_zero.unique
-            value, error = unique.value or 0.0, unique.error or 0.0
-            pull = (value - replica.budget_hz) / math.hypot(error, replica.error_hz)
+            pull = (unique.value - replica.budget_hz) / math.hypot(unique.error, replica.error_hz)
             table.add(
                 str(replica.number),
                 replica.half,
+                f"{result.overlap.share.value:.4f}",
                 f"{result.threshold:.4f} ± {result.threshold_error or 0.0:.4f}",
-                f"{value:.0f} ± {error:.0f}",
+                f"{unique.value:.0f} ± {unique.error:.0f}",
                 f"{replica.error_hz:.0f}",
                 f"{pull:+.1f} σ",
             )
         return table
 
     def notes(self) -> Iterator[str]:
-        """Yield sentences: the x of each replica, and which replica is nearest to the median."""
+        """Yield sentences: the x of each replica."""
         for x in dict.fromkeys(replica.x for replica in self.replicas):
             numbers = [str(replica.number) for replica in self.replicas if replica.x == x]
             yield f"x = {', '.join(x)}: replica{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
-        yield (
-            f"Of the replicas trained on the training half, replica {self.shipped.number} is nearest to the "
-            f"median of the {MEASURE}."
-        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content of `--json`."""
         paths = [{"card": str(replica.card), "score": str(replica.score)} for replica in self.replicas]
         return {
             "replicas": [asdict(r) | path for r, path in zip(self.replicas, paths, strict=True)],
-            "nearest_to_median": self.shipped.number,
             "numbers": {quantity: asdict(spread) for quantity, spread in self.spreads.items()},
             "results": [asdict(result) for result in self.results],
         }
@@ -269,7 +250,7 @@ def check_replicas(
         exchanged = partial(with_replica, decade=decade, home=home, replica=replica)
         results.append(diagnose(scored_events(exchanged(menu), catalogue, name, executor)))
         sizes = {"trees": replica.trees, "split nodes": replica.split_nodes}
-        numbers.append(numbers_of(results[-1]) | {k: Estimate(float(n), None) for k, n in sizes.items()})
+        numbers.append(numbers_of(results[-1]) | {k: Estimate(float(n), np.nan) for k, n in sizes.items()})
         if profiles:
             measured = profiles.measure([exchanged(m) for m in about], catalogue, executor=executor)
             numbers[-1] |= gains_of(measured)

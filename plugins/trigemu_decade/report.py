@@ -16,7 +16,7 @@ from .check import scored_events, summary, triggers_of
 from .closure import Closure
 from .diagnostics import Diagnostics, diagnose
 from .events import ScoredEvents
-from .figures import Density, densities, draw_acceptance, draw_densities, draw_map, draw_rank_correlations
+from .figures import Density, densities, draw_acceptance, draw_densities, draw_map
 
 TITLE = "What the decorrelated anomaly triggers select"
 TEXT = (
@@ -43,17 +43,13 @@ def sections(contents: Contents) -> Iterator[Section]:
                 (table,),
                 (*_densities(events, prefix), *_acceptances(result, prefix)),
                 menu=menu.name,
-                measured={}
-                if ceiling.value is None
-                else {(name, "unique_ceiling"): (ceiling.value, ceiling.error)},
+                measured={(name, "unique_ceiling"): (ceiling.value, ceiling.error)},
             )
 
 
 def write_figures(events: ScoredEvents, result: Diagnostics, folder: Path) -> list[Path]:
     """Write the figures of a check as PNG and return the files."""
-    correlations = draw_rank_correlations(result.rank_correlations)
-    last = Picture("rank_correlation", "Rank correlations of the score.", correlations, {})
-    return write_pictures([*_acceptances(result), *_densities(events), last], folder)
+    return write_pictures([*_acceptances(result), *_densities(events)], folder)
 
 
 def _densities(events: ScoredEvents, prefix: str = "") -> Iterator[Picture]:
@@ -106,6 +102,6 @@ def _fractions(closure: Closure, q: float) -> Numbers:
         name = "y'" if acceptance.corrected else "y"
         named = f"{name} > {acceptance.threshold:.6g}"
         for key, values in (("acceptance", acceptance.value), ("error", acceptance.error)):
-            columns[f"{key} {named}"] = [np.nan if value is None else value for value in values]
+            columns[f"{key} {named}"] = list(values)
     columns["q"] = [q] * len(closure.events)
     return columns

@@ -72,9 +72,7 @@ def judge(events: ScoredEvents, result: Diagnostics, menu: Menu) -> Verdict:
     """Judge a trigger by its diagnostics. menu: the menu of the other triggers."""
     share, alone = result.overlap.share.value, result.overlap_uncorrected.share.value
     ceiling, pull = result.overlap.ceiling.value, result.overlap_uncorrected.pull
-    removed = None
-    if share is not None and alone is not None and ceiling is not None and (pull or 0.0) < -SIGNIFICANT:
-        removed = (share - alone) / (ceiling - alone)
+    removed = (share - alone) / (ceiling - alone) if pull < -SIGNIFICANT and not math.isnan(share) else None
     shared = tuple(_shared(events, events.corrected > events.threshold, menu))
     return Verdict(tuple(_reasons(result, removed, shared)), removed, shared)
 
@@ -82,7 +80,7 @@ def judge(events: ScoredEvents, result: Diagnostics, menu: Menu) -> Verdict:
 def _reasons(result: Diagnostics, removed: float | None, shared: tuple[Shared, ...]) -> Iterator[str]:
     after, before = result.overlap, result.overlap_uncorrected
     tested = (acceptance.against_q.value for c in result.closures for acceptance in c.acceptances)
-    if all(value is None for value in tested):
+    if all(map(math.isnan, tested)):
         yield (
             f"with q = {result.q:.3g}, no bin of x has enough of the {result.events} events to compare its "
             f"acceptance with q: select fewer by `requires`, or take more events"
@@ -94,7 +92,7 @@ def _reasons(result: Diagnostics, removed: float | None, shared: tuple[Shared, .
             f"the threshold {result.threshold:.4g} is far from 0, the only one at which the acceptance does "
             f"not depend on x: the unique rates at 0 and there are {' and '.join(rates)}"
         )
-    if removed is not None and removed < LEAST_REMOVED and (after.pull or 0.0) < -SIGNIFICANT:
+    if removed is not None and removed < LEAST_REMOVED and after.pull < -SIGNIFICANT:
         lacking = list(dict.fromkeys(text for rate in shared for text in rate.not_in_x))
         yield (
             f"the unique share is {after.share.value:.3f}, that of the score alone {before.share.value:.3f}, "
@@ -105,9 +103,7 @@ def _reasons(result: Diagnostics, removed: float | None, shared: tuple[Shared, .
 
 def _differ(one: Estimate, other: Estimate) -> bool:
     """Whether two rates differ beyond the error of the counted events and of Y(x), which is as large."""
-    if one.value is None or other.value is None:
-        return False
-    error = math.sqrt(2.0) * max(one.error or 0.0, other.error or 0.0)
+    error = math.sqrt(2.0) * max(one.error, other.error)
     return abs(one.value - other.value) > SIGNIFICANT * error
 
 

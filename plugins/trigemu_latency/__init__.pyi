@@ -4,7 +4,6 @@ from .stream.stream import ARRAYS_FROM as ARRAYS_FROM, Stream as Stream
 from .timing.clock import Histogram as Histogram, Timing as Timing
 from .timing.costs import (
     Bench as Bench,
-    PreselectionTiming as PreselectionTiming,
     Timings as Timings,
     TriggerCost as TriggerCost,
     bench as bench,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -21,7 +22,7 @@ HEIGHT = 0.3
 Row = tuple[str, Timing, bool]
 
 
-def draw_latencies(rows: Sequence[Row], label: str) -> Figure:
+def draw_latencies(rows: Sequence[Row]) -> Figure:
     """Draw the histogram of each timing with a logarithmic height, log(1 + calls), to make its tail visible,
     and lines at percentiles."""
     with style.figure(7.0, 1.3 + HEIGHT * len(rows)) as (figure, axes):
@@ -30,15 +31,8 @@ def draw_latencies(rows: Sequence[Row], label: str) -> Figure:
             edges, calls = timing.histogram.edges_ns, timing.histogram.calls
             height = np.log10(1.0 + calls) / np.log10(1.0 + calls.max())
             foot = np.full(len(height), number + 0.45)
-            axes.stairs(
-                foot - 0.85 * height,
-                edges,
-                baseline=foot,
-                fill=True,
-                color=colour,
-                alpha=0.55,
-                linewidth=0,
-            )
+            how: dict[str, Any] = {"fill": True, "color": colour, "alpha": 0.55, "linewidth": 0}
+            axes.stairs(foot - 0.85 * height, edges, baseline=foot, **how)
             for mark, one_in in ((timing.p50_ns, 1), (timing.p99_ns, 100), (timing.p999_ns, 1000)):
                 if timing.reaches(one_in):
                     axes.plot([mark, mark], [number + 0.45, number - 0.35], color=colour, linewidth=1.4)
@@ -58,7 +52,7 @@ def draw_latencies(rows: Sequence[Row], label: str) -> Figure:
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_tick_params(length=0)
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlabel(label, fontsize=14)
+        axes.set_xlabel("latency of a single event", fontsize=14)
         colours = "red: on events that pass the preselection; " if any(inner for _, _, inner in rows) else ""
         axes.set_title(f"{colours}lines: median, 99 %, 99.9 %", loc="right", fontsize=11)
     return figure

@@ -96,7 +96,8 @@ MENU = (
     + trigger("ANY", "random", "rate_hz = 1000.0")
 )
 EVENTS = toy_events(11, 300)
-BATCHES = (1, 8, 100)
+#: Of 260 events.
+BATCHES = (1, 16, 256)
 
 
 def emulation(folder: Path, text: str = MENU, plugin: str = PLUGIN) -> Emulation:

@@ -134,8 +134,6 @@ def fit(
     in integers, whose features are standardised already."""
     if not np.isfinite(features[present]).all():
         raise TrigemuError("training features are not all finite")
-    if not settings.event_weights:
-        weight = np.ones_like(weight)
     rng = np.random.default_rng(seed)
     train, test = np.flatnonzero(learns), np.flatnonzero(~learns)
     standard = standardise(features[train], present[train], weight[train], log)
@@ -168,28 +166,21 @@ def _model(
     settings: AutoencoderTable, features: int, rng: np.random.Generator, output: Output
 ) -> tuple[Any, Any, int]:
     """Return initial layers, the loss, and the number of latent variables that are drawn at random."""
-    hidden, middle, kind = settings.hidden, len(settings.hidden) // 2, settings.initialisation
+    hidden, middle = settings.hidden, len(settings.hidden) // 2
     if not settings.variational:
-        return initial_layers((features, *hidden, features), rng, kind), partial(_loss, output), 0
+        return initial_layers((features, *hidden, features), rng), partial(_loss, output), 0
     # The last layer of the encoder has a mean and a variance of each latent variable.
-    encoder = initial_layers((features, *hidden[:middle], 2 * hidden[middle]), rng, kind)
-    decoder = initial_layers((*hidden[middle:], features), rng, kind)
+    encoder = initial_layers((features, *hidden[:middle], 2 * hidden[middle]), rng)
+    decoder = initial_layers((*hidden[middle:], features), rng)
     return [*encoder, *decoder], loss_of(len(encoder), settings.beta, output), hidden[middle]
 
 
-def initial_layers(
-    widths: Sequence[int], rng: np.random.Generator, initialisation: str = "he"
-) -> list[tuple[jax.Array, jax.Array]]:
-    """Return layers with biases 0: "he" (arXiv:1502.01852), normal weights of variance 2 / n_in, or "glorot"
-    (AISTATS 2010, eq. 16), uniform ones within √(6 / (n_in + n_out))."""
+def initial_layers(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
+    """Return layers with normal weights of variance 2 / n_in (arXiv:1502.01852) and biases 0."""
     layers = []
     for n_in, n_out in pairwise(widths):
-        if initialisation == "he":
-            weight = rng.normal(0.0, math.sqrt(2.0 / n_in), (n_in, n_out))
-        else:
-            bound = math.sqrt(6.0 / (n_in + n_out))
-            weight = rng.uniform(-bound, bound, (n_in, n_out))
-        layers.append((jnp.asarray(weight.astype(np.float32)), jnp.zeros(n_out, jnp.float32)))
+        weight = rng.normal(0.0, math.sqrt(2.0 / n_in), (n_in, n_out)).astype(np.float32)
+        layers.append((jnp.asarray(weight), jnp.zeros(n_out, jnp.float32)))
     return layers
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
-from trigemu_anomaly.anomaly import InputBlock, read_inputs
+from trigemu_anomaly.anomaly import InputBlock, open_scorer, read_inputs
 from trigemu_anomaly.inputs import Inputs
 
 from trigemu.base.errors import TrigemuError, nearest
@@ -102,8 +102,8 @@ def _is_angle(text: str) -> bool:
 class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
     """[autoencoder]: the defaults follow the paper (arXiv:2508.10224), except for the batch size."""
 
-    card: str | None = None  #: The same as `card` of [score], in place of all other keys.
-    inputs: tuple[InputBlock, ...] = ()  #: The inputs, in blocks of one object each.
+    #: The inputs, in blocks of one object each.
+    inputs: Annotated[tuple[InputBlock, ...], msgspec.Meta(min_length=1)]
     #: The widths of the hidden layers.
     hidden: Annotated[tuple[Width, ...], msgspec.Meta(max_length=100)] = (32, 16, 8, 3, 8, 16, 32)
     epochs: Count = 200  #: The number of passes over the training events.
@@ -113,9 +113,6 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
     #: the test loss, and Y(x) is fitted to them.
     fraction: Fraction = 0.2
     log: tuple[str, ...] = ()  #: The inputs that enter the network as logarithms, ln(max(v, 1)).
-    #: Whether the loss and the standardisation use event weights; else all events count the same.
-    event_weights: bool = True
-    initialisation: Literal["he", "glorot"] = "he"  #: The initial weights: "he" or "glorot".
     #: Whether the latent variables are normal distributions, of which the middle number of `hidden` is the
     #: number (variational autoencoder). The score is then the sum of their squared means, which needs the
     #: encoder alone.
@@ -127,11 +124,6 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
     quantise: QuantiseTable | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        if (self.card is None) == (not self.inputs):
-            yield (
-                "inputs",
-                "give either the inputs of an autoencoder to train, or the card of an existing one",
-            )
         if self.variational and len(self.hidden) % 2 == 0:
             yield (
                 "hidden",
@@ -172,18 +164,12 @@ class QuantileTable(TomlTable, frozen=True, kw_only=True):
 
     #: The observables that the correction depends on; "menu": chosen from those that the triggers cut on.
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | Literal["menu"]
-    #: Boosted trees, which firmware can evaluate, or a network of two layers of 32. Of the other keys, only
-    #: `levelled` and `refit` concern the network.
+    #: Boosted trees, which firmware can evaluate, or a network of two layers of 32, which the other keys do
+    #: not concern.
     model: Literal["trees", "network"] = "trees"
     learning_rate: Positive = 0.3  #: The shrinkage of the trees.
     max_depth: Depth = 4  #: The largest depth of a tree.
     max_trees: Count = 100  #: The largest number of trees; early stopping may give fewer.
-    #: The fit ends after this many trees without a better loss in the early-stopping sample.
-    patience: Count = 5
-    #: The number of events expected above the quantile in every leaf.
-    tail_events: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 5.0
-    levelled: bool = True  #: Whether weights are divided by their mean at x.
-    refit: bool = True  #: Whether the trees are fitted again to all events once their number is determined.
 
 
 class ConfigTable(TomlTable, frozen=True, kw_only=True):
@@ -205,12 +191,7 @@ class ConfigTable(TomlTable, frozen=True, kw_only=True):
     @property
     def learner(self) -> AutoencoderTable | ClassifierTable | None:
         """The model to train; None with the card of an existing one."""
-        return self.classifier or (self.autoencoder if self.card is None else None)
-
-    @property
-    def card(self) -> str | None:
-        """The card of an existing score."""
-        return self.score.card if self.score else self.autoencoder.card if self.autoencoder else None
+        return self.classifier or self.autoencoder
 
 
 @dataclass(frozen=True)
@@ -227,6 +208,7 @@ class Config:
     candidates: tuple[Candidate, ...]  # The ones to choose from, empty if x is listed
     of_x: Document  # The file with the names in x
     half: int = split.TRAINING  # The half of the events to train on
+    has_half: bool = False  # Whether it is that of the card of the score
     quantise: QuantiseTable | None = None  # The integers of the model to train, None for floating point
 
     @property
@@ -236,14 +218,11 @@ class Config:
     @property
     def card(self) -> Path | None:
         """The card of an existing score."""
-        name = self.table.card
-        return None if name is None else self.path.parent / name
+        return self.path.parent / self.table.score.card if self.table.score else None
 
 
 #: Padding of missing objects in all inputs, in training and in cards; the same as in the paper.
 MISSING = 0.0
-
-
 #: Angles relative to another one, which hardware subtracts.
 _RELATIVE = re.compile(r"dphi\((\w+\[\d+\]), *(\w+)\)")
 
@@ -303,17 +282,19 @@ def read_config(path: Path, quantise: bool = False) -> Config:
     document.finish()
     assert requires is not None
     config = Config(path, table, document, context, requires, inputs, of_x, (), document, quantise=integers)
-    return from_menu(config) if x == "menu" else config
-
-
-def from_menu(config: Config) -> Config:
-    """Return a configuration with x = "menu": x has all observables that the triggers of its menu cut on."""
+    if table.score:
+        open_scorer(context, table.score.card, None, "configuration")
+        if context.trained:
+            half = split.HALF_NAMES.index(context.trained[0].half)
+            config = replace(config, half=half, has_half=True)
+    if x != "menu":
+        return config
     menu = at_own_column(read_menu(config.menu))
     chosen_from = candidates(menu)
-    context = config.context.within(menu.scope, config.context.folder)
+    of_menu = context.within(menu.scope, context.folder)
     blocks = (InputBlock(tuple(candidate.observable for candidate in chosen_from), MISSING),)
-    x = read_inputs(blocks, lambda text, i, j: context.observable(text))
-    return replace(config, x=x, candidates=chosen_from, of_x=load_toml(config.menu))
+    all_x = read_inputs(blocks, lambda text, i, j: of_menu.observable(text))
+    return replace(config, x=all_x, candidates=chosen_from, of_x=load_toml(config.menu))
 
 
 def check_columns(config: Config, sample: Sample) -> None:
@@ -323,18 +304,9 @@ def check_columns(config: Config, sample: Sample) -> None:
             raise TrigemuError(f"{config.path}: {problem}, which the inputs, x or the condition need")
 
 
-def with_most_trees(config: Config, most: int | None) -> Config:
-    """Return the configuration with this largest number of trees, unless it is None."""
-    if most is None:
-        return config
-    quantile = msgspec.structs.replace(config.table.quantile, max_trees=most)
-    return replace(config, table=msgspec.structs.replace(config.table, quantile=quantile))
-
-
-def replica(config: Config, number: int, half: int | None = None) -> Config:
-    """Return the configuration of a replica: even numbers use the other half, unless it is given."""
+def replica(config: Config, number: int) -> Config:
+    """Return the configuration of a replica: even numbers use the other half, unless a card says which."""
     training = msgspec.structs.replace(config.table.training, seed=number)
+    half = split.TRAINING if number % 2 else split.EVALUATION
     table = msgspec.structs.replace(config.table, training=training)
-    if half is None:
-        half = split.TRAINING if number % 2 else split.EVALUATION
-    return replace(config, table=table, half=half)
+    return replace(config, table=table, half=config.half if config.has_half else half)

@@ -44,6 +44,10 @@ from .graph import quantile_model
 #: Most events have no jet, x = 0. With XGBoost's default of 256 bins, events with a jet just above its
 #: threshold shared a bin with them, and were accepted 2.3 times as often as they should be.
 _BINS = 1024
+#: The fit ends after this many trees without a better loss in the early-stopping sample.
+PATIENCE = 5
+#: The number of events expected above the quantile in every leaf. Its value follows single events otherwise.
+TAIL_EVENTS = 5.0
 #: 0: all cores; the result does not depend on it.
 THREADS = 0
 
@@ -72,26 +76,28 @@ def fit(
     stop: BoolArray,
     trees: int | None = None,
 ) -> Quantile:
-    """Fit the weighted quantile 1 − q of y[n_event] given x. stop: bool[n_event], the early-stopping sample,
-    which determines the number of trees unless it is given. The same seed gives the same bytes."""
+    """Fit the weighted quantile 1 − q of y[n_event] given x, which does not depend on a factor of the weights
+    that is a function of x: they are divided by their mean at x. stop: bool[n_event], the early-stopping
+    sample, which determines the number of trees unless it is given. The same seed gives the same bytes."""
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
         raise TrigemuError("quantile regression: observables and scores must be finite")
     counts = weight > 0
-    x, y, stop = x[counts], y[counts], stop[counts]
+    x, y, weight, stop = x[counts], y[counts], weight[counts], stop[counts]
+    weight = weight / mean_weight(x, weight, seed=seed)
     if settings.model == "network":
-        network = fit_network(x, y, weight[counts], q, seed=seed)
+        network = fit_network(x, y, weight, q, seed=seed)
         return Quantile(quantile_model(network, x.shape[1]), 0, 0, weights=network.size)
     if stop.all() or not stop.any():
         raise TrigemuError("quantile regression needs events to fit to and events to stop by")
     # XGBoost works in float32, and min_child_weight is in units of the weights.
-    weight = weight[counts] / weight[counts].mean()
+    weight = weight / weight.mean()
     parameters = {
         "objective": "reg:quantileerror",
         "quantile_alpha": 1.0 - q,
         "learning_rate": settings.learning_rate,
         "max_depth": settings.max_depth,
         "max_bin": _BINS,
-        "min_child_weight": settings.tail_events / q,
+        "min_child_weight": TAIL_EVENTS / q,
         "tree_method": "hist",
         "nthread": THREADS,
         "seed": seed,
@@ -101,24 +107,20 @@ def fit(
         how = {"max_bin": _BINS, "ref": reference, "nthread": THREADS or None}
         return xgboost.QuantileDMatrix(x[rows], y[rows], weight=weight[rows], **how)
 
-    booster: xgboost.Booster | None = None
     losses: dict[str, dict[str, list[float]]] = {"stop": {"quantile": []}}
     if trees is None:
         data = matrix(~stop)
-        held_out = matrix(stop, data)
-        booster = xgboost.train(
+        stopped = xgboost.train(
             parameters,
             data,
             settings.max_trees,
-            evals=[(held_out, "stop")],
-            early_stopping_rounds=settings.patience,
+            evals=[(matrix(stop, data), "stop")],
+            early_stopping_rounds=PATIENCE,
             evals_result=losses,
             verbose_eval=False,
         )
-        trees = booster.best_iteration + 1
-        booster = booster[:trees]  # early stopping keeps the later trees too
-    if booster is None or settings.refit:
-        booster = xgboost.train(parameters, matrix(~stop | settings.refit), trees)
+        trees = stopped.best_iteration + 1
+    booster = xgboost.train(parameters, matrix(np.ones(len(x), np.bool_)), trees)
     content = bytes(booster.save_raw("json"))
     models = json.loads(content)["learner"]["gradient_booster"]["model"]["trees"]
     split_nodes = sum(child != -1 for model in models for child in model["left_children"])
@@ -177,11 +179,6 @@ _TREES = 50
 _EVENTS_A_LEAF = 50
 
 
-def fit_weight(x: Float32Array, weight: FloatArray, settings: QuantileTable, *, seed: int) -> FloatArray:
-    """Return the weights for a fit of Y(x), divided by their mean at x if `settings.levelled`."""
-    return weight / mean_weight(x, weight, seed=seed) if settings.levelled else weight
-
-
 def mean_weight(x: Float32Array, weight: FloatArray, *, seed: int) -> FloatArray:
     """Return float64[n] > 0, proportional to the mean weight at similar x, or of its logarithm where weights
     of many decades make a step too large for float32."""
@@ -215,8 +212,7 @@ def out_of_fold(
     for fold in range(folds):
         out = fold_of == np.uint64(fold)
         rows = ~out
-        weight = fit_weight(x[rows], events.weight[rows], settings, seed=seed)
-        fitted = fit(x[rows], events.y[rows], weight, q, settings, seed=seed, stop=stop[rows])
+        fitted = fit(x[rows], events.y[rows], events.weight[rows], q, settings, seed=seed, stop=stop[rows])
         residual[out] = events.y[out] - open_quantile(fitted.content, x.shape[1]).score(x[out])
         fits.append(fitted)
     return residual, fits

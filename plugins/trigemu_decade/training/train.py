@@ -29,7 +29,6 @@ from trigemu.menus.read import read_menu
 from trigemu.observables.expressions import Condition
 from trigemu.observables.selections import Scope
 from trigemu.observables.workspace import Workspace
-from trigemu.samples import split
 from trigemu.samples.catalogue import Catalogue
 from trigemu.triggers.base import Context
 from trigemu_decade.card import Seen, Step
@@ -64,7 +63,6 @@ class Trained:
     quantile: regression.Quantile
     q: float  # The fraction above Y(x)
     shift: Solution  # The threshold that meets the budget out of fold, which Y(x) includes
-    ceiling: float  # The share of the rate that fails all other triggers
     verdict: Verdict  # From y − Y(x) out of fold
     metrics: Mapping[str, Any]  # Further numbers, for JSON
 
@@ -90,11 +88,8 @@ def train(
     # Y(x) + shift from all events has the median number of trees: with another number, the score out of fold
     # would not describe it.
     trees, stop = round(np.median([fit.trees for fit in fits])), regression.is_quarter(events.parent)
-    weight, y = (
-        regression.fit_weight(events.x, events.weight, settings, seed=seed),
-        events.y + shift.threshold,
-    )
-    quantile = regression.fit(events.x, y, weight, q, settings, seed=seed, stop=stop, trees=trees)
+    y = events.y + shift.threshold
+    quantile = regression.fit(events.x, y, events.weight, q, settings, seed=seed, stop=stop, trees=trees)
     judged = with_decision(events, menu, None, x, events.y - score, q, shift.threshold, shift.error)
     verdict = judge(judged, diagnose(judged), menu)
     seen = tuple(_seen(text, values, events.weight) for text, values in judged.x.items())
@@ -121,20 +116,7 @@ def train(
             "test": [round(loss.test, 5) for loss in curve],
         },
     }
-    ceiling = failing_hz / float(events.weight.sum())
-    return Trained(model, curve, x, choice, seen, quantile, q, shift, ceiling, verdict, metrics)
-
-
-def suggest(
-    config: Config,
-    catalogue: Catalogue,
-    progress: Callable[[int], None] = lambda epochs: None,
-    executor: Any = None,
-    begin: Callable[[str], None] = lambda fit: None,
-) -> tuple[Step, ...]:
-    """Return the steps in which x = "menu" is chosen, like `train` but without the training that follows."""
-    menu, events, *_ = scored(config, catalogue, progress, executor)
-    return _choice(config, menu, events, begin)[1]
+    return Trained(model, curve, x, choice, seen, quantile, q, shift, verdict, metrics)
 
 
 def _choice(
@@ -192,12 +174,15 @@ def scored(
 ) -> tuple[Menu, Selected, bytes | None, Sequence[autoencoder.Loss]]:
     """Return the menu, the events to fit Y(x) to, which the model has not seen, and its file and losses as in
     `Trained`; arguments as in `train`."""
-    card = _card(config)
+    card, context = None, config.context
+    if config.table.score:
+        contents = contents_of(context.models)
+        card = _Card(config.table.score.card, context.folder, context.scope, contents)
     for sample in catalogue.background:
         check_columns(config, sample)
     menu = at_own_column(read_menu(config.menu))
     read = partial(_read_inputs, config.requires, config.x, config.inputs, card)
-    events = gather(menu, catalogue, config.half, read, config.context.needs, executor=executor)
+    events = gather(menu, catalogue, config.half, read, context.needs, executor=executor)
     if not len(events.weight):
         raise TrigemuError(f"{config.path}: no event of {catalogue.path} passes `requires`")
     if card:
@@ -276,25 +261,6 @@ class _Card:
     def scorer(self) -> Scorer:
         context = Context(self.scope, self.folder, self.contents)
         return open_scorer(context, self.name, None, engine="kernels")
-
-
-def half_of_card(config: Config) -> int | None:
-    """Return the half that the score of a card was trained on, then the one to fit Y(x) to."""
-    if config.table.card is None:
-        return None
-    context = Context(config.context.scope, config.context.folder)
-    open_scorer(context, config.table.card, None, "configuration")
-    return split.HALF_NAMES.index(context.trained[0].half) if context.trained else None
-
-
-def _card(config: Config) -> _Card | None:
-    """Return the card that a configuration names, after opening it; TrigemuError if it has mistakes."""
-    name = config.table.card
-    if name is None:
-        return None
-    context = config.context  # its needs grow by the columns of the card
-    open_scorer(context, name, None, "configuration")
-    return _Card(name, context.folder, context.scope, contents_of(context.models))
 
 
 def _read_inputs(

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import msgspec
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from trigemu.base import toml_text
 from trigemu.base.files import new_folder, write_text
@@ -29,8 +28,8 @@ from .train import Trained
 LIBRARIES = ("numpy", "jax", "optax", "onnx", "xgboost-cpu")
 AUTOENCODER, INTEGERS, CLASSIFIER = "autoencoder.onnx", "autoencoder.json", "classifier.json"
 TREES, NETWORK = "quantile.json", "quantile.onnx"
-CARD, METRICS, CURVE, CHOICE = "decade.toml", "metrics.json", "training.png", "choice.png"
-_FILES = {AUTOENCODER, INTEGERS, CLASSIFIER, TREES, NETWORK, METRICS, CURVE, CHOICE}
+CARD, METRICS, CURVE = "decade.toml", "metrics.json", "training.png"
+_FILES = {AUTOENCODER, INTEGERS, CLASSIFIER, TREES, NETWORK, METRICS, CURVE}
 _FILES |= {"autoencoder.toml", "classifier.toml"}
 #: Names of the folders of sets: this prefix and so many digits of the digest of their files.
 _SET, _DIGITS = "decade-", 16
@@ -51,8 +50,6 @@ def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) 
     files = {quantile: trained.quantile.content, METRICS: (json.dumps(metrics, indent=1) + "\n").encode()}
     if trained.curve:
         files[CURVE] = style.drawn(_curve(trained), "png")
-    if trained.choice:
-        files[CHOICE] = style.drawn(_choice(trained), "png")
     if trained.model is None:
         assert config.card
         score, score_card = Path(os.path.relpath(config.card, folder)), config.card.read_bytes()
@@ -159,29 +156,4 @@ def _curve(trained: Trained) -> Figure:
             axes.plot(epochs, losses, color=style.COLOURS[colour], label=text)
         axes.set(xlabel="epoch", ylabel="weighted mean squared error")
         axes.legend()
-        return figure
-
-
-def _choice(trained: Trained) -> Figure:
-    """Draw the unique share, with its ceiling, and the size of the trees after each step of the choice."""
-    steps = range(len(trained.choice))
-    with style.figure(8, 7) as (figure, axes):
-        axes.remove()
-        top, bottom = figure.subplots(2, 1, sharex=True)
-        shares = [step.share for step in trained.choice]
-        top.plot(steps, shares, "o-", color=style.COLOURS[0], label="unique share")
-        top.axhline(trained.ceiling, color="black", linestyle="--", label="its ceiling")
-        top.set(ylim=(0, 1.05), ylabel="unique share")
-        for text, marker, number in (("split nodes", "o-", 0), ("trees", "s-", 2)):
-            sizes = [getattr(step, text.replace(" ", "_")) for step in trained.choice]
-            colour = style.COLOURS[number]
-            bottom.plot(steps, sizes, marker, color=colour)
-            last = steps[-1], sizes[-1]
-            bottom.annotate(text, last, (0, 8), textcoords="offset points", ha="right", color=colour)
-        bottom.set(yscale="symlog", ylim=(0, None), ylabel="number")
-        labels = ["the score alone", *(f"+ {step.observable}" for step in trained.choice[1:])]
-        bottom.set_xticks(list(steps), labels, fontsize=11)
-        bottom.xaxis.set_minor_locator(NullLocator())
-        bottom.set_xlim(-0.15, len(trained.choice) - 0.85)
-        top.legend(loc="lower right", frameon=False)
         return figure

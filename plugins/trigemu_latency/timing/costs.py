@@ -15,12 +15,12 @@ import numpy as np
 from trigemu_anomaly.single_row import engines_of
 
 from trigemu.base.arrays import FloatArray, IntArray
-from trigemu.base.errors import SampleError, TrigemuError
+from trigemu.base.errors import SampleError
 from trigemu.base.mapping import Engine
 from trigemu.base.shown import Named, Shown
 from trigemu.emulation.engine import Chunk, Job, over_background
 from trigemu.emulation.loop import Emulation
-from trigemu.emulation.plan import Plan, make_plan
+from trigemu.emulation.plan import Plan
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.read import MenuLike
 from trigemu.observables.expressions import Condition
@@ -33,17 +33,7 @@ from trigemu.samples.memory import SamplesLike
 from trigemu.samples.sample import join_events
 from trigemu.triggers.base import Context
 
-from .clock import (
-    Batches,
-    Clock,
-    Environment,
-    TimedCall,
-    Timing,
-    environment,
-    load_average,
-    measure,
-    together,
-)
+from .clock import Batches, Clock, TimedCall, Timing, environment, measure
 
 
 @dataclass(frozen=True)
@@ -51,7 +41,6 @@ class DrawnEvents:
     """Drawn events."""
 
     events: Events  # In the order of the draw, with repetitions
-    distinct: int  # The number of distinct events
     share: float  # The fraction of the background rate that they were drawn from
 
 
@@ -78,7 +67,7 @@ class _See:
         events = events[events.core]
         work, rate = Workspace(events), np.abs(events.weight)
         for condition, among in zip(self.conditions, self.draws, strict=True):
-            among.see(chunk.sample, events, rate if condition is None else rate * condition.evaluate(work))
+            among.see(events, rate if condition is None else rate * condition.evaluate(work))
         return float(rate.sum())
 
     def merge(self, parts: Sequence[float]) -> float:
@@ -94,9 +83,8 @@ class _Draws:
     random: np.random.Generator
     rate: float = 0.0
     parts: list[Events] = field(default_factory=list)
-    keys: list[IntArray] = field(default_factory=list)
 
-    def see(self, sample: int, events: Events, rate: FloatArray) -> None:
+    def see(self, events: Events, rate: FloatArray) -> None:
         """Draw from further events. rate: float64[n] in Hz, 0 for events that are not to be drawn."""
         more = float(rate.sum())
         if not more:
@@ -106,15 +94,14 @@ class _Draws:
         rows = self.random.choice(len(events), len(taken), p=rate / more)
         self.rows[taken] = sum(map(len, self.parts)) + np.arange(len(taken))
         self.parts.append(events.take(rows))
-        self.keys.append(np.column_stack([np.full(len(rows), sample), events.id[rows].view(np.int64)]))
 
     def drawn(self, total: float) -> DrawnEvents | None:
         if not self.rate:
             return None
-        distinct = len(np.unique(np.concatenate(self.keys)[self.rows], axis=0))
-        return DrawnEvents(join_events(self.parts).take(self.rows), distinct, self.rate / total)
+        return DrawnEvents(join_events(self.parts).take(self.rows), self.rate / total)
 
 
+#: Sizes of batches. The first one, a single event, is what a trigger decides.
 BATCHES = (1, 16, 256, 4096)
 EVENTS = 20_000
 #: The time limit of the measurement. This many triggers are timed in turn, then the next ones if there is
@@ -135,36 +122,21 @@ _PRESELECTED = "preselected"
 
 
 @dataclass(frozen=True)
-class PreselectionTiming:
-    """The timing of a trigger on the events that pass its preselection."""
-
-    share: float  #: The fraction of the background rate that passes the preselection
-    distinct: int  #: The number of distinct events among the drawn ones
-    batch: Timings  #: Batch size → measured times
-
-
-@dataclass(frozen=True)
 class TriggerCost:
     """The cost of one trigger, evaluated alone."""
 
     trigger: Trigger  #: The trigger
     rates: TriggerRates | None  #: Its rates; None if it is disabled
     #: Batch size → measured times on random background events; empty for a kind that acts on decisions.
-    batch: Timings
-    #: Its timing on the events that pass its preselection; None without a preselection.
-    preselected: PreselectionTiming | None
-    #: Batch size → measured times on events that pass the preselection, for each engine that it could name,
-    #: and for its bare models: "bare_onnxruntime", "bare_bdt".
-    parts: Mapping[str, Timings]
+    batch: Timings = field(default_factory=dict)
+    preselected: Timings = field(
+        default_factory=dict
+    )  #: The same on events that pass its preselection, if any
+    share: float | None = None  #: The fraction of the background rate that passes the preselection
+    #: The same times for each engine that it could name, and for its bare models: "bare_onnxruntime",
+    #: "bare_bdt".
+    parts: Mapping[str, Timings] = field(default_factory=dict)
     engine: str = ""  #: What evaluates its models; "" without models
-
-
-@dataclass(frozen=True)
-class RealTime:
-    """The resources needed for the crossing rate, if every core performs as measured."""
-
-    cores: float  # From the throughput of one thread alone
-    machines: float  # From the throughput of all threads together
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,60 +147,34 @@ class Bench(Shown, Named[TriggerCost]):
 
     rates: MenuRates  #: The rates of the menu
     menu: Timings  #: Batch size → measured times of all triggers together, in one thread
-    events_per_s: Mapping[int, float]  #: Batch size → throughput of all threads together
     triggers: tuple[TriggerCost, ...]  #: The cost of each trigger
-    environment: Environment  #: The machine and its load
-    threads: int  #: The number of threads that ran together
-    seed: int  #: The seed with which events were drawn
-    #: events, distinct: The number of events drawn from the background, and of distinct events among them.
-    events: int
-    distinct: int
+    environment: Mapping[str, Any]  #: The machine, its software and its load
+    events: int  #: The number of events that were drawn from the background
     untimed: tuple[str, ...] = ()  #: The names of the triggers that were not timed, for lack of time
-
-    @property
-    def batches(self) -> tuple[int, ...]:
-        """The batch sizes."""
-        return tuple(self.menu)
 
     def _named(self) -> tuple[str, Mapping[str, TriggerCost]]:
         return "trigger", {cost.trigger.name: cost for cost in self.triggers}
 
-    def real_time(self, size: int) -> RealTime:
-        """Return the resources that the crossing rate requires at a batch size."""
-        hz = self.rates.menu.crossing_rate_hz
-        scale = self.threads / self.environment.cores
-        return RealTime(hz / self.menu[size].events_per_s, scale * hz / self.events_per_s[size])
+    def cores(self, size: int) -> float:
+        """Return the number of cores that the crossing rate needs at a batch size, each one as measured."""
+        return self.rates.menu.crossing_rate_hz / self.menu[size].events_per_s
 
 
-def check(batches: Sequence[int], events: int, threads: int) -> None:
-    """Raise TrigemuError if a batch is empty or larger than the events of a thread."""
-    for size in batches:
-        if size < 1:
-            raise TrigemuError(f"a batch of {size} events: expected at least one")
-        if size * threads > events:
-            shared = f" for each of {threads} threads" if threads > 1 else ""
-            raise TrigemuError(
-                f"a batch of {size} events{shared} cannot be made from {events}: request more --events"
-            )
+def batches_of(events: int) -> tuple[int, ...]:
+    """Return the sizes of batches for which there are enough events."""
+    return tuple(size for size in BATCHES if size <= events)
 
 
-def batches_of(events: int, threads: int) -> tuple[int, ...]:
-    """Return the usual batch sizes for which each thread has enough events."""
-    return tuple(size for size in BATCHES if size * threads <= events) or (1,)
-
-
-def steps(plan: Plan, batches: Sequence[int], threads: int) -> int:
+def steps(plan: Plan, events: int) -> int:
     """Return the number of steps of progress that `bench` reports."""
-    return len(batches) * (len(_turns(plan)) + (threads > 1))
+    return len(batches_of(events)) * len(_turns(plan))
 
 
 def bench(
     emulation: Emulation | MenuLike,
     catalogue: SamplesLike = None,
     *,
-    batches: Sequence[int] | None = None,
     events: int = EVENTS,
-    threads: int = 1,
     seconds: float = SECONDS,
     executor: Any = None,
     progress: Callable[[int], None] = lambda steps: None,
@@ -236,7 +182,8 @@ def bench(
 ) -> Bench:
     """Measure the cost of a menu on random events of its background.
 
-    Events are drawn in proportion to their weight.
+    Events are drawn in proportion to their weight. Batches have 1, 16, 256 and 4096 of them, as far as there
+    are enough.
 
     Parameters
     ----------
@@ -244,12 +191,8 @@ def bench(
         A menu, or an emulation of it alone.
     catalogue
         The samples for a menu, as in `emulate`.
-    batches : sequence of int or None
-        The batch sizes, in events; None: those of 1, 16, 256 and 4096 for which there are enough events.
     events : int
-        The number of events to draw.
-    threads : int
-        The number of threads that run the menu at the same time, for the throughput.
+        The number of events to draw, at least 1.
     seconds : float
         After this time no further triggers are timed (`Bench.untimed`). The menu and its first triggers
         are always timed.
@@ -266,62 +209,40 @@ def bench(
 
     Raises
     ------
-    TrigemuError
-        If a batch is empty or larger than the events of a thread.
     SampleError
         If all weights of the background are 0.
     PluginError
         If the decisions of a trigger depend on the size of the batch.
     """
-    batches = batches_of(events, threads) if batches is None else batches
-    check(batches, events, threads)
-    before = load_average()
+    machine = environment()
     emulation = emulation_of(emulation, catalogue, executor)
     menu, plan, samples = emulation.menus[0], emulation.plan, emulation.catalogue
     rates = rates_of(emulation)
     conditions = list(dict.fromkeys([None, *(slot.compiled.preselection for slot in plan.slots)]))
     drawn = dict(zip(conditions, draw_events(plan, samples, events, conditions, SEED), strict=True))
-    background = drawn[None]
-    if background is None:
+    if drawn[None] is None:
         raise SampleError(f"{samples.path}: all weights of the background are 0: no event can be drawn")
-    measured = _measured(menu, plan, drawn, batches, seconds, progress, clock)
-    of_menu = measured[None, ""]
-    at_once = {size: timing.events_per_s for size, timing in of_menu.items()}
-    if threads > 1:
-        share = events // threads
-        plans = [make_plan([menu]) for _ in range(threads)]  # of each thread, like its events
-        for size in batches:
-            split = [Batches(background.events[i * share : (i + 1) * share], size) for i in range(threads)]
-            calls = [batch.decisions(plan) for batch, plan in zip(split, plans, strict=True)]
-            at_once[size] = together(calls, clock)
-            progress(1)
+    measured = _measured(menu, plan, drawn, batches_of(events), seconds, progress, clock)
     by_name = {trigger.name: trigger for trigger in rates.triggers}
-    bits = [(trigger, plan.bits[0].get(trigger.name)) for trigger in menu.used]
-    costs = []
-    for trigger, bit in bits:
-        known = by_name.get(trigger.name)
-        if bit is None:
-            costs.append(TriggerCost(trigger, known, {}, None, {}))
-            continue
-        compiled = plan.slots[bit].compiled
-        parts = {name: timings for (number, name), timings in measured.items() if number == bit}
-        batch, preselected = parts.pop("", {}), parts.pop(_PRESELECTED, None)
-        timing, among = None, drawn[compiled.preselection]
-        if among and preselected:
-            timing = PreselectionTiming(among.share, among.distinct, preselected)
-        costs.append(TriggerCost(trigger, known, batch, timing, parts, compiled.engine))
-    return Bench(
-        rates=rates,
-        menu=of_menu,
-        events_per_s=at_once,
-        triggers=tuple(costs),
-        environment=environment(before),
-        threads=threads,
-        seed=SEED,
-        events=events,
-        distinct=background.distinct,
-        untimed=tuple(trigger.name for trigger, bit in bits if bit is not None and (bit, "") not in measured),
-    )
+    costs, untimed = [], []
+    for trigger in menu.used:
+        cost, bit = TriggerCost(trigger, by_name.get(trigger.name)), plan.bits[0].get(trigger.name)
+        if bit is not None:
+            compiled = plan.slots[bit].compiled
+            parts = {name: timings for (number, name), timings in measured.items() if number == bit}
+            batch, preselected = parts.pop("", {}), parts.pop(_PRESELECTED, {})
+            among = drawn[compiled.preselection] if preselected else None
+            cost = replace(
+                cost,
+                batch=batch,
+                preselected=preselected,
+                share=among.share if among else None,
+                parts=parts,
+                engine=compiled.engine,
+            )
+            untimed += [] if batch else [trigger.name]
+        costs.append(cost)
+    return Bench(rates, measured[None, ""], tuple(costs), machine, events, tuple(untimed))
 
 
 def _turns(plan: Plan) -> list[range]:

@@ -11,7 +11,7 @@ import xgboost
 from decade_toys import train_quantile
 from tree_toys import one_by_one
 from trigemu_anomaly.models import load_trees
-from trigemu_anomaly.xgboost_file import LOGISTIC, QUANTILE
+from trigemu_anomaly.xgboost_file import QUANTILE
 
 
 def content(booster: xgboost.Booster) -> bytes:
@@ -75,25 +75,6 @@ def test_models_are_evaluated_as_xgboost_does(
     assert trees.score(x) == pytest.approx(booster.inplace_predict(x), rel=1e-6, abs=1e-6)
     assert trees.score(x[:0]).shape == (0,)
     assert one_by_one(trees.row(), x[:1000]) == trees.score(x[:1000]).tolist()
-
-
-@pytest.mark.parametrize("base", [0.5, 0.02])
-def test_the_score_of_a_classifier_is_its_margin(base: float) -> None:
-    """The probability of XGBoost after the logistic function, and its margin before it."""
-    x = np.float32(np.random.default_rng(6).exponential(25, (3000, 8)))
-    signal = x[:, :3].sum(axis=1) + x[:, 5] > 120
-    data = xgboost.DMatrix(x, signal)
-    booster = xgboost.train(
-        {"objective": "binary:logistic", "base_score": base, "max_depth": 5, "nthread": 1}, data, 30
-    )
-    trees = load_trees(content(booster), 8, LOGISTIC)
-    assert trees.how == "one by one"
-    margin = trees.score(x)
-    assert margin == pytest.approx(booster.predict(data, output_margin=True), abs=1e-5)
-    assert 1 / (1 + np.exp(-margin)) == pytest.approx(booster.predict(data), abs=1e-5)
-    assert load_trees(content(booster), 8, LOGISTIC, compiled=True).score(x) == pytest.approx(
-        margin, abs=1e-5
-    )
 
 
 @pytest.mark.parametrize("way", ["one by one", "compiled by treelite", "by treelite's interpreter"])

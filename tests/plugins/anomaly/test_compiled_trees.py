@@ -67,14 +67,6 @@ def test_a_compiler_that_fails(small: xgboost.Booster, fresh_cache: Path, compil
     assert not list(fresh_cache.iterdir())
 
 
-def test_without_a_compiler_the_interpreter_of_treelite_runs(
-    small: xgboost.Booster, no_compiler: None
-) -> None:
-    trees = compiled(small)
-    assert trees.how == "by treelite's interpreter"
-    assert "there is no C compiler (gcc, clang or the variable CC)" in trees.notes[-1]
-
-
 def test_the_folder_of_the_variable(
     small: xgboost.Booster, fresh_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

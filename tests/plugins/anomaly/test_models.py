@@ -43,7 +43,8 @@ TRIGGER = '[[trigger]]\nname = "{name}"\nkind = "{kind}"\ncard = "card.toml"\nab
 def classifier(features: int = 6) -> xgboost.Booster:
     x = np.float32(np.random.default_rng(features).exponential(25, (2000, features)))
     data = xgboost.DMatrix(x, x.sum(axis=1) > 25 * features)
-    return xgboost.train({"objective": "binary:logistic", "max_depth": 4, "nthread": 1}, data, 20)
+    settings = {"objective": "binary:logistic", "base_score": 0.02, "max_depth": 4, "nthread": 1}
+    return xgboost.train(settings, data, 20)
 
 
 def as_json(booster: xgboost.Booster) -> bytes:
@@ -57,7 +58,6 @@ def as_json(booster: xgboost.Booster) -> bytes:
         (bytes(classifier().save_raw("ubj")), "begins like JSON"),
         (b'{"version": 3, "b": 1}', "the keys version, b"),
         (as_json(train_quantile(6)), "'reg:quantileerror': expected 'binary:logistic'"),
-        (as_json(classifier(5)), "reads 5 features, but the card names 6 inputs"),
         (b"no model", "is not an ONNX model"),
     ],
 )
@@ -94,7 +94,7 @@ def test_a_classifier_in_a_menu(tmp_path: Path) -> None:
     assert complete.all()
     expected = booster.inplace_predict(features, predict_type="margin")
     scores = trigger.evaluate(Workspace(read))
-    assert scores == pytest.approx(expected, abs=1e-5)
+    assert scores == pytest.approx(expected, rel=1e-6, abs=1e-5)
     assert 10 < (scores > 0.5).sum() < 290
     row = scorer.model.row()
     for event in range(300):

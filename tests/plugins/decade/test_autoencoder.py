@@ -21,7 +21,7 @@ from trigemu import TrigemuError
 Array = npt.NDArray[Any]
 # Two event-level numbers and three objects of (pT, η, Δφ).
 BLOCKS = [(0, 2, False), (2, 5, True), (5, 8, True), (8, 11, True)]
-SETTINGS = AutoencoderTable(hidden=(16, 4, 16), epochs=25, batch_size=64, learning_rate=3e-3)
+SETTINGS = AutoencoderTable(inputs=(), hidden=(16, 4, 16), epochs=25, batch_size=64, learning_rate=3e-3)
 
 
 def fit(features: Array, *given: Any, test: int = 200, **more: Any) -> Fit:
@@ -125,30 +125,6 @@ def test_weights_decide_what_is_learned() -> None:
         assert 3 * mse[heavy].mean() < mse.mean()
 
 
-def test_without_event_weights_all_events_count_the_same(trained: tuple[Array, Fit], plain: Fit) -> None:
-    features = trained[0][:1000]
-    present, settings = presence(features, BLOCKS), replace(SETTINGS, epochs=2)
-    weight = np.random.default_rng(5).exponential(1.0, 1000)
-    result = fit(features, present, weight, replace(settings, event_weights=False), seed=2)
-    weighted = fit(features, present, weight, settings, seed=2)
-    assert result.curve == plain.curve
-    assert result.curve != weighted.curve
-
-
-def test_initial_weights_of_glorot(trained: tuple[Array, Fit]) -> None:
-    """Uniform within √(6 / (n_in + n_out)): with no step of any size they are what is left."""
-    features = trained[0][:1000]
-    settings = replace(SETTINGS, epochs=1, learning_rate=1e-12, hidden=(300,), initialisation="glorot")
-    weight, bias = (
-        getattr(fit(features, presence(features, BLOCKS), np.ones(1000), settings, seed=2).network, name)[0]
-        for name in ("weights", "biases")
-    )
-    bound = np.sqrt(6 / (11 + 300))
-    assert 0.99 * bound < np.abs(weight).max() <= bound * (1 + 1e-6)
-    assert weight.std() == pytest.approx(bound / np.sqrt(3), rel=0.03)
-    assert np.abs(bias).max() < 1e-9
-
-
 def test_logarithms_are_those_of_the_features(trained: tuple[Array, Fit]) -> None:
     """As if the features had been given so, except that missing objects stay missing."""
     features = trained[0][:1000]
@@ -193,7 +169,7 @@ def test_the_score_of_a_normal_input(beta: float) -> None:
     rng = np.random.default_rng(1)
     x = rng.standard_normal((20_000, 1)).astype(np.float32)
     settings = AutoencoderTable(
-        hidden=(1,), epochs=40, batch_size=512, learning_rate=1e-2, variational=True, beta=beta
+        inputs=(), hidden=(1,), epochs=40, batch_size=512, learning_rate=1e-2, variational=True, beta=beta
     )
     everything = np.ones(x.shape, np.bool_)
     fitted = autoencoder.fit(

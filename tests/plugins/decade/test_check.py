@@ -170,7 +170,7 @@ def test_each_number_stands_in_its_column(toy: Any) -> None:
     result = diagnose(toy(3000, 1))
     closure = result.closures[0]
     first, second, *more = closure.acceptances
-    none = replace(first, against_q=replace(first.against_q, value=None))
+    none = replace(first, against_q=replace(first.against_q, value=math.nan))
     spoilt = replace(result, closures=(replace(closure, acceptances=(none, second, *more)),))
     at_zero, at_threshold = (
         [cell.strip() for cell in cells if cell.strip()] for cells in printed(spoilt) if "χ²/ndf" in cells[0]

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from scipy.stats import chi2_contingency, chisquare
+from scipy.stats import chisquare
 from trigemu_decade.closure import Closure, bin_numbers, closures, make_axis
 from trigemu_decade.events import ScoredEvents
 
@@ -112,12 +111,8 @@ def test_events_of_equal_weight_give_pearson(toy: Toy) -> None:
             passed = np.array(acceptance.value)[tested] * n
             pair = np.array([passed, n - passed])
             q = chisquare(pair, np.array([events.q * n, (1 - events.q) * n]), axis=0).statistic.sum()
-            flat = chi2_contingency(pair, correction=False)
             assert acceptance.against_q.value == pytest.approx(q)
             assert acceptance.against_q.ndf == len(n)
-            assert acceptance.against_flat.value == pytest.approx(flat.statistic)
-            assert acceptance.against_flat.ndf == flat.dof
-            assert acceptance.against_flat.p == pytest.approx(passed.sum() / n.sum())
 
 
 def test_the_exact_quantile_closes_and_a_constant_does_not(toy: Toy) -> None:
@@ -125,14 +120,12 @@ def test_the_exact_quantile_closes_and_a_constant_does_not(toy: Toy) -> None:
     ratios = []
     for seed in range(60):
         for closure in closures(toy(4000, seed)):
-            result = [a.against_q for a in closure.acceptances[:2]] + [
-                a.against_flat for a in closure.acceptances[:2]
-            ]
+            result = (acceptance.against_q for acceptance in closure.acceptances[:2])
             ratios.append([chi_square.value / chi_square.ndf for chi_square in result])
-    exact, constant, exact_flat, constant_flat = np.mean(ratios, axis=0)
+    exact, constant = np.mean(ratios, axis=0)
     # About 15 degrees of freedom in each of 180: √(2 / 2700) = 0.03, more for those of few events.
-    assert (exact, exact_flat) == pytest.approx((1, 1), abs=0.1)
-    assert min(constant, constant_flat) > 4
+    assert exact == pytest.approx(1, abs=0.1)
+    assert constant > 4
 
 
 def test_bins_with_too_few_events_stay_out_of_a_chi_square() -> None:
@@ -152,9 +145,9 @@ def test_bins_with_too_few_events_stay_out_of_a_chi_square() -> None:
 def test_nothing_breaks_where_all_or_no_events_pass(score: float, value: float) -> None:
     x, y = np.full(50, value), np.full(50, score)
     (closure,) = of({"x": x}, y, 0.0, 0.1)
-    assert json.loads(json.dumps(asdict(closure), allow_nan=False))["events"] == [50]
+    assert closure.events == (50,)
     assert closure.acceptances[0].value == (float(score > 0),)
-    assert closure.acceptances[0].against_flat.value is None
+    assert np.isfinite(closure.acceptances[0].against_q.value) == bool(closure.tested[0])
 
 
 def test_an_empty_cell_has_no_acceptance() -> None:
@@ -163,9 +156,8 @@ def test_an_empty_cell_has_no_acceptance() -> None:
     y = np.linspace(-1, 1, 1000)
     plane = of({"a": first, "b": 5.0 - first}, y, 0.0, 0.5)[2]
     assert plane.events == (0, 500, 500, 0)
-    assert [v is None for v in plane.acceptances[0].value] == [True, False, False, True]
-    assert [e is None for e in plane.acceptances[0].error] == [True, False, False, True]
-    json.dumps(asdict(plane), allow_nan=False)
+    assert np.isnan(plane.acceptances[0].value).tolist() == [True, False, False, True]
+    assert np.isnan(plane.acceptances[0].error).tolist() == [True, False, False, True]
 
 
 @pytest.mark.parametrize("together", [0.0, 0.5, 1.0])

@@ -80,21 +80,14 @@ def test_names_have_the_meaning_of_the_configuration(configured: Configured) -> 
     assert one.x.numbers[1] == two.x.numbers[1]
 
 
-def test_an_existing_autoencoder(configured: Configured) -> None:
-    start, stop = CONFIG.index("epochs"), CONFIG.index("[quantile]")
-    config = configured((CONFIG[start:stop], 'card = "there.toml"\n'))
-    assert config.inputs is None
-    assert config.table.autoencoder.card == "there.toml"
-
-
-@pytest.mark.parametrize("name", ["primary", "full", "paper", "variational", "classifier"])
+@pytest.mark.parametrize("name", ["primary", "full", "variational", "classifier"])
 def test_the_configurations_that_come_with_it(name: str) -> None:
     config = read_config(ROOT / "plugins" / "trigemu_decade" / "models" / name / "train.toml")
     assert config.menu.exists()
     assert config.inputs is not None
     assert len(config.inputs) == 34
     if config.table.autoencoder:
-        assert len(config.table.autoencoder.log) == (0 if name == "paper" else 12)
+        assert len(config.table.autoencoder.log) == 12
         assert config.table.autoencoder.variational == (name == "variational")
     assert bool(config.table.classifier) == (name == "classifier")
     assert bool(config.candidates) == (name == "full")
@@ -154,14 +147,6 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
     "no latent layer": (
         ("epochs = 3", "variational = true\nhidden = [4, 2]"),
         "hidden = [4, 2]: expected an odd number, with the latent layer in the middle",
-    ),
-    "card and inputs": (
-        ("epochs = 3", 'card = "a.toml"'),
-        "give either the inputs of an autoencoder to train, or",
-    ),
-    "neither": (
-        (CONFIG[CONFIG.index("epochs") : CONFIG.index("[quantile]")], ""),
-        ":7: give either the inputs of an autoencoder to train, or the card",
     ),
     "padding": (("padding = 0.0", "padding = -1.0"), ":15: padding = -1.0: expected 0.0, the value that"),
     "input": (('"n_jet", "ht"', '"n_jet", "jet[1]"'), ":11: 'jet[1]': 'jet[1]' is not a number"),

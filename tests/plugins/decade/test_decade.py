@@ -226,21 +226,6 @@ def test_where_a_model_was_trained_the_other_half_counts(
         assert result[name].total == everything[name].total
 
 
-def test_trees_of_too_many_cells(
-    models: Models, catalogue: Catalogue, request: pytest.FixtureRequest
-) -> None:
-    """The same scores, without a table and without a compiler."""
-    menu = models.menu(MENU, KERNELS)
-    events = read_events(menu, catalogue)
-    kinds = [compiled(menu)]
-    scores = [kinds[0].evaluate(Workspace(events))]
-    request.getfixturevalue("no_tables")
-    request.getfixturevalue("no_compiler")
-    kinds.append(compiled(menu))
-    assert [kind.quantile.model.how for kind in kinds] == ["as a table", "one by one"]
-    np.testing.assert_array_equal(kinds[1].evaluate(Workspace(events)), scores[0])
-
-
 # ---- what is wrong with cards and models
 
 

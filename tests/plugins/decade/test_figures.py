@@ -44,7 +44,6 @@ def test_all_files_are_there_and_nothing_is_cut_off(toy: Toy, tmp_path: Path, dr
         "acceptance_jet_0_pt_photon_0_pt",
         "density_jet_0_pt",
         "density_photon_0_pt",
-        "rank_correlation",
     ]
     for file, result in zip(files, drawn, strict=True):
         pixels = matplotlib.image.imread(file)[..., :3]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from decade_toys import MENU, Models, compiled
 
@@ -10,12 +9,6 @@ from trigemu import Catalogue, TrigemuError, compare, emulate, rates_of
 
 COARSE = 'precision = { input = "ap_fixed<8,8>", threshold = "ap_fixed<8,8>", score = "ap_fixed<10,3>" }'
 WIDE = 'precision = { input = "ap_fixed<32,14>", threshold = "ap_fixed<32,14>", score = "ap_fixed<32,8>" }'
-
-
-def rows(n: int = 400) -> np.ndarray:
-    x = np.float32(np.random.default_rng(4).exponential(25, (n, 2)))
-    x[::4, 0] = 0.0
-    return x
 
 
 def with_precision(text: str) -> tuple[str, str]:
@@ -56,19 +49,7 @@ def test_overflows_in_the_model_are_reported_with_the_rates(models: Models, cata
     assert not [warning for warning in wide.warnings if "overflow" in warning]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            COARSE.replace("ap_fixed<10,3>", "int"),
-            "precision: score = 'int': expected ap_fixed<WIDTH,INTEGER>",
-        ),
-    ],
-)
-def test_mistakes_have_their_line(models: Models, text: str, message: str) -> None:
-    with pytest.raises(TrigemuError) as error:
-        models.menu(MENU, with_precision(text))
-    assert message in str(error.value)
-    line = (models.folder / "menu.toml").read_text().partition(text)[0].count("\n") + 1
-    first = (models.folder / "menu.toml").read_text().partition('name = "AD"')[0].count("\n")
-    assert any(f"menu.toml:{number}: trigger 'AD'" in str(error.value) for number in (line, first))
+def test_a_mistake_is_named(models: Models) -> None:
+    message = "menu.toml:.*: trigger 'AD': precision: score = 'int': expected ap_fixed<WIDTH,INTEGER>"
+    with pytest.raises(TrigemuError, match=message):
+        models.menu(MENU, with_precision(COARSE.replace("ap_fixed<10,3>", "int")))

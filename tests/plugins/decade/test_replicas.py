@@ -12,7 +12,7 @@ import pytest
 from decade_toys import AD_MENU, TRAINING as CONFIG, TRAINING_MENU as OTHERS, command
 from trigemu_decade.check import scored_events
 from trigemu_decade.diagnostics import diagnose
-from trigemu_decade.replicas import MEASURE, Replica, Spread, nearest_to_median, read_replicas
+from trigemu_decade.replicas import read_replicas
 
 from trigemu import (
     Profile,
@@ -90,31 +90,19 @@ def test_each_is_checked_as_if_it_were_the_only_one(place: Path) -> None:
         turnon = efficiencies(menus, catalogue, ["yy"], Profile("met", (0.0, 100.0))).turnons[0]
         gained.append([curve.overall.gain for curve in turnon.curves])
     numbers = result["numbers"]
-    assert numbers[MEASURE]["values"] == shares
-    assert numbers[MEASURE]["mean"] == pytest.approx(np.mean(shares))
-    assert numbers[MEASURE]["spread"] == pytest.approx(np.std(shares, ddof=1))
+    assert numbers["unique share, y − Y(x)"]["values"] == shares
+    assert numbers["unique share, y − Y(x)"]["mean"] == pytest.approx(np.mean(shares))
+    assert numbers["unique share, y − Y(x)"]["spread"] == pytest.approx(np.std(shares, ddof=1))
     for at, name in ((1, "bare"), (2, "menu")):
         expected = [gain[at] for gain in gained]
         assert numbers[f"all: gain of {name} over others"]["values"] == pytest.approx(expected, rel=1e-12)
     assert [replica["half"] for replica in result["replicas"]] == ["training", "evaluation", "training"]
-    assert result["nearest_to_median"] in (1, 3)
     assert [file.name for file in Path("figures").iterdir()] == ["replicas_jet_0_pt.png"]
-
-
-def test_the_one_to_ship_is_neither_the_best_nor_of_the_other_half() -> None:
-    def of(number: int) -> Replica:
-        return Replica(
-            number, Path(), Path(), ("met",), "evaluation" if number % 2 == 0 else "training", 1, 1, 1.0, 0.1
-        )
-
-    shares = {MEASURE: Spread(0.7, 0.1, None, (0.9, 0.7, 0.5, 0.72, 0.6))}
-    assert nearest_to_median([of(n) for n in (1, 2, 3, 4, 5)], shares).number == 5
 
 
 def test_what_cannot_be(place: Path) -> None:
     for arguments, message in (
         (("train", "train.toml", "--replicas", "0"), "0 is not in the range 1<=x<=1000"),
-        (("train", "train.toml", "--max-trees", "0"), "0 is not in the range x>=1"),
         (("check", "menu.toml", "--replicas", "none"), "none: no replicas: expected folders 1, 2, "),
         (("check", "menu.toml", "--efficiency", "profiles.toml"), "--efficiency is for --replicas"),
     ):
@@ -127,12 +115,12 @@ def test_replicas_of_a_score_with_a_card(place: Path) -> None:
     head, _, rest = CONFIG.partition("[autoencoder]")
     (card,) = Path("own").glob("decade-*/autoencoder.toml")
     rest = f"[quantile]{rest.partition('[quantile]')[2]}"
-    Path("given.toml").write_text(f'{head}[autoencoder]\ncard = "own/none.toml"\n{rest}')
+    Path("given.toml").write_text(f'{head}[score]\ncard = "own/none.toml"\n{rest}')
     given = ("train", "given.toml", "--replicas", "2", "--samples", "catalogue.toml", "-o", "given")
     status, text = command(*given)
     assert status == 2
     assert "own/none.toml: cannot read: No such file" in " ".join(text.split())
-    Path("given.toml").write_text(f'{head}[autoencoder]\ncard = "{card}"\n{rest}')
+    Path("given.toml").write_text(f'{head}[score]\ncard = "{card}"\n{rest}')
     status, text = command(*given)
     assert status == 0, text
     one, two = read_replicas(Path("given"))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from bench_toys import BATCHES, CLOCK, LOG, emulation
+from bench_toys import CLOCK, LOG, emulation
 from trigemu_latency import Bench, bench
 from trigemu_latency.timing.costs import steps
 
@@ -18,8 +18,8 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Emulation:
 def measured_with_log(emulated: Emulation) -> tuple[Bench, list[tuple[str, Events]]]:
     messages: list[int] = []
     LOG.clear()
-    result = bench(emulated, batches=BATCHES, events=230, threads=2, progress=messages.append, clock=CLOCK)
-    assert sum(messages) == steps(emulated.plan, BATCHES, 2) == 6
+    result = bench(emulated, events=260, progress=messages.append, clock=CLOCK)
+    assert sum(messages) == steps(emulated.plan, 260) == 3
     return result, [*LOG]
 
 

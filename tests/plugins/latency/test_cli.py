@@ -12,7 +12,6 @@ from trigemu_latency.timing import clock
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("bench", "menu.toml", "--samples", "catalogue.toml")
-SHORT = ("--events", "60", "--batch", "16,1,1")
 
 
 @pytest.fixture(autouse=True)
@@ -21,23 +20,15 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_menu(place: Any, trigemu: Run) -> None:
-    """The same document with and without details, and a line that says how to see more."""
-    files = ("--json", "out.json", "--figure", "out.png")
-    documents = []
-    for more in ((), ("--details", "--threads", "2")):
-        status, text = trigemu(*ON_TOYS, *SHORT, *files, *more)
-        assert status == 0, text
-        assert ("\n--details: " in text) != bool(more)
-        assert text.startswith("40 MHz need ")
-        documents.append(json.loads((place.folder / "out.json").read_text(), parse_constant=pytest.fail))
-        assert (place.folder / "out.png").read_bytes().startswith(b"\x89PNG")
-    one, two = documents
-    assert list(one) == list(two)
-    assert list(one["menu"]["batch"]) == ["1", "16"]
-    assert [document["environment"]["threads"] for document in documents] == [1, 2]
+    status, text = trigemu(*ON_TOYS, "--events", "60", "--json", "out.json", "--figure", "out.png")
+    assert status == 0, text
+    assert text.startswith("40 MHz need ")
+    document = json.loads((place.folder / "out.json").read_text(), parse_constant=pytest.fail)
+    assert (place.folder / "out.png").read_bytes().startswith(b"\x89PNG")
+    assert list(document["menu"]["batch"]) == ["1", "16"]
     trigemu("run", *ON_TOYS[1:], "--json", "run.json")
     run = json.loads((place.folder / "run.json").read_text())
-    for mine, other in zip(one["triggers"], run["triggers"], strict=True):
+    for mine, other in zip(document["triggers"], run["triggers"], strict=True):
         assert other.items() <= mine.items()
 
 
@@ -60,10 +51,7 @@ def test_missing_collections_and_little_time(place: Any, trigemu: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--batch", "0,x"), "--batch 0,x: expected"),
-        (("--batch", "1,,2"), "--batch 1,,2: expected"),
         (("--events", "0"), "0 is not in the range 1<=x<=100000000"),
-        (("--batch", "64", "--events", "63"), "64 events cannot be made from 63"),
         (("--figure", "out.gifx"), ".png, .pdf, .svg"),
     ],
 )

@@ -24,7 +24,7 @@ ROWS = [
 
 
 def test_each_histogram_stands_in_its_row() -> None:
-    result = draw_latencies(ROWS, "latency")
+    result = draw_latencies(ROWS)
     axes = result.axes[0]
     result.canvas.draw()
     assert [label.get_text() for label in axes.get_yticklabels()] == ["menu m", "T", "preselected"]
@@ -37,13 +37,14 @@ def test_each_histogram_stands_in_its_row() -> None:
         assert height == pytest.approx(0.85 * np.log10(1 + calls) / np.log10(1 + calls.max()))
         assert foot == pytest.approx(number + 0.45)  # in its own row, the axis points down
     assert "red: on events that pass the preselection" in axes.get_title(loc="right")
-    assert "red" not in draw_latencies(ROWS[:2], "latency").axes[0].get_title(loc="right")
+    assert axes.get_xlabel() == "latency of a single event"
+    assert "red" not in draw_latencies(ROWS[:2]).axes[0].get_title(loc="right")
     marks = [line.get_xdata()[0] for line in axes.lines]
     assert marks == [1500.0, 1500.0, 3900.0, 150.0, 300.0]
 
 
 def test_the_axis_has_units() -> None:
-    result = draw_latencies(ROWS, "latency")
+    result = draw_latencies(ROWS)
     result.canvas.draw()
     axes = result.axes[0]
     assert axes.get_xscale() == "log"
@@ -55,4 +56,4 @@ def test_the_axis_has_units() -> None:
 
 
 def test_names_are_no_formulas() -> None:
-    check_names_are_no_formulas(lambda name: draw_latencies([(name, timing([1, 2, 2]), False)], "x"))
+    check_names_are_no_formulas(lambda name: draw_latencies([(name, timing([1, 2, 2]), False)]))

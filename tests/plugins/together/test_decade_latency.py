@@ -151,7 +151,7 @@ def test_engines_are_timed_beside_bare_models(
 ) -> None:
     monkeypatch.setattr(clock, "SECONDS", 0.001)
     menu = models.menu(MENU + ANOMALY)
-    result = bench(emulate([menu], catalogue), batches=(1, 16), events=100, threads=2)
+    result = bench(emulate([menu], catalogue), events=100)
     costs = {cost.trigger.name: cost for cost in result.triggers}
     assert list(costs["AD"].parts) == ["parallel", "kernels", "bare_onnxruntime", "bare_bdt"]
     assert list(costs["AE"].parts) == ["onnxruntime", "kernels", "bare_onnxruntime"]

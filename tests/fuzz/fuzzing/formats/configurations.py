@@ -63,8 +63,6 @@ card = "network.toml"
 x = ["jet[0].pt", "photon[0].pt"]
 max_depth = 3
 max_trees = 10
-patience = 5
-tail_events = 5.0
 """
 #: Largest numbers in a configuration that is trained: others take longer than a case may.
 _TREES, _DEPTH = 1000, 8
@@ -139,7 +137,7 @@ def _use_training(folder: Path) -> Any:
 
     config = read_config(folder / "train.toml")
     quantile = config.table.quantile
-    small = max(quantile.max_trees, quantile.patience) <= _TREES and quantile.max_depth <= _DEPTH
+    small = quantile.max_trees <= _TREES and quantile.max_depth <= _DEPTH
     if config.card is None or quantile.model == "network" or not small:
         return None
     from trigemu_decade.training.train import train

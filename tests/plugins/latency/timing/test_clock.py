@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import statistics
-import threading
 import time
 from collections.abc import Callable
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from trigemu_latency.timing import clock as timing
-from trigemu_latency.timing.clock import TimedCall, measure, summary, together
+from trigemu_latency.timing.clock import TimedCall, measure, summary
 
 
 class Clock:
@@ -107,38 +106,8 @@ def test_garbage_collection_is_off_while_timing_only(enabled: bool) -> None:
         gc.enable()
 
 
-def test_threads_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call waits for one of every other thread, which are all there only if all run."""
-    monkeypatch.setattr(timing, "SECONDS", 1e-9)
-    meet = threading.Barrier(3, timeout=10)
-    threads: set[int] = set()
-
-    def call(i: int) -> None:
-        threads.add(threading.get_ident())
-        meet.wait()
-
-    assert together([TimedCall(2, 5, call)] * 3, time.perf_counter_ns) > 0
-    assert len(threads) == 3
-
-
-def test_throughput_of_threads_adds_up() -> None:
-    local = threading.local()
-
-    def read() -> int:
-        return getattr(local, "now", 0)
-
-    def call(ns: int) -> Callable[[int], object]:
-        def work(i: int) -> None:
-            local.now = read() + ns
-
-        return work
-
-    result = together([TimedCall(10, 8, call(1000)), TimedCall(5, 8, call(4000))], read)
-    assert result == pytest.approx(8e9 / 1000 + 8e9 / 4000)
-
-
 def test_the_machine_is_described() -> None:
-    result = timing.environment((1.0, 2.0, 3.0))
-    assert (result.load_before, result.cpu != "", result.cores >= 1) == ((1.0, 2.0, 3.0), True, True)
-    assert 0 < result.timer_overhead_ns < 1e5
-    assert set(result.versions) == set(timing.LIBRARIES)
+    result = timing.environment()
+    assert result["cpu"]
+    assert result["cores"] >= 1
+    assert set(result["versions"]) == set(timing.LIBRARIES)
