@@ -17,21 +17,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from trigemu.base.kernels import kernel
 
 from .config import Crossings
+from .interactions import Array
 
 if TYPE_CHECKING:
     from .config import Fakes
 
-
-Array = NDArray[Any]
 
 JET_RADIUS = 0.4
 CALORIMETER_ETA = 4.9  # [D], the edge of its towers
