@@ -129,19 +129,10 @@ WEIGHT_BITS = 7
 MIN_CROSSINGS = 2000  # no target weight is above 1 / MIN_CROSSINGS of the rate of a class
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """Rare properties that can be fixed: whether a crossing has fakes, and a badly measured jet; None: at
-    random."""
-
-    number: int
-    fake: bool | None
-    badly: bool | None
-
-
-BY_CHANCE = Copy(0, None, None)
+#: Whether a crossing has fakes, and a badly measured jet; None: at random.
+Rare = tuple[bool | None, bool | None]
 #: A background crossing has three copies, whose weights add up to its own weight.
-COPIES = (Copy(0, False, False), Copy(1, True, False), Copy(2, None, True))
+COPIES: tuple[Rare, ...] = ((False, False), (True, False), (None, True))
 
 # Numbers of the streams of random numbers.
 _KEEP, _ORDER = 23 << 32, 44 << 32
@@ -150,7 +141,7 @@ _KEEP, _ORDER = 23 << 32, 44 << 32
 def make(recipe: Recipe, threads: int = 1) -> tuple[Columns, Normalisation]:
     """Make the stored crossings of a class, and their normalisation; for background it has the rate."""
     starts = range(0, recipe.n, CHUNK)
-    copies = COPIES if recipe.background else (BY_CHANCE,)
+    copies = COPIES if recipe.background else ((None, None),)
     with ThreadPoolExecutor(threads) as pool:
         chunks = pool.map(lambda start: _chunk(recipe, start, min(start + CHUNK, recipe.n), copies), starts)
         parts = [part for same_copy in zip(*chunks, strict=True) for part in same_copy]
@@ -185,19 +176,27 @@ class _Part:
     total: float
 
 
-def _chunk(recipe: Recipe, start: int, stop: int, copies: Sequence[Copy]) -> list[_Part]:
+def _chunk(recipe: Recipe, start: int, stop: int, copies: Sequence[Rare]) -> list[_Part]:
     drawn, weight = contents(recipe, start, stop)
     crossing = overlay.overlay(drawn, stop - start)
-    return [_part(recipe, recipe.keys(start, stop), drawn, crossing, weight, copy) for copy in copies]
+    keys = recipe.keys(start, stop)
+    return [_part(recipe, keys, drawn, crossing, weight, *copy) for copy in enumerate(copies)]
 
 
 def _part(
-    recipe: Recipe, keys: Array, drawn: list[Drawn], crossing: Crossing, weight: Array, copy: Copy
+    recipe: Recipe,
+    keys: Array,
+    drawn: list[Drawn],
+    crossing: Crossing,
+    weight: Array,
+    number: int,
+    rare: Rare,
 ) -> _Part:
-    """Return the stored part of a copy of the crossings with these keys; weight: of each, with a mean of
-    1."""
+    """Return the stored part of a copy of the crossings with these keys, by its number; weight: of each, with
+    a mean of 1."""
+    fake, badly = rare
     seed = recipe.config.seed
-    observed = observe(crossing, keys, recipe.config, fake=copy.fake, badly=copy.badly)
+    observed = observe(crossing, keys, recipe.config, fake=fake, badly=badly)
     objects = observed.objects
     weight = weight * recipe.hz * observed.weight
     total = math.fsum(weight)
@@ -205,7 +204,7 @@ def _part(
         targets = np.minimum(
             lowest_target(objects, observed.met, recipe.config.crossings), recipe.rate_hz / MIN_CROSSINGS
         )
-        keep = uniform(seed, keys, _KEEP + copy.number) * targets < weight
+        keep = uniform(seed, keys, _KEEP + number) * targets < weight
         weight = np.maximum(weight, targets)
     else:
         keep = objects["photon"].counts >= recipe.pool.part.photons_min

@@ -292,22 +292,14 @@ def multiplicity(offsets: Array, p: Array, model: Crossings) -> Multiplicity:
     return Multiplicity(*_probabilities(offsets, p, *busy_modes(model)))
 
 
-def natural(true: Multiplicity) -> Proposal:
-    """Return the true probabilities as a proposal, without bias."""
-    return Proposal(true.any, _share(true))
-
-
-def divided(true: Multiplicity, fake: bool, model: Crossings) -> Proposal:
+def proposed(true: Multiplicity, fake: bool | None, model: Crossings) -> Proposal:
     """Return the proposal with no fake, or with at least one: the weights of these two copies of a crossing
-    add up to its weight."""
-    share = _share(true)
+    add up to its weight. fake None: the true probabilities, without bias."""
+    share = np.divide(true.several, true.any, out=np.zeros_like(true.any), where=true.any > 0)
+    if fake is None:
+        return Proposal(true.any, share)
     boosted = np.maximum(np.minimum(share * model.multiple_boost, MULTIPLE_MAX), share)
     return Proposal(np.full(len(share), float(fake)), boosted)
-
-
-def _share(true: Multiplicity) -> Array:
-    """Return the probability of several fakes given any, float64[n]."""
-    return np.divide(true.several, true.any, out=np.zeros_like(true.any), where=true.any > 0)
 
 
 def choose_jets(

@@ -175,7 +175,7 @@ def _em_fakes(jets: Objects, keys: Array, config: Config, fake: bool | None) -> 
     offsets = np.concatenate([[0], np.cumsum(jets.counts)])
     p = detector.crowded(offsets, np.minimum(p, 1.0), model.fakes_max)
     true = detector.multiplicity(offsets, p, model)
-    proposal = detector.natural(true) if fake is None else detector.divided(true, fake, model)
+    proposal = detector.proposed(true, fake, model)
     chosen = proposal.choose(uniform(seed, keys, _FAKE), uniform(seed, keys, _FAKE + 1))
     u_jet = _uniform(jets, keys, seed, _JET)
     taken = detector.choose_jets(offsets, p, chosen, uniform(seed, keys, _MODE), u_jet, model)

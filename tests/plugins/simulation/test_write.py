@@ -79,7 +79,7 @@ def test_long_samples_have_several_baskets(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_catalogue(tiny: Config, tmp_path: Path) -> None:
-    """Classes have a rate, signals a cross-section; the mean number of interactions is that of all classes."""
+    """Classes have a rate, signals a cross-section; µ is the sum over the classes."""
     path, (soft, hard) = tmp_path / "catalogue.toml", tiny.slices
     classes = [replace(NORM, rate_hz=2e7, mean_interactions=mean) for mean in (13.25, 0.125)]
     parts = [(soft, classes[0], "ab" * 32), (soft, classes[1], ""), (hard, NORM, "")]
