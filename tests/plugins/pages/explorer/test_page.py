@@ -188,11 +188,11 @@ def test_changes_are_shown_without_a_pointer(tab: chromium.Page, file: Path, by:
 FIXED = '[[trigger]]\nname = "MU"\nkind = "combination"\nlegs = [{ object = "muon" }]\n'
 
 
-@pytest.mark.parametrize(("fixed", "signals", "plots"), [(False, 0, 2), (True, 1, 1)])
+@pytest.mark.parametrize(("fixed", "signals", "plots"), [(False, 0, 1), (True, 1, 1)])
 def test_the_first_screen_has_a_plot(
     tab: chromium.Page, menu: Menu, tmp_path: Path, fixed: bool, signals: int, plots: int
 ) -> None:
-    """The rates of the triggers where there is no turn-on."""
+    """The turn-on where the threshold of no trigger can be moved."""
     shown = menu_from(tmp_path, f'[menu]\nname = "m"\n{FIXED}') if fixed else menu
     catalogue = memory_catalogue({"a": toy_events(1, 600)}, signals={"s": toy_events(3, 80)})
     file = tmp_path / "toy.html"
