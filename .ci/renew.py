@@ -108,8 +108,9 @@ def figures(_: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         trigemu("samples", "--plots", scratch)
         names = ("primary", "baseline", "decade")
+        profiles = ("--efficiency", "menus/paper.toml", "--efficiency", "menus/signals.toml")
         made = ("-o", f"{scratch}/report.html", "--figures", f"{scratch}/report")
-        trigemu("report", *(f"menus/{name}.toml" for name in names), *made)
+        trigemu("report", *(f"menus/{name}.toml" for name in names), *profiles, *made)
         for name in SPECTRA:
             shutil.copyfile(Path(scratch) / f"{name}.png", IMAGES / f"{name}.png")
         for name, drawn in REPORT.items():

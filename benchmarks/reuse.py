@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from trigemu_simulation import crossings, crossings as recipes, pools
 from trigemu_simulation.config import Config, load_config
-from trigemu_simulation.events import EventColumns
+from trigemu_simulation.interactions import Columns
 from trigemu_simulation.run import INTERACTIONS
 
 import trigemu
@@ -174,7 +174,7 @@ class Pools:
         for part in range(groups * parts):
             yield [_some(pool, of == part) for pool, of in zip(self.classes, dealt, strict=True)]
 
-    def crossings(self, part: list[pools.Pool], share: float, seed: int) -> list[EventColumns]:
+    def crossings(self, part: list[pools.Pool], share: float, seed: int) -> list[Columns]:
         """Return, for each class, all crossings of a part that is a share of the sample."""
         # A share of the crossings at the same µ: each has its weight of the sample, in Hz.
         config = msgspec.structs.replace(
@@ -210,7 +210,7 @@ def _dealt(n: int, groups: int, parts: int, rng: np.random.Generator) -> NDArray
     return of
 
 
-def events_of(columns: EventColumns, scale: float) -> trigemu.Events:
+def events_of(columns: Columns, scale: float) -> trigemu.Events:
     """Return the contributions as trigemu reads them from a file; weights are multiplied by scale."""
     collections = {
         kind: trigemu.Collection(np.concatenate([[0], np.cumsum(objects.counts)]), objects.columns)

@@ -49,7 +49,11 @@ def commands() -> Iterator[tuple[str, list[str], list[str]]]:
     yield "rates-vs", bins, ["--json", "--csv"]
     yield "efficiency", ["efficiency", "--profile", "menus/paper.toml"], ["--json", "--csv"]
     yield "calibrate", ["calibrate", "menus/decade.toml"], ["-o:toml"]
-    yield "report", ["report", *menus(("primary", "baseline", "decade"))], ["-o:html"]
+    yield (
+        "report",
+        ["report", *menus(("primary", "baseline", "decade")), "--efficiency", "menus/paper.toml"],
+        ["-o:html"],
+    )
     yield "scores", ["scores", *menus(("primary", "baseline"))], ["-o:parquet"]
     yield "events", ["events", "menus/full.toml", "--fired", "J100"], ["-o:parquet"]
     yield "gate", ["gate", *menus(("primary", "baseline"))], ["--json"]

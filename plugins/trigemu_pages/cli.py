@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import click
 
@@ -56,16 +54,11 @@ def explore(
         source = read_scores(scores, menus, good) if scores else good
         return make_explorer(menus, source, __version__, vary=vary, signals=signals, **how)
 
-    read = session.menus(*menus)
-    write_explorer(output, session.run(read, made))
-
-
-def write_explorer(file: Path, page: Explorer) -> None:
-    """Write the page, and print a summary."""
-    write_text(file, page.html)
+    page = session.run(session.menus(*menus), made)
+    write_text(output, page.html)
     for warning in page.warnings:
         console().print(f"Warning: {warning}.")
-    say(f"{file}: {page.events} events, {len(page.html.encode()) / 1e6:.1f} MB")
+    say(f"{output}: {page.events} events, {len(page.html.encode()) / 1e6:.1f} MB")
 
 
 @click.command()
@@ -77,8 +70,7 @@ def write_explorer(file: Path, page: Explorer) -> None:
     "profiles",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="File of efficiency profiles (TOML); repeatable [default: files in the menus' folder for exactly "
-    "these menus, else the leading objects of a signal].",
+    help="File of efficiency profiles (TOML); repeatable [default: the leading objects of a signal].",
 )
 @click.option(
     "--signal",
@@ -98,12 +90,6 @@ def write_explorer(file: Path, page: Explorer) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     help="Also write each figure into this folder, as PNG and PDF, with its numbers as CSV.",
 )
-@click.option(
-    "--explorer",
-    "explorer_file",
-    type=click.Path(path_type=Path),
-    help="Also write the page of trigemu explore into this file, with a link from the report.",
-)
 def report(
     menus: tuple[Path, ...],
     session: Session,
@@ -111,7 +97,6 @@ def report(
     profiles: tuple[Path, ...],
     signals: tuple[str, ...],
     scans: tuple[str, ...],
-    explorer_file: Path | None,
 ) -> None:
     """Write one HTML page on MENUs: rates, differences, overlaps, efficiencies and their provenance."""
     from trigemu.results.figures.draw import write_pictures
@@ -119,7 +104,7 @@ def report(
 
     from .report.page import render
     from .report.sections import sections
-    from .report_contents import collect_contents, parse_scan, profiles_beside
+    from .report_contents import collect_contents, parse_scan
 
     if figures := session.figures:  # before the work starts
         try:
@@ -132,7 +117,7 @@ def report(
     command = shlex.join(["trigemu", *sys.argv[1:]])
 
     def collected(ready: list[Menu], good: Catalogue, **how: Any) -> Contents:
-        sets = tuple(map(read_profiles, profiles)) or profiles_beside(menus, good)
+        sets = tuple(map(read_profiles, profiles))
         return collect_contents(ready, good, sets, steps, signals, command=command, **how)
 
     contents = session.run(read, collected)
@@ -140,19 +125,7 @@ def report(
     pictures = [picture for s in content for part in (s, *s.parts) for picture in part.pictures]
     written = write_pictures(pictures, figures, ("png", "pdf", "csv")) if figures else []
     title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
-    address = ""
-    if explorer_file:
-        address = quote(Path(os.path.relpath(explorer_file.resolve(), output.resolve().parent)).as_posix())
-    write_text(output, render(title, content, address))
+    write_text(output, render(title, content))
     if figures:
         say(f"{figures}: {len(written)} files")
     say(output)
-    if explorer_file:
-        shown = dict.fromkeys(name for turnons in contents.turnons for name in turnons.efficiencies.samples)
-        background = [sample.name for sample in contents.catalogue.background]
-
-        def explorer(ready: list[Menu], good: Catalogue, **how: Any) -> Explorer:
-            of_signals = [name for name in shown if name not in background]
-            return make_explorer(ready, good, __version__, signals=of_signals, **how)
-
-        write_explorer(explorer_file, session.run(read, explorer))

@@ -16,8 +16,6 @@ from trigemu.base.shown import Shown, view_of
 from trigemu.results.table import LEFT, Column, Page, RowStyle, Table
 from trigemu.results.terminal import text_of
 
-#: The selectors of a rule that begins a line.
-_SELECTORS = re.compile(r"^([^{}\n]+) \{", re.MULTILINE)
 _ERROR = re.compile(r" ?± ?")
 _KINDS: Mapping[RowStyle, str] = {"plain": "plain", "group": "group", "summary": "strong", "wrong": "wrong"}
 
@@ -29,7 +27,7 @@ def of_result(result: Shown) -> str:
 
 def as_html(page: Page) -> str:
     """Return a page as HTML with its style; texts are escaped."""
-    return _template().render(parts=_parts(page), style=_style())
+    return _template().render(parts=_parts(page), style=Markup(table_css()))
 
 
 def table_html(table: Table, label: str = "") -> Markup:
@@ -47,16 +45,6 @@ def table_css() -> str:
 def _template() -> Template:
     source = resources.files("trigemu_pages").joinpath("table.html.j2").read_text(encoding="utf-8")
     return Environment(autoescape=True).from_string(source)
-
-
-@cache
-def _style() -> Markup:
-    """Return the style of the report's tables, for those of a notebook alone."""
-    return Markup(_SELECTORS.sub(_inside, table_css()))
-
-
-def _inside(rule: re.Match[str]) -> str:
-    return ", ".join(f".trigemu {selector.strip()}" for selector in rule[1].split(",")) + " {"
 
 
 def _parts(page: Page) -> Iterator[tuple[str, Any]]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from trigemu.base.errors import TrigemuError, nearest
-from trigemu.base.toml import load_toml
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.plan import make_plan
 from trigemu.emulation.sample_warnings import with_warnings
@@ -20,7 +18,7 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.sample import Sample
 from trigemu.studies.comparison import compare
 from trigemu.studies.efficiency import efficiencies
-from trigemu.studies.efficiency_profiles import ProfileSet, parse_bins, read_profiles
+from trigemu.studies.efficiency_profiles import ProfileSet, parse_bins
 from trigemu.studies.exclusive import exclusive_rates
 from trigemu.studies.intervals import Profile
 from trigemu.studies.scan import Steps, parse_values, scan
@@ -77,23 +75,6 @@ def parse_scan(text: str) -> Steps:
     if not equals or not trigger:
         raise TrigemuError(f"scan {text!r}: expected TRIGGER=FIRST:LAST:STEP, or TRIGGER=VALUE,VALUE,…")
     return Steps(trigger, parse_values(values))
-
-
-def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> tuple[ProfileSet, ...]:
-    """Return the profile sets, ordered by file name, in the folder of the first menu that use exactly these
-    menus and only samples of the catalogue."""
-    samples_of_catalogue, sets = {sample.name for sample in catalogue.samples}, []
-    menu_files = {menu.resolve() for menu in menus}
-    for file in sorted(menus[0].parent.glob("*.toml")):
-        try:
-            head = load_toml(file).data["profile"]
-            about = {(file.parent / menu).resolve() for menu in head["menus"]}
-            samples = set(head["samples"])
-        except (TrigemuError, KeyError, TypeError):
-            continue  # mistakes are reported if a user requests this file
-        if about == menu_files and samples <= samples_of_catalogue:
-            sets.append(read_profiles(file))
-    return tuple(sets)
 
 
 def _on_its_half(menu: Menu, catalogue: Catalogue) -> Menu:

@@ -1,4 +1,4 @@
-"""Simulated samples: Pythia interactions, a small detector model, and events or crossings from them.
+"""Simulated samples: Pythia interactions, a small detector model, and crossings from them.
 
 in: a configuration
 out: ROOT files and a catalogue

@@ -7,13 +7,6 @@ from .config import (
     load_config as load_config,
     shipped as shipped,
 )
-from .events import EventColumns as EventColumns
-from .run import (
-    INTERACTIONS as INTERACTIONS,
-    generate as generate,
-    generate_interactions as generate_interactions,
-    tune as tune,
-)
-from .tuning import tuning_table as tuning_table
+from .run import INTERACTIONS as INTERACTIONS, generate as generate
 
 PLUGIN: trigemu.api.Plugin

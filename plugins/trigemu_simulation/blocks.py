@@ -99,17 +99,7 @@ def make(task: Task) -> Block:
         generated += collisions
         batches.append(rows_of_batch)
     rows = Interactions.joined(batches)
-    weight = rows.scalars["weight"]
-    cross_section = generator.cross_section()
-    summary = Summary(
-        generated=generated,
-        accepted=len(rows),
-        cross_section_pb=cross_section.pb,
-        cross_section_error_pb=cross_section.error_pb,
-        generated_sumw=generated_sumw,
-        sumw=float(np.sum(weight)),
-        sumw2=float(np.sum(weight**2)),
-    )
+    summary = Summary(generated, generator.cross_section(), generated_sumw)
     return Block(summary, rows)
 
 

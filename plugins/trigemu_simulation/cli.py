@@ -12,7 +12,6 @@ from trigemu.cli.console import bar, say
 
 from . import run as sample
 from .config import load_config
-from .tuning import tuning_table
 
 
 @click.command()
@@ -25,22 +24,12 @@ from .tuning import tuning_table
     help="Folder for catalogue, ROOT files and interactions; an interrupted run continues from it.",
 )
 @click.option("--workers", type=options.WORKERS, default=1, show_default=True)
-@click.option("--tune", is_flag=True, help="Adjust luminosity and fakes to published rates, and print them.")
-def generate(config: str, output: Path, workers: int, tune: bool) -> None:
+def generate(config: str, output: Path, workers: int) -> None:
     """Generate a sample from CONFIG, a TOML file or the name of a shipped configuration ("embedded")."""
     settings = load_config(config)
     if is_file(config):
         check_outputs(sample.written_files(settings, output), [config])
     with bar("generating", settings.interactions) as advance:
-        if tune:
-            sample.tune(
-                settings,
-                output,
-                workers=workers,
-                progress=lambda step, total: advance(step),
-                report=lambda step: say(tuning_table(step)),
-            )
-            return
         catalogue = sample.generate(
             settings, output, workers=workers, progress=lambda step, total: advance(step)
         )

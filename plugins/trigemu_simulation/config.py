@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 from msgspec.structs import replace
 
 from trigemu.base.errors import TrigemuError, nearest, quoted
@@ -18,7 +18,7 @@ from trigemu.base.toml import Key, TomlTable, load_toml, read_table, refuse_othe
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
 # Bounds of a configuration; beyond them, a run would take years or fill any memory.
 Positive = Annotated[float, Meta(gt=0, le=1e12)]
-Luminosity = Annotated[float, Meta(gt=0, le=1e40)]
+Luminosity = Annotated[float, Meta(gt=0, le=1e36)]
 KFactor = Annotated[float, Meta(gt=0, le=100)]  # higher orders give up to 2 or 3
 Factor = Annotated[float, Meta(ge=1, le=1e6)]
 Blocks = Annotated[int, Meta(ge=0, le=100_000)]
@@ -30,9 +30,6 @@ TARGET_WEIGHTS = (
     *("photon_weight_hz", "muon_weight_hz", "jet_weight_hz", "missing_weight_hz", "quiet_weight_hz"),
 )
 MAX_SLICES = 255  # their numbers are one byte of an event's parent
-MAX_INTERACTIONS = 1_000_000_000  # of a slice, counted as often as they are used
-# The inelastic cross-section is 10⁻²⁵ cm²: this is more than a thousand interactions in one crossing.
-MAX_LUMINOSITY_PER_HZ = 1e28
 
 #: Groups of Pythia's settings that a configuration may have: processes, phase space, and models of showers,
 #: hadrons and decays. Their numbers and switches read and write no file, load no library and leave the random
@@ -143,12 +140,11 @@ class Slice(TomlTable, frozen=True):
     #: In GeV; the same for interactions that produce a photon.
     prompt_photon_pt_hat_max: Positive | None = None
     k_factor: KFactor = 1.0  #: The factor on Pythia's cross-section.
-    uses: Uses = 1  #: The number of crossings that are built on one interaction (for crossings only).
-    #: Whether crossings have the true photons of this process; else fakes represent them (for crossings
-    #: only).
+    uses: Uses = 1  #: The number of crossings that are built on one interaction.
+    #: Whether crossings have the true photons of this process; else fakes represent them.
     photons: bool = True
     #: In GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder
-    #: scattering (for crossings only).
+    #: scattering.
     jet_excess_max: Positive | None = None
     #: Crossings of a signal with fewer photons are counted, not stored.
     photons_min: Annotated[int, Meta(ge=0, le=100)] = 0
@@ -171,12 +167,6 @@ class Slice(TomlTable, frozen=True):
         for i, line in enumerate(self.settings):
             if wrong := setting_mistake(line):
                 yield ("settings", i), f"settings: {quoted(line)}: {wrong}"
-        if self.blocks * self.block_size * self.uses > MAX_INTERACTIONS:
-            number = self.blocks * self.block_size * self.uses
-            message = (
-                f"blocks · block_size · uses = {number}: at most {MAX_INTERACTIONS} interactions of a slice"
-            )
-            yield "blocks", message
 
 
 class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
@@ -187,9 +177,8 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
     luminosity_cm2s: Luminosity  #: The instantaneous luminosity in cm⁻² s⁻¹.
     fakes: Fakes  #: Jets that are misidentified as photons.
     slices: tuple[Slice, ...]  #: The processes.
-    crossing_rate_hz: Positive = 40e6  #: The rate of bunch crossings in Hz.
-    #: The construction of crossings; without it, an event is one interaction.
-    crossings: Crossings | None = None
+    crossing_rate_hz: Annotated[float, Meta(ge=1e4, le=1e12)] = 40e6  #: The rate of bunch crossings in Hz.
+    crossings: Crossings = field(default_factory=Crossings)  #: The construction of crossings.
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         names = [part.name for part in self.slices]
@@ -199,32 +188,12 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
             if name in names[:number]:
                 yield ("slice", number, "name"), f"name = {name!r} is used twice; each must be unique"
         for number, part in enumerate(self.slices):
-            names_above = names[:number] if self.crossings is not None else []
-            if part.muons_of is not None and (part.muons_of not in names_above or part.role != "background"):
-                message = (
-                    f"muons_of = {part.muons_of!r}: expected a slice above, of crossings of role background"
-                )
+            muons_of = part.muons_of
+            if muons_of is not None and (muons_of not in names[:number] or part.role != "background"):
+                message = f"muons_of = {muons_of!r}: expected a slice above, of role background"
                 yield ("slice", number, "muons_of"), message
-        if self.luminosity_cm2s / self.crossing_rate_hz > MAX_LUMINOSITY_PER_HZ:
-            yield (
-                "luminosity_cm2s",
-                f"luminosity_cm2s = {self.luminosity_cm2s:g} for {self.crossing_rate_hz:g} crossings/s: "
-                f"more than {MAX_LUMINOSITY_PER_HZ:g} cm⁻² in a crossing, thousands of interactions",
-            )
-        most = MAX_LUMINOSITY_PER_HZ * self.crossing_rate_hz / self.luminosity_cm2s
-        for number, part in enumerate(self.slices):
-            if 1 <= most < part.k_factor:
-                message = (
-                    f"k_factor = {part.k_factor:g}: more than {most:.3g} makes thousands of interactions"
-                )
-                yield ("slice", number, "k_factor"), f"{message} in a crossing at this luminosity"
-        if self.crossings is not None and all(part.role == "signal" for part in self.slices):
+        if all(part.role == "signal" for part in self.slices):
             yield "slice", "crossings need at least one slice of role 'background'"
-
-    @property
-    def convention(self) -> Literal["luminosity", "crossing"]:
-        """The convention of the weights of events (`trigemu.samples`)."""
-        return "luminosity" if self.crossings is None else "crossing"
 
     def source(self, part: Slice) -> Slice:
         """Return the slice whose interactions a slice uses: itself, or the slice in `muons_of`."""
@@ -252,9 +221,8 @@ class Variant(TomlTable, frozen=True):
     def applied(self, base: Config) -> Config:
         """Return the base with the differences of this variant."""
         slices = tuple(replace(part, blocks=part.blocks * self.times) for part in base.slices)
-        crossings = base.crossings and replace(
-            base.crossings, **{name: getattr(base.crossings, name) / self.times for name in TARGET_WEIGHTS}
-        )
+        weights = {name: getattr(base.crossings, name) / self.times for name in TARGET_WEIGHTS}
+        crossings = replace(base.crossings, **weights)
         luminosity = self.luminosity_cm2s or base.luminosity_cm2s
         return replace(base, name=self.name, luminosity_cm2s=luminosity, slices=slices, crossings=crossings)
 

@@ -1,4 +1,4 @@
-"""Stage two: bunch crossings as columns, made from pools of interactions, or events of one interaction each.
+"""Stage two: bunch crossings as columns, made from pools of interactions.
 
 Every random number is a function of the seed and the number of the crossing: results do not depend on order
 or chunks.
@@ -10,30 +10,26 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import overlay
-from .config import Config, Crossings
+from .config import Config
 from .events import (
+    ANGLE_STEPS,
     EVENT_BITS,
-    EventColumns,
+    PT_BITS,
     centred,
     round_angle,
     round_mantissa,
-    rounded,
     uniform,
 )
-from .interactions import SUMS, Interactions, Objects, ranges
+from .interactions import Array, Columns, Objects, ranges
 from .observed import observe
 from .overlay import Crossing, Drawn
 from .pools import Pool, class_rates, means, poisson
 from .targets import lowest_target, target
 from .write import Normalisation
-
-Array = NDArray[Any]
 
 # Numbers of the streams of random numbers, to which the position of a draw within the crossing and MAX_DRAWS
 # times the number of its slice are added.
@@ -52,7 +48,6 @@ class Recipe:
     """
 
     config: Config
-    model: Crossings
     pool: Pool
     lower: list[tuple[Pool, float]]
     mu: float | None
@@ -78,23 +73,22 @@ class Recipe:
 
 def recipe(config: Config, pools: list[Pool], pool: Pool) -> Recipe:
     """Return the recipe of a class or a signal; pools: of all classes, lowest first."""
-    assert config.crossings is not None
     mu = [float(m) for m in means(pools, config)]
     all_pools = list(zip(pools, mu, strict=True))
     size = pool.part.uses * len(pool)
     if pool.part.role == "signal":
-        return Recipe(config, config.crossings, pool, all_pools, None, float(len(pool)), size)
+        return Recipe(config, pool, all_pools, None, float(len(pool)), size)
     position = pools.index(pool)
     rate = float(class_rates(np.array(mu), config.crossing_rate_hz)[position])
     if position > 0:
-        return Recipe(config, config.crossings, pool, all_pools[:position], mu[position], rate, size)
+        return Recipe(config, pool, all_pools[:position], mu[position], rate, size)
     # The expected number of interactions is six standard deviations below the size of the deck.
     n = max(int((size - 6.0 * math.sqrt(size)) / max(mu[0], 1e-3)), 1)
     keys = np.uint64(pool.number << EVENT_BITS) | np.arange(n, dtype=np.uint64)
     counts = poisson(mu[0], uniform(config.seed, keys, _COUNT + pool.number))
     dealt = np.concatenate([[0], np.cumsum(counts)])
     deck = pool.deck(pool.part.uses, config.seed)
-    return Recipe(config, config.crossings, pool, [], mu[0], rate, n, deck, dealt)
+    return Recipe(config, pool, [], mu[0], rate, n, deck, dealt)
 
 
 def contents(recipe: Recipe, start: int, stop: int) -> tuple[list[Drawn], Array]:
@@ -133,36 +127,25 @@ def _draw(pool: Pool, counts: Array, keys: Array, seed: int, is_own: bool) -> Dr
 CHUNK = 20_000  # crossings at a time, for memory; no result depends on it
 WEIGHT_BITS = 7
 MIN_CROSSINGS = 2000  # no target weight is above 1 / MIN_CROSSINGS of the rate of a class
-MET_BITS = 9  # with fewer, a step would contain much of the steeply falling rate above a threshold
-MET_ANGLE_STEP = 1 / 16
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """Rare properties that can be fixed: whether a crossing has fakes, and a badly measured jet; None: at
-    random."""
-
-    number: int
-    fake: bool | None
-    badly: bool | None
-
-
-BY_CHANCE = Copy(0, None, None)
+#: Whether a crossing has fakes, and a badly measured jet; None: at random.
+Rare = tuple[bool | None, bool | None]
 #: A background crossing has three copies, whose weights add up to its own weight.
-COPIES = (Copy(0, False, False), Copy(1, True, False), Copy(2, None, True))
+COPIES: tuple[Rare, ...] = ((False, False), (True, False), (None, True))
 
 # Numbers of the streams of random numbers.
 _KEEP, _ORDER = 23 << 32, 44 << 32
 
 
-def make(recipe: Recipe, threads: int = 1) -> tuple[EventColumns, Normalisation]:
+def make(recipe: Recipe, threads: int = 1) -> tuple[Columns, Normalisation]:
     """Make the stored crossings of a class, and their normalisation; for background it has the rate."""
     starts = range(0, recipe.n, CHUNK)
-    copies = COPIES if recipe.background else (BY_CHANCE,)
+    copies = COPIES if recipe.background else ((None, None),)
     with ThreadPoolExecutor(threads) as pool:
         chunks = pool.map(lambda start: _chunk(recipe, start, min(start + CHUNK, recipe.n), copies), starts)
         parts = [part for same_copy in zip(*chunks, strict=True) for part in same_copy]
-    events = EventColumns.joined([part.columns for part in parts])
+    events = Columns.joined([part.columns for part in parts])
     weight = events.scalars["genWeight"]
     if recipe.background:
         quiet = np.concatenate([part.quiet for part in parts])
@@ -175,72 +158,53 @@ def make(recipe: Recipe, threads: int = 1) -> tuple[EventColumns, Normalisation]
     sumw = stored_sum if recipe.background else math.fsum(part.total for part in parts)
     norm = Normalisation(
         cross_section_pb=recipe.pool.cross_section_pb,
-        filter_efficiency=1.0,
-        count=np.array([recipe.n]),
-        sumw=np.array([sumw]),
-        sumw2=np.array([math.fsum(stored.astype(np.float64) ** 2)]),
+        count=recipe.n,
+        sumw=sumw,
+        sumw2=math.fsum(stored.astype(np.float64) ** 2),
         rate_hz=recipe.rate_hz if recipe.background else None,
         mean_interactions=recipe.mu,
     )
     return events, norm
 
 
-def single(rows: Interactions, number: int, config: Config) -> EventColumns:
-    """Make an event from each interaction of the slice with this number, without pile-up."""
-    n = len(rows)
-    ids = np.uint64(number << EVENT_BITS) | rows.scalars["origin"].astype(np.uint64)
-    keys = np.uint64(number << EVENT_BITS) | np.arange(n, dtype=np.uint64)
-    objects = {
-        kind: Objects(
-            o.counts,
-            {**o.columns, "source": np.repeat(ids, o.counts), "own": np.ones(o.counts.sum(), bool)},
-        )
-        for kind, o in ((kind, rounded(o)) for kind, o in rows.objects.items())
-    }
-    crossing = Crossing(np.ones(n, np.int64), {k: rows.scalars[k] for k in SUMS}, objects)
-    observed = observe(crossing, keys, config)
-    scalars: dict[str, Array] = {
-        "run": np.ones(n, np.uint32),
-        "event": np.arange(n, dtype=np.uint64),
-        "parent": ids,
-        "genWeight": rows.scalars["weight"],
-        "pTHat": centred(rows.scalars["pt_hat"]),
-        "MET_pt": centred(observed.met),
-        "MET_phi": round_angle(observed.met_phi),
-    }
-    return EventColumns(scalars, {kind: _stored(o) for kind, o in observed.objects.items()})
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     """Stored crossings of a range, whether each has no object, and the sum of all weights."""
 
-    columns: EventColumns
+    columns: Columns
     quiet: Array
     total: float
 
 
-def _chunk(recipe: Recipe, start: int, stop: int, copies: Sequence[Copy]) -> list[_Part]:
+def _chunk(recipe: Recipe, start: int, stop: int, copies: Sequence[Rare]) -> list[_Part]:
     drawn, weight = contents(recipe, start, stop)
     crossing = overlay.overlay(drawn, stop - start)
-    return [_part(recipe, recipe.keys(start, stop), drawn, crossing, weight, copy) for copy in copies]
+    keys = recipe.keys(start, stop)
+    return [_part(recipe, keys, drawn, crossing, weight, *copy) for copy in enumerate(copies)]
 
 
 def _part(
-    recipe: Recipe, keys: Array, drawn: list[Drawn], crossing: Crossing, weight: Array, copy: Copy
+    recipe: Recipe,
+    keys: Array,
+    drawn: list[Drawn],
+    crossing: Crossing,
+    weight: Array,
+    number: int,
+    rare: Rare,
 ) -> _Part:
-    """Return the stored part of a copy of the crossings with these keys; weight: of each, with a mean of
-    1."""
+    """Return the stored part of a copy of the crossings with these keys, by its number; weight: of each, with
+    a mean of 1."""
+    fake, badly = rare
     seed = recipe.config.seed
-    observed = observe(crossing, keys, recipe.config, fake=copy.fake, badly=copy.badly)
+    observed = observe(crossing, keys, recipe.config, fake=fake, badly=badly)
     objects = observed.objects
     weight = weight * recipe.hz * observed.weight
     total = math.fsum(weight)
     if recipe.background:
         targets = np.minimum(
-            lowest_target(objects, observed.met, recipe.model), recipe.rate_hz / MIN_CROSSINGS
+            lowest_target(objects, observed.met, recipe.config.crossings), recipe.rate_hz / MIN_CROSSINGS
         )
-        keep = uniform(seed, keys, _KEEP + copy.number) * targets < weight
+        keep = uniform(seed, keys, _KEEP + number) * targets < weight
         weight = np.maximum(weight, targets)
     else:
         keep = objects["photon"].counts >= recipe.pool.part.photons_min
@@ -248,11 +212,11 @@ def _part(
     scalars = {
         "parent": _parents(crossing, objects, drawn, keys, recipe),
         "genWeight": weight,
-        "MET_pt": centred(observed.met, MET_BITS),
-        "MET_phi": round_angle(observed.met_phi, MET_ANGLE_STEP),
+        "MET_pt": centred(observed.met, PT_BITS["met"]),
+        "MET_phi": round_angle(observed.met_phi, ANGLE_STEPS["met"]),
         "nInteraction": crossing.interactions.astype(np.int32),
     }
-    columns = EventColumns(scalars, {kind: _stored(o) for kind, o in objects.items()})
+    columns = Columns(scalars, {kind: _stored(o) for kind, o in objects.items()})
     return _Part(columns.of(keep), quiet[keep], total)
 
 
@@ -275,7 +239,7 @@ def _parents(
         own_jets = group.where(group.columns["own"])
         crossings, lead = np.unique(own_jets.event, return_index=True)
         pt = own_jets.columns["pt"][lead].astype(np.float64)
-        rarity = pt * 1e-12 if kind == "stored" else 1.0 / target(kind, pt, recipe.model)
+        rarity = pt * 1e-12 if kind == "stored" else 1.0 / target(kind, pt, recipe.config.crossings)
         better = rarity > best[crossings]
         best[crossings[better]] = rarity[better]
         parent[crossings[better]] = own_jets.columns["source"][lead[better]]
@@ -285,11 +249,11 @@ def _parents(
     return parent
 
 
-def _shuffled(events: EventColumns, recipe: Recipe) -> EventColumns:
+def _shuffled(events: Columns, recipe: Recipe) -> Columns:
     """Return events in random order: the first ones are then representative."""
     keys = recipe.keys(0, len(events.scalars["genWeight"]))
     order = np.argsort(uniform(recipe.config.seed, keys, _ORDER), kind="stable")
-    return EventColumns(
+    return Columns(
         {name: column[order] for name, column in events.scalars.items()},
         {kind: o.taken(order) for kind, o in events.objects.items()},
     )

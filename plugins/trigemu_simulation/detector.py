@@ -17,21 +17,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from trigemu.base.kernels import kernel
 
 from .config import Crossings
+from .interactions import Array
 
 if TYPE_CHECKING:
     from .config import Fakes
 
-
-Array = NDArray[Any]
 
 JET_RADIUS = 0.4
 CALORIMETER_ETA = 4.9  # [D], the edge of its towers
@@ -294,22 +292,14 @@ def multiplicity(offsets: Array, p: Array, model: Crossings) -> Multiplicity:
     return Multiplicity(*_probabilities(offsets, p, *busy_modes(model)))
 
 
-def natural(true: Multiplicity) -> Proposal:
-    """Return the true probabilities as a proposal, without bias."""
-    return Proposal(true.any, _share(true))
-
-
-def divided(true: Multiplicity, fake: bool, model: Crossings) -> Proposal:
+def proposed(true: Multiplicity, fake: bool | None, model: Crossings) -> Proposal:
     """Return the proposal with no fake, or with at least one: the weights of these two copies of a crossing
-    add up to its weight."""
-    share = _share(true)
+    add up to its weight. fake None: the true probabilities, without bias."""
+    share = np.divide(true.several, true.any, out=np.zeros_like(true.any), where=true.any > 0)
+    if fake is None:
+        return Proposal(true.any, share)
     boosted = np.maximum(np.minimum(share * model.multiple_boost, MULTIPLE_MAX), share)
     return Proposal(np.full(len(share), float(fake)), boosted)
-
-
-def _share(true: Multiplicity) -> Array:
-    """Return the probability of several fakes given any, float64[n]."""
-    return np.divide(true.several, true.any, out=np.zeros_like(true.any), where=true.any > 0)
 
 
 def choose_jets(

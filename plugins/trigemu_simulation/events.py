@@ -1,4 +1,4 @@
-"""Events as columns, and the tools of stage two: random numbers, rounding, final thresholds.
+"""The tools of stage two: random numbers, rounding, final thresholds.
 
 Random numbers of an event depend only on the seed and the event's key, not on other events or on how they are
 grouped. Tuning this stage does not re-run the generator.
@@ -6,29 +6,20 @@ grouped. Tuning this stage does not re-run the generator.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from trigemu.base.arrays import splitmix64
 
 from . import detector
-from .interactions import Columns, Objects
-
-Array = NDArray[Any]
+from .interactions import Array, Objects
 
 EVENT_BITS = 56  # bits of `parent` for the number of the interaction within its slice
-MANTISSA_BITS = 12  # bits of momenta: steps of 1.2e-4 to 2.4e-4, a tenth of the best resolution
-ANGLE_STEP = 1 / 2048  # step of η and φ: 5e-4, a fiftieth of a calorimeter cell
-
-
-class EventColumns(Columns):
-    """Events: scalars by their name in the file, objects by kind ("jet" …) in descending pT.
-
-    `observed.observe` defines the columns of objects other than pt, eta and phi."""
-
-    __slots__ = ()
+# Rounding of what is stored, a fraction of the resolution: bits of mantissa of pT, steps of η and φ. With
+# fewer bits of missing momentum, a step would contain much of the steeply falling rate above a threshold.
+PT_BITS = {"jet": 8, "photon": 9, "electron": 9, "muon": 9, "tau": 8, "met": 9}
+ANGLE_STEPS = {
+    "jet": 1 / 64, "photon": 1 / 128, "electron": 1 / 128, "muon": 1 / 256, "tau": 1 / 64, "met": 1 / 16,
+}  # fmt: skip
 
 
 def normal_pair(
@@ -48,7 +39,7 @@ def uniform(seed: int, parent: Array, stream: Array | int) -> Array:
     return (state >> np.uint64(11)) * 2.0**-53
 
 
-def round_mantissa(values: Array, bits_kept: int = MANTISSA_BITS) -> Array:
+def round_mantissa(values: Array, bits_kept: int) -> Array:
     """Round to float32 with a number of mantissa bits, to compress well without loss of resolution."""
     drop = 23 - bits_kept
     bits = np.asarray(values, np.float32).view(np.uint32)
@@ -56,7 +47,7 @@ def round_mantissa(values: Array, bits_kept: int = MANTISSA_BITS) -> Array:
     return ((bits + half) & np.uint32(2**32 - (1 << drop))).view(np.float32)
 
 
-def centred(values: Array, bits_kept: int = MANTISSA_BITS) -> Array:
+def centred(values: Array, bits_kept: int) -> Array:
     """Round to float32 in the middle of steps, which begin at numbers with `bits_kept` bits of mantissa.
 
     Thresholds are such numbers. If values were rounded to them, the rate of an entire step would lie exactly
@@ -68,19 +59,20 @@ def centred(values: Array, bits_kept: int = MANTISSA_BITS) -> Array:
     return np.where(bits == 0, bits, middle).view(np.float32)
 
 
-def round_angle(values: Array, step: float = ANGLE_STEP) -> Array:
+def round_angle(values: Array, step: float) -> Array:
     """Round to multiples of a step, float32; an angle stays within (−π, π)."""
     last = np.floor(np.pi / step)
     steps = np.rint(np.asarray(values, np.float64) / step)
     return (np.clip(steps, -last, last) * step).astype(np.float32)
 
 
-def rounded(objects: Objects, bits: int = MANTISSA_BITS, step: float = ANGLE_STEP) -> Objects:
-    """Round pT to the middle of steps of `bits` bits of mantissa, η and φ to multiples of a step."""
+def rounded(kind: str, objects: Objects) -> Objects:
+    """Round pT of a kind of object to the middle of steps, η and φ to multiples of a step."""
+    step = ANGLE_STEPS[kind]
     eta = np.rint(objects.columns["eta"].astype(np.float64) / step) * step
     columns = {
         **objects.columns,
-        "pt": centred(objects.columns["pt"], bits),
+        "pt": centred(objects.columns["pt"], PT_BITS[kind]),
         "eta": eta.astype(np.float32),
         "phi": round_angle(objects.columns["phi"], step),
     }

@@ -124,15 +124,11 @@ class Interactions(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Numbers that normalise a block; cross-sections in pb, sums over accepted interactions."""
+    """Numbers that normalise a block of generated interactions."""
 
     generated: int
-    accepted: int  # records: an interaction divided in two counts twice
     cross_section_pb: float  # of the generated process, before the slice's own cuts
-    cross_section_error_pb: float
     generated_sumw: float
-    sumw: float
-    sumw2: float
 
 
 @dataclass(frozen=True, slots=True)

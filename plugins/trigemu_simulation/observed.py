@@ -6,19 +6,15 @@ Random numbers are functions of the seed, the key of the crossing, a stream and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import detector
-from .config import Config, Crossings
-from .events import centred, final, normal_pair, round_mantissa, uniform
-from .interactions import Objects, in_order, ranges
+from .config import Config
+from .events import PT_BITS, centred, final, normal_pair, round_mantissa, uniform
+from .interactions import Array, Objects, in_order, ranges
 from .overlay import Crossing, merge
-from .pools import PT_BITS
 
-Array = NDArray[Any]
 ISOLATION_BITS = 3
 ISOLATION_MAX = 2.0  # relative; larger values are set to this
 
@@ -170,7 +166,7 @@ def _true_em(kind: str, crossing: Crossing, keys: Array, seed: int) -> Objects:
 def _em_fakes(jets: Objects, keys: Array, config: Config, fake: bool | None) -> tuple[Objects, Array, Array]:
     """Return fake photons and electrons, whether each is an electron, and the weights from their choice."""
     seed, rate = config.seed, config.fakes
-    model = config.crossings or Crossings()
+    model = config.crossings
     threshold = detector.FINAL_PT["photon"]
     flavour = jets.columns["flavour"]
     jets = jets.where((jets.columns["pt"] > threshold) & (flavour >= 0) & (flavour != 15))
@@ -179,7 +175,7 @@ def _em_fakes(jets: Objects, keys: Array, config: Config, fake: bool | None) -> 
     offsets = np.concatenate([[0], np.cumsum(jets.counts)])
     p = detector.crowded(offsets, np.minimum(p, 1.0), model.fakes_max)
     true = detector.multiplicity(offsets, p, model)
-    proposal = detector.natural(true) if fake is None else detector.divided(true, fake, model)
+    proposal = detector.proposed(true, fake, model)
     chosen = proposal.choose(uniform(seed, keys, _FAKE), uniform(seed, keys, _FAKE + 1))
     u_jet = _uniform(jets, keys, seed, _JET)
     taken = detector.choose_jets(offsets, p, chosen, uniform(seed, keys, _MODE), u_jet, model)

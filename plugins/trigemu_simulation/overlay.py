@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trigemu.base.kernels import kernel
 
 from . import detector
-from .interactions import OBJECTS, SUMS, Objects, in_order, ranges
+from .interactions import OBJECTS, SUMS, Array, Objects, in_order, ranges
 from .pools import Pool
-
-Array = NDArray[Any]
 
 
 def merge(jets: Objects) -> Objects:

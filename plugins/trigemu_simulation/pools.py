@@ -11,17 +11,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import blocks
 from .config import Config, Slice
 from .events import EVENT_BITS, rounded, uniform
-from .interactions import Interactions, Summary
-
-Array = NDArray[Any]
+from .interactions import Array, Interactions, Summary
 
 CM2_PER_PB = 1e-36
 
@@ -29,10 +25,6 @@ EXCESS_SLOPE = 3.0  # interactions whose leading jet is above this multiple of p
 
 # Streams of random numbers for shuffling, and for interactions that are left out.
 _DECK, _THINNING = 5 << 32, 6 << 32
-
-# Rounding of stored objects, a fraction of the resolution: bits of mantissa of pT, steps of η and φ.
-PT_BITS = {"jet": 8, "photon": 9, "electron": 9, "muon": 9, "tau": 8}
-ANGLE_STEPS = {"jet": 1 / 64, "photon": 1 / 128, "electron": 1 / 128, "muon": 1 / 256, "tau": 1 / 64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +72,7 @@ def make_pool(
         keep = _excess(rows) <= part.jet_excess_max
         cross_section_pb *= rows.scalars["weight"][keep].sum() / rows.scalars["weight"].sum()
         rows = rows.of(keep)
-    objects = {kind: rounded(o, PT_BITS[kind], ANGLE_STEPS[kind]) for kind, o in rows.objects.items()}
+    objects = {kind: rounded(kind, o) for kind, o in rows.objects.items()}
     if not part.photons:
         photons = objects["photon"]
         objects["photon"] = photons.where(np.zeros(len(photons.columns["pt"]), bool))

@@ -9,14 +9,11 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from numpy.typing import NDArray
 
 from trigemu.base.errors import MissingExtraError, TrigemuError
 
 from .config import Slice
-from .interactions import ranges
-
-Array = NDArray[Any]
+from .interactions import Array, ranges
 
 MUON = 13
 # Hadrons with an open b or c quark that decay weakly.
@@ -195,14 +192,6 @@ class Particles:
     taus: Decayed
 
 
-@dataclass(frozen=True, slots=True)
-class CrossSection:
-    """A cross-section from the generator and its statistical error, in pb."""
-
-    pb: float
-    error_pb: float
-
-
 class Generator:
     """One Pythia instance for the settings of a slice; equal seeds give equal interactions.
 
@@ -239,15 +228,15 @@ class Generator:
             particles = _flatten(batch)
             yield particles if self._decayer is None else _with_decays(particles, self._decayer)
 
-    def cross_section(self) -> CrossSection:
-        """Return the cross-section from the interactions generated so far, corrected for bias weights."""
+    def cross_section(self) -> float:
+        """Return the cross-section in pb of the interactions generated so far, corrected for bias weights."""
         info = self._pythia.infoPython()
         scale = PB_PER_MB
         if self._begun is not None:
             # Pythia's own number ignores enhanced radiation, and counts interactions that end early without
             # their weight: it is too high where a biased p̂T prefers interactions that radiate.
             scale *= info.nSelected() / info.nAccepted() * self._sumw / self._begun.sumw
-        return CrossSection(info.sigmaGen() * scale, info.sigmaErr() * scale)
+        return float(info.sigmaGen() * scale)
 
     def _bias(self, pt_hat: float) -> float:
         """Return the weight of an interaction from the biased p̂T."""

@@ -13,15 +13,12 @@ from typing import Any
 
 import awkward as ak
 import numpy as np
-from numpy.typing import NDArray
 
 from trigemu.base.errors import MissingExtraError
 
 from . import detector
-from .interactions import OBJECTS, Interactions, Objects, in_order, ranges
+from .interactions import OBJECTS, Array, Interactions, Objects, in_order, ranges
 from .pythia import CHARM, Decayed, Particles
-
-Array = NDArray[Any]
 
 # PDG number, mass (GeV), cτ (mm) and branching fraction to µν, as in Pythia 8.317; the muon's mass.
 PARTICLES = ((211, 0.13957, 7804.5, 1.0), (321, 0.49368, 3713.0, 0.6355))

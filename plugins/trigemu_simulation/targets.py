@@ -6,15 +6,10 @@ of events then passes each threshold.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from .config import Crossings
-from .interactions import Objects
-
-Array = NDArray[Any]
+from .interactions import Array, Objects
 
 # The pT (GeV) at which the configuration's target weights apply, and the power with which they fall.
 EM = (10.0, -2.0)

@@ -14,16 +14,13 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import uproot
-from numpy.typing import NDArray
 
 from trigemu.base import toml_text
 from trigemu.base.files import without_clock, write_bytes, write_text
 
 from .config import Config, Slice
-from .events import EventColumns
-from .interactions import Objects
-
-Array = NDArray[Any]
+from .events import PT_BITS
+from .interactions import Columns, Objects
 
 COMPRESSION = uproot.LZMA(6)  # a seventh smaller than ZSTD(19), and read as fast as needed
 NOTE = (
@@ -36,30 +33,28 @@ COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon":
 
 @dataclass(frozen=True, slots=True)
 class Normalisation:
-    """The normalisation of a slice: cross-section in pb, and sums over its accepted interactions per block.
+    """The normalisation of a slice: cross-section in pb, and sums over its crossings.
 
-    rate_hz: the rate of a class of crossings, which replaces the cross-section. mean_interactions: the mean
-    number of interactions of the class in any crossing."""
+    rate_hz: the rate of a class of crossings, which replaces the cross-section; None for a signal.
+    mean_interactions: the mean number of interactions of the class in any crossing."""
 
     cross_section_pb: float
-    filter_efficiency: float
-    count: Array
-    sumw: Array
-    sumw2: Array
-    k_factor: float = 1.0  # not in cross_section_pb
-    rate_hz: float | None = None
-    mean_interactions: float | None = None
+    count: int
+    sumw: float
+    sumw2: float
+    rate_hz: float | None
+    mean_interactions: float | None
 
 
-def root_file(path: Path, events: EventColumns, norm: Normalisation) -> str:
+def root_file(path: Path, events: Columns, norm: Normalisation) -> str:
     """Write the trees Events and Runs, and return the sha256. Equal content gives equal bytes."""
     branches: dict[str, Any] = dict(events.scalars)
     for kind, name in COLLECTIONS.items():
         branches[name] = _jagged(events.objects[kind])
     runs = {
-        "genEventCount": norm.count.astype(np.int64),
-        "genEventSumw": norm.sumw.astype(np.float64),
-        "genEventSumw2": norm.sumw2.astype(np.float64),
+        "genEventCount": np.array([norm.count]),
+        "genEventSumw": np.array([norm.sumw]),
+        "genEventSumw2": np.array([norm.sumw2]),
     }
     content = _reproducible(path.name, {"Events": branches, "Runs": runs})
     write_bytes(path, content)
@@ -71,21 +66,19 @@ def catalogue(
     config: Config,
     generated_by: str,
     samples: list[tuple[Slice, Normalisation, str]],
-    pt_bits: dict[str, int],
 ) -> None:
-    """Write the catalogue of samples, (slice, normalisation, sha256 of its file). pt_bits: bits of mantissa
-    of stored pT (`events.centred`), by kind of object and for missing momentum ("met")."""
+    """Write the catalogue of samples, (slice, normalisation, sha256 of its file)."""
     means = [norm.mean_interactions for _, norm, _ in samples if norm.mean_interactions is not None]
     head = {
         "name": config.name,
-        "convention": config.convention,
+        "convention": "crossing",
         "luminosity_cm2s": config.luminosity_cm2s,
         "crossing_rate_hz": config.crossing_rate_hz,
         "mean_interactions": math.fsum(means) if means else None,
         "generated_by": generated_by,
-        "note": NOTE if config.crossings is not None else None,
+        "note": NOTE,
     }
-    rounding = {name: {"bits": bits, "centred": True} for name, bits in pt_bits.items()}
+    rounding = {name: {"bits": bits, "centred": True} for name, bits in PT_BITS.items()}
     tables = [toml_text.table("[catalogue]", head), toml_text.table("[catalogue.rounding]", rounding)]
     tables += (toml_text.table("[[sample]]", dict(_sample(*sample))) for sample in samples)
     write_text(path, "\n".join(tables))
@@ -106,8 +99,8 @@ def _sample(part: Slice, norm: Normalisation, sha256: str) -> Iterator[tuple[str
         yield "rate_hz", norm.rate_hz
     else:
         yield "cross_section_pb", norm.cross_section_pb
-        yield "filter_efficiency", norm.filter_efficiency
-        yield "k_factor", norm.k_factor
+        yield "filter_efficiency", 1.0
+        yield "k_factor", 1.0
     if part.require is not None:
         yield "require", part.require
     yield "description", part.description

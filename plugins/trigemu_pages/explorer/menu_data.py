@@ -6,12 +6,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from typing import Any
 
-import numpy as np
 import tomlkit
-from tomlkit.items import InlineTable, Item, Key
+from tomlkit.items import AoT, Item, Key
 
 from trigemu.base.errors import TrigemuError
 from trigemu.emulation import scaling
@@ -23,9 +21,6 @@ from trigemu.triggers.base import BitKind, ScoreKind
 from trigemu.triggers.logic import Expression, Logic, parse_expression
 
 from .columns import Columns, Contents
-
-#: The most triggers that a plugin's kind may read: all combinations of their decisions are evaluated.
-_MAX_INPUTS = 8
 
 
 def as_json(expression: Expression) -> Any:
@@ -40,21 +35,12 @@ def decision_of(trigger: Trigger, kind: BitKind) -> dict[str, Any]:
     """Return the decision of a trigger that reads no events: {"logic": …} or {"always": true}."""
     if isinstance(kind, Logic):
         return {"logic": as_json(parse_expression(kind.expression))}
-    names = list(dict.fromkeys(kind.inputs()))
-    if len(names) > _MAX_INPUTS:
+    if kind.inputs():
         raise TrigemuError(
-            f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r}) reads {len(names)} triggers; "
-            f"a page supports at most {_MAX_INPUTS}, except for the kind 'logic'"
+            f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r}) reads other triggers: a page "
+            f"supports this for the kind 'logic' alone"
         )
-    rows = np.array([*product((False, True), repeat=len(names))], np.bool_)
-    passed = kind.decide({name: rows[:, n] for n, name in enumerate(names)}, len(rows))
-    if passed.all():
-        return {"always": True}
-    cases = [
-        {"and": [name if is_on else {"not": name} for name, is_on in zip(names, row, strict=True)]}
-        for row in rows[passed].tolist()
-    ]
-    return {"logic": {"or": cases}}
+    return {"always": True} if kind.decide({}, 1).all() else {"logic": {"or": []}}
 
 
 #: Characters that no TOML file has: before a key, before its value, after it, and where keys may be added.
@@ -76,11 +62,12 @@ def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
         write_point(document, menu)
         text = tomlkit.dumps(document)
     slots: list[dict[str, Any]] = []
-    for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
+    tables = document["trigger"]
+    for table, trigger in zip(tables, menu.triggers, strict=True) if isinstance(tables, AoT) else ():
         slots += _mark(table, trigger, fitted_on)
     pieces = [*_cut(tomlkit.dumps(document), iter(slots))]
     written = (p if isinstance(p, str) else p["before"] + p["value"] if "value" in p else "" for p in pieces)
-    if "".join(written) != text:
+    if not isinstance(tables, AoT) or "".join(written) != text:
         raise TrigemuError(
             f"{menu.path}: a page cannot change single triggers of this file: write each as a table "
             f"[[trigger]], one after the other"
@@ -90,8 +77,7 @@ def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
 
 def _mark(table: Any, trigger: Trigger, fitted_on: str) -> Iterator[dict[str, Any]]:
     """Mark the positions of the slots of a trigger in its table; yield the slots in their order."""
-    inline = isinstance(table, InlineTable)
-    slots = _keys(trigger, None if inline or trigger.fitted_on else fitted_on)
+    slots = _keys(trigger, None if trigger.fitted_on else fitted_on)
     items: list[tuple[Key, Item]] = [(key, item) for key, item in table.value.body if key is not None]
     present = {key.key for key, _ in items}
     for key, item in items:
@@ -103,8 +89,7 @@ def _mark(table: Any, trigger: Trigger, fitted_on: str) -> Iterator[dict[str, An
         if key.key == "kind":  # every trigger has this key, rarely as the first one
             for name in ("prescale", "enabled"):
                 if name not in present:
-                    blank, end = (" ", ",") if inline else ("", "\n")
-                    yield slots[name] | {"before": f"{blank}{name} = ", "after": end}
+                    yield slots[name] | {"before": f"{name} = ", "after": "\n"}
             item.trivia.indent = _NEW * len({"prescale", "enabled"} - present) + item.trivia.indent
 
 

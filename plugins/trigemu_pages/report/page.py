@@ -85,9 +85,8 @@ _INSIDE_QUANTITY = re.compile(r"(?<=\d) (?=± |[kMm]?Hz\b|GeV\b|%|σ)|(?<=±) (?
 _NUMBER = re.compile(r"scale\([^)]*\)|\d+\.\d{3,}")
 
 
-def render(title: str, sections: Sequence[Section], explorer: str = "") -> str:
-    """Return the HTML page; the same sections give the same bytes. explorer: the address of the page in which
-    the menus can be changed, if there is one."""
+def render(title: str, sections: Sequence[Section]) -> str:
+    """Return the HTML page; the same sections give the same bytes."""
     source = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(
         autoescape=True,
@@ -103,12 +102,7 @@ def render(title: str, sections: Sequence[Section], explorer: str = "") -> str:
     environment.tests["wide"] = lambda figure: figure.get_figwidth() > LARGE
     environment.filters["unbroken"] = lambda line: _INSIDE_QUANTITY.sub("\u00a0", line)
     template = environment.from_string(source)
-    return (
-        template.render(
-            title=title, sections=sections, explorer=explorer, tables=Markup(table_css().rstrip())
-        )
-        + "\n"
-    )
+    return template.render(title=title, sections=sections, tables=Markup(table_css().rstrip())) + "\n"
 
 
 def _without_control(value: object) -> object:

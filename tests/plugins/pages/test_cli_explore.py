@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -58,15 +57,3 @@ def test_mistakes_end_with_a_message_and_no_file(
     assert status == 2, text
     assert message in " ".join(text.split())
     assert place.files() == before
-
-
-def test_names_that_are_not_utf8(place: Any, trigemu: Run) -> None:
-    """Two menus of one name, which are then named after their files."""
-    catalogue = (place.folder / "catalogue.toml").read_text()
-    place.write("catalogue.toml", catalogue + SIGNAL)
-    name = os.fsdecode(b"menu\xff.toml")
-    place.write(name, (place.folder / "menu.toml").read_text())
-    status, text = trigemu("explore", name, "menu.toml", *ON_TOYS, "--vary", "J30=20:60", "-o", "menu.html")
-    assert status == 0, text
-    assert text.startswith("menu.html: ")
-    assert (place.folder / "menu.html").read_text().startswith("<!doctype html>")

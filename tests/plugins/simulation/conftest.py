@@ -10,16 +10,22 @@ from trigemu_simulation import config, generate
 TINY = """
 name = "tiny"
 seed = 7
-luminosity_cm2s = 1e34
+luminosity_cm2s = 1e33
 
 [fakes]
 probability = 2.0
+
+[crossings]
+photon_weight_hz = 1e4
+jet_weight_hz = 1e3
+quiet_weight_hz = 1e6
 
 [[slice]]
 name = "soft"
 description = "Non-diffractive"
 settings = ["SoftQCD:nonDiffractive = on"]
 pt_hat_max = 10.0
+uses = 3
 blocks = 2
 block_size = 40
 

@@ -58,14 +58,10 @@ def test_cuts_and_sums(tiny: Config, sample: Path) -> None:
     assert len(soft) == 2
     assert len(hard) == 3
     for block in soft + hard:
-        weight = block.interactions.scalars["weight"]
-        assert len(weight) == block.summary.accepted
-        assert weight.sum() == pytest.approx(block.summary.sumw)
-        assert (weight**2).sum() == pytest.approx(block.summary.sumw2)
+        assert block.interactions.scalars["weight"].sum() <= block.summary.generated_sumw * (1 + 1e-12)
     assert max(b.interactions.scalars["pt_hat"].max() for b in soft) < 10
     assert 0 < sum(len(np.unique(b.interactions.scalars["origin"])) for b in soft) < 80
-    assert all(b.summary.generated == b.summary.accepted == 25 for b in hard)
-    assert all(b.summary.cross_section_error_pb > 0 for b in hard)
+    assert all(b.summary.generated == len(b.interactions) == 25 for b in hard)
     assert not np.array_equal(hard[0].interactions.scalars["weight"], hard[1].interactions.scalars["weight"])
 
 
@@ -78,7 +74,7 @@ def test_prompt_photon_cut(tiny: Config, tmp_path: Path) -> None:
     )
     (task, *_) = blocks.tasks(msgspec.structs.replace(tiny, slices=[part]), tmp_path)
     block = blocks.make(task)
-    assert 0 < block.summary.accepted < block.summary.generated
+    assert 0 < len(block.interactions) < block.summary.generated
     assert block.interactions.scalars["pt_hat"].max() < 20
 
 
@@ -105,14 +101,14 @@ def test_jet_cross_section_above_100_gev(tiny: Config, tmp_path: Path) -> None:
     event = np.repeat(np.arange(len(block.interactions)), jets.counts)
     passed = np.bincount(event[jets.columns["pt"] > 100], minlength=len(jets.counts)) > 0
     weight = block.interactions.scalars["weight"]
-    scale = block.summary.cross_section_pb / 1e6 / block.summary.sumw
+    scale = block.summary.cross_section_pb / 1e6 / weight.sum()
     value = scale * weight[passed].sum()
     error = scale * np.sqrt((weight[passed] ** 2).sum())
     assert error < 0.12 * value
     assert value == pytest.approx(2.0, abs=0.2 + 2.5 * error)
 
 
-SUMMARY = Summary(5, 4, 1e9, 1e6, 5.5, 4.5, 4.25)
+SUMMARY = Summary(5, 1e9, 5.5)
 
 
 def some(seed: int, n: int) -> Interactions:

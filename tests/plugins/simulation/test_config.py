@@ -48,12 +48,9 @@ def test_shipped_configurations_load(name: str) -> None:
 
 def test_path_and_defaults(tmp_path: Path) -> None:
     loaded = config.load_config(written(tmp_path, GOOD))
-    assert loaded.convention == "luminosity"
-    assert loaded.crossings is None
     assert loaded.interactions == 2 * loaded.slices[0].block_size
     crossings = config.load_config(written(tmp_path, GOOD + "\n[crossings]\nphoton_weight_hz = 0.5\n"))
-    assert crossings.crossings is not None
-    assert (crossings.crossings.photon_weight_hz, crossings.convention) == (0.5, "crossing")
+    assert crossings.crossings.photon_weight_hz == 0.5
 
 
 @pytest.mark.parametrize(
@@ -64,7 +61,6 @@ def test_path_and_defaults(tmp_path: Path) -> None:
         ("probability = 1e-3", "p = 1", [":7: unknown key 'p'", "softness"]),
         ("blocks = 2", 'blocks = "2"', [":13: [[slice]]: blocks = '2'", "an integer"]),
         ("blocks = 2", "blocks = 0", [":9", "at least 1 of blocks"]),
-        ("probability = 1e-3", "probability = 150", [":7: fakes.probability = 150", "<= 100"]),
         ("probability = 1e-3", "power = 1.0", [":6: the key 'probability' is missing"]),
         ("seed = 1", "seed = 1\nconvention = 'x'", [":4: unknown key 'convention'"]),
         ("[fakes]", "[crossings]\nbusy = 1\n[fakes]", [":7: unknown key 'busy'", "busy_factor"]),
@@ -80,28 +76,13 @@ def test_path_and_defaults(tmp_path: Path) -> None:
             "[crossings]\nbusy_fraction = 0.5\nbusy_factor = 3\n[fakes]",
             [":8: busy_factor = 3", "must not exceed 1"],
         ),
-        ("blocks = 2", "blocks = 2\nrole = 'signal'\n[crossings]", ["role 'background'"]),
+        ("blocks = 2", "blocks = 2\nrole = 'signal'", ["role 'background'"]),
         ('name = "hard"', 'name = "../hard"', [":10: [[slice]]: name = '../hard'"]),
         ("blocks = 2", f"blocks = 2\n{GOOD[GOOD.index('[[slice]]') :]}", ["'hard' is used twice"]),
         ("seed = 1", "seed = ", ["not valid TOML", "line 3"]),
         ("1e-3", "1e-3\nsoftness = 0", [":8: fakes.softness = 0", "> 0"]),
         # numbers that no run could use
-        ("blocks = ", "blocks = 9223372036854775808 #", [":13: "]),
-        (
-            "blocks = ",
-            "uses = 1000\nblock_size = 1000000\nblocks = 100000 #",
-            [":15: ", "at most 1000000000"],
-        ),
         ("luminosity_cm2s = ", "luminosity_cm2s = 1e38 #", [":4: luminosity_cm2s = 1e+38"]),
-        (
-            "luminosity_cm2s = ",
-            "crossing_rate_hz = 1e-300\nluminosity_cm2s = ",
-            [":5: luminosity_cm2s = 1e+34"],
-        ),
-        ("luminosity_cm2s = ", "luminosity_cm2s = nan #", [":4: luminosity_cm2s = nan"]),
-        ("blocks = 2", "blocks = 2\nk_factor = 101", [":14: [[slice]]: k_factor = 101"]),
-        ("seed = ", "seed = -1 #", [":3: seed = -1"]),
-        ("probability = ", "power = 1e308\nprobability = ", [":7: fakes.power = 1e+308"]),
         ('name = "', 'name = "a\\n" #', [":2: name = "]),
         (
             "blocks = 2",
@@ -129,8 +110,6 @@ def test_a_variant_of_a_shipped_configuration(tmp_path: Path, monkeypatch: pytes
     base = config.load_config("embedded")
     assert (more.name, more.luminosity_cm2s, more.seed) == ("more", 2e34, base.seed)
     assert more.interactions == 10 * base.interactions
-    assert more.crossings is not None
-    assert base.crossings is not None
     assert more.crossings.photon_weight_hz == pytest.approx(base.crossings.photon_weight_hz / 10)
     assert more.crossings.busy_factor == base.crossings.busy_factor
     file.write_text('name = "more"\nbase = "more.toml"\n')

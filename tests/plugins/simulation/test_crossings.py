@@ -5,23 +5,24 @@ import math
 import generate_toys as toys
 import numpy as np
 import pytest
-from trigemu_simulation import Config, EventColumns, crossings
+from trigemu_simulation import Config, crossings
 from trigemu_simulation.config import Fakes
 from trigemu_simulation.crossings import recipe
+from trigemu_simulation.interactions import Columns
 from trigemu_simulation.pools import Pool
 from trigemu_simulation.write import Normalisation
 
 FAKES = Fakes(probability=0.3, power=-0.5)
 
 
-def made(config: Config, pools: list[Pool], pool: Pool) -> tuple[EventColumns, np.ndarray, Normalisation]:
+def made(config: Config, pools: list[Pool], pool: Pool) -> tuple[Columns, np.ndarray, Normalisation]:
     """The crossings of a class, their weights in Hz as trigemu reads them, and the normalisation."""
     events, norm = crossings.make(recipe(config, pools, pool))
     weight = events.scalars["genWeight"].astype(float)
-    return events, weight * (norm.rate_hz or 1.0) / norm.sumw[0], norm
+    return events, weight * (norm.rate_hz or 1.0) / norm.sumw, norm
 
 
-def leading(events: EventColumns, kind: str = "jet") -> np.ndarray:
+def leading(events: Columns, kind: str = "jet") -> np.ndarray:
     """float64[n]: pT of the hardest object, 0 without any."""
     objects, pt = events.objects[kind], np.zeros(len(events.objects[kind].counts))
     np.maximum.at(pt, np.repeat(np.arange(len(pt)), objects.counts), objects.columns["pt"])
@@ -194,12 +195,12 @@ def test_signal_crossings(pair: list[Pool]) -> None:
     events, norm = crossings.make(recipe(config, pair, signal))
     assert norm.rate_hz is None
     assert norm.cross_section_pb == 1600.0
-    assert norm.sumw[0] == pytest.approx(2000, rel=1e-9)
+    assert norm.sumw == pytest.approx(2000, rel=1e-9)
     two = np.array([len(p) == 2 for p in photons])
     stored = events.scalars["parent"] & np.uint64(2**56 - 1)
     assert sorted(stored.tolist()) == np.flatnonzero(two).tolist()
     assert events.scalars["event"].tolist() == list(range(two.sum()))
-    remaining = events.scalars["genWeight"].astype(float).sum() / norm.sumw[0]
+    remaining = events.scalars["genWeight"].astype(float).sum() / norm.sumw
     assert remaining == pytest.approx(weight[two].sum() / weight.sum(), rel=1e-3)
     assert events.scalars["nInteraction"].mean() == pytest.approx(14.2, abs=0.6)
 

@@ -183,7 +183,7 @@ def test_both_copies_of_a_crossing_are_the_truth() -> None:
     true = detector.multiplicity(offsets, p, BUSY)
     result: dict[tuple[bool, ...], tuple[float, float]] = {}
     for fake in (False, True):
-        proposal = detector.divided(true, fake, BUSY)
+        proposal = detector.proposed(true, fake, BUSY)
         chosen = proposal.choose(rng.random(n), rng.random(n))
         assert ((chosen > 0) == fake).all()
         weight = proposal.ratio(true, chosen)
@@ -201,7 +201,7 @@ def test_both_copies_of_a_crossing_are_the_truth() -> None:
 def test_a_crossing_whose_jets_cannot_fake_has_one_copy() -> None:
     true = detector.multiplicity(np.array([0, 0, 1]), np.array([0.2]), Crossings())
     for fake, expected in ((False, [1.0, 0.8]), (True, [0.0, 0.2])):
-        proposal = detector.divided(true, fake, Crossings())
+        proposal = detector.proposed(true, fake, Crossings())
         chosen = proposal.choose(np.zeros(2), np.ones(2) * 0.5)
         assert proposal.ratio(true, chosen) == pytest.approx(expected)
 

@@ -86,7 +86,7 @@ def test_a_class_of_muons_has_none_that_come_without_drawn_decays(tmp_path: Path
     muons = Slice(name="muons", description="", muons_of="soft")
     softer = Slice(name="softer", description="", muons_of="soft", pt_hat_max=10.0)
     config = replace(toys.config([toys.pool("soft", 0, rows)], 1.0), slices=(soft, muons, softer))
-    summary = interactions.Summary(4, 5, 1e9, 0.0, 4.0, 3.01, 3.0)
+    summary = interactions.Summary(4, 1e9, 4.0)
     (tmp_path / "soft").mkdir()
     (tmp_path / "soft/00000.npz").write_bytes(interactions.packed(interactions.Block(summary, rows), "key"))
     without, with_muons, soft_muons = (pools.load(config, number, tmp_path) for number in range(3))

@@ -7,19 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import awkward as ak
-import msgspec
 import numpy as np
 import pytest
 import uproot
 from hypothesis import given, strategies as st
 from trigemu_simulation import Config, events, write
-from trigemu_simulation.config import Crossings
-from trigemu_simulation.interactions import Objects
+from trigemu_simulation.interactions import Columns, Objects
 
-NORM = write.Normalisation(2e9, 0.5, np.array([2, 1]), np.array([1.5, 0.5]), np.array([1.25, 0.25]), 2.0)
+NORM = write.Normalisation(2e9, 3, 2.0, 1.5, None, None)
 
 
-def columns() -> events.EventColumns:
+def columns() -> Columns:
     def objects(counts: list[int], **extra: object) -> Objects:
         flat = {k: np.arange(sum(counts), dtype=np.float32) for k in ("pt", "eta", "phi")}
         flat.update({k: np.zeros(sum(counts), np.int32) for k in extra})
@@ -41,7 +39,7 @@ def columns() -> events.EventColumns:
         "muon": objects([1, 0, 2], charge=None),
         "tau": objects([0, 0, 1], charge=None),
     }
-    return events.EventColumns(scalars, kinds)
+    return Columns(scalars, kinds)
 
 
 def test_names_and_types_are_nanoaods(tmp_path: Path) -> None:
@@ -65,9 +63,9 @@ def test_names_and_types_are_nanoaods(tmp_path: Path) -> None:
         assert read.Jet_pt.tolist() == [[0, 1], [], [2]]
         assert ak.num(read.Muon_charge).tolist() == [1, 0, 2]
         runs = file["Runs"].arrays()
-    assert runs.genEventCount.tolist() == [2, 1]
-    assert runs.genEventSumw.tolist() == [1.5, 0.5]
-    assert runs.genEventSumw2.tolist() == [1.25, 0.25]
+    assert runs.genEventCount.tolist() == [3]
+    assert runs.genEventSumw.tolist() == [2.0]
+    assert runs.genEventSumw2.tolist() == [1.5]
 
 
 def test_long_samples_have_several_baskets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,47 +78,34 @@ def test_long_samples_have_several_baskets(tmp_path: Path, monkeypatch: pytest.M
         assert tree["event"].array().tolist() == [0, 1, 2]
 
 
-def test_a_catalogue_of_crossings(tiny: Config, tmp_path: Path) -> None:
-    """Classes have a rate; the mean number of interactions is that of all classes; signals have none. Its
-    note, which `trigemu samples` prints, says that crossings share interactions."""
-    path, soft, hard = tmp_path / "c.toml", *tiny.slices
-    config = msgspec.structs.replace(tiny, crossings=Crossings())
-    norm = [replace(NORM, mean_interactions=mean, rate_hz=3e7) for mean in (13.25, 0.125, None)]
-    parts = list(zip((soft, hard, hard), norm, ("", "", ""), strict=True))
-    write.catalogue(path, config, "x", parts, {"jet": 8})
-    read = tomllib.loads(path.read_text(encoding="utf-8"))
-    assert read["catalogue"]["mean_interactions"] == 13.375
-    assert read["catalogue"]["note"].startswith("Crossings share interactions.")
-    assert (read["sample"][0]["rate_hz"], "cross_section_pb" in read["sample"][0]) == (3e7, False)
-
-
 def test_catalogue(tiny: Config, tmp_path: Path) -> None:
-    path = tmp_path / "catalogue.toml"
-    parts = [(part, NORM, "ab" * 32) for part in tiny.slices]
-    write.catalogue(path, tiny, 'by "hand"', parts, {"jet": 8, "met": 9})
+    """Classes have a rate, signals a cross-section; µ is the sum over the classes."""
+    path, (soft, hard) = tmp_path / "catalogue.toml", tiny.slices
+    classes = [replace(NORM, rate_hz=2e7, mean_interactions=mean) for mean in (13.25, 0.125)]
+    parts = [(soft, classes[0], "ab" * 32), (soft, classes[1], ""), (hard, NORM, "")]
+    write.catalogue(path, tiny, 'by "hand"', parts)
     read = tomllib.loads(path.read_text(encoding="utf-8"))
-    assert read["catalogue"] == {
+    head, (first, _, signal) = read["catalogue"], read["sample"]
+    assert head.pop("note").startswith("Crossings share interactions.")
+    assert head.pop("rounding")["jet"] == {"bits": 8, "centred": True}
+    assert head == {
         "name": "tiny",
-        "convention": "luminosity",
-        "luminosity_cm2s": 1e34,
+        "convention": "crossing",
+        "luminosity_cm2s": 1e33,
         "crossing_rate_hz": 40e6,
+        "mean_interactions": 13.375,
         "generated_by": 'by "hand"',
-        "rounding": {"jet": {"bits": 8, "centred": True}, "met": {"bits": 9, "centred": True}},
     }
-    soft, hard = read["sample"]
-    assert soft == {
+    assert first == {
         "name": "soft",
         "role": "background",
         "format": "nanoaod",
         "files": ["soft.root"],
         "sha256": ["ab" * 32],
-        "cross_section_pb": pytest.approx(2e9),
-        "filter_efficiency": 0.5,
-        "k_factor": 2.0,
+        "rate_hz": 2e7,
         "description": "Non-diffractive",
     }
-    assert hard["require"] == "n_jet >= 1"
-    assert (hard["role"], hard["k_factor"]) == ("signal", 2.0)
+    assert (signal["role"], signal["require"], signal["cross_section_pb"]) == ("signal", "n_jet >= 1", 2e9)
 
 
 def test_uniform_numbers_are_uniform_and_independent() -> None:
@@ -149,7 +134,7 @@ def test_a_threshold_decides_as_if_values_were_not_rounded(kept: int) -> None:
 
 
 def test_angles() -> None:
-    phi = events.round_angle(np.array([np.pi, -np.pi, 1.0]))
+    phi = events.round_angle(np.array([np.pi, -np.pi, 1.0]), 1 / 2048)
     assert np.abs(phi).max() < np.pi
     assert phi[2] == pytest.approx(1.0, abs=3e-4)
 

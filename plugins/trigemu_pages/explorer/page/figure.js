@@ -40,7 +40,6 @@ export class Figure {
   #place = el("div", { class: "plot" });
   #caption = el("span");
   #name = "trigemu";
-  #scales = null;
 
   constructor(label) {
     const save = (kind) =>
@@ -57,10 +56,6 @@ export class Figure {
       this.#place,
       el("figcaption", {}, this.#caption, el("span", { class: "buttons" }, save("SVG"), save("PNG"))),
     );
-  }
-
-  get place() {
-    return this.#place;
   }
 
   get width() {
@@ -88,7 +83,6 @@ export class Figure {
     svg.querySelector("style")?.remove(); // style.css has its rules: the page forbids styles that come in later
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", caption);
-    this.#scales = { x: svg.scale("x"), y: svg.scale("y") };
     this.#place.replaceChildren(svg);
     setText(this.#caption, caption);
     this.#name = fileStem(name);
@@ -96,18 +90,8 @@ export class Figure {
 
   /** Show a sentence in place of a plot. */
   say(text) {
-    this.#scales = null;
     this.#place.replaceChildren(el("p", { text }));
     setText(this.#caption, "");
-  }
-
-  /** Return the value of the scale x or y at the place of a pointer, or null where there is no plot. */
-  valueAt(event, scale) {
-    const svg = this.#place.querySelector("svg");
-    if (!svg || !this.#scales?.[scale]?.invert) return null;
-    const box = svg.getBoundingClientRect();
-    const at = scale === "x" ? event.clientX - box.left : event.clientY - box.top;
-    return this.#scales[scale].invert((at * svg.viewBox.baseVal.width) / box.width);
   }
 
   #save(kind) {
@@ -148,7 +132,7 @@ async function savePng(blob, { width, height }, name) {
 
 /**
  * Return a mark that draws a legend above the frame, and the height it needs.
- * @param {{label: string, colour: string, dash?: string, isPoint?: boolean}[]} entries
+ * @param {{label: string, colour: string, dash?: string}[]} entries
  * @param {number} width of the plot in pixels
  */
 function legend(entries, width) {
@@ -166,12 +150,11 @@ function legend(entries, width) {
   });
   const mark = (index, scales, values, { marginLeft }) => {
     const group = svgElement("g", { "aria-label": "legend", "font-size": FONT_SIZE });
-    for (const { label, colour, dash = "none", isPoint, x: left, line: row } of placed) {
+    for (const { label, colour, dash = "none", x: left, line: row } of placed) {
       const at = marginLeft + LEGEND_LEFT + left;
       const y = 9 + LEGEND_HEIGHT * row;
       const stroke = { stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash };
       group.append(svgElement("line", { x1: at, x2: at + 22, y1: y, y2: y, ...stroke }));
-      if (isPoint) group.append(svgElement("circle", { cx: at + 11, cy: y, r: 4, fill: colour }));
       const text = svgElement("text", { x: at + 28, y: y + 4, fill: "currentColor", "text-anchor": "start" });
       text.textContent = label;
       group.append(text);

@@ -15,7 +15,6 @@ import { ChangesView } from "./views/changes.js";
 import { DifferencesView } from "./views/differences.js";
 import { HeaderView } from "./views/header.js";
 import { OverlapView } from "./views/overlap.js";
-import { RatesView } from "./views/rates.js";
 import { ScanView } from "./views/scan.js";
 import { SignalsView } from "./views/signals.js";
 import { TriggersView } from "./views/triggers.js";
@@ -197,12 +196,10 @@ async function start() {
     const { data } = app;
     const header = new HeaderView(app);
     const triggers = new TriggersView(app);
-    const hasTurnons = data.signals.some(({ turnons }) => turnons.length);
-    document.querySelector(hasTurnons ? ".bars" : ".turnon").remove();
     const views = [
       header,
       new ScanView(app),
-      hasTurnons ? new TurnonView(app) : new RatesView(app),
+      new TurnonView(app),
       triggers,
       new ChangesView(app, triggers, header),
       new SignalsView(app),

@@ -1,6 +1,4 @@
-// Rates and counts as short text, as the command line prints them.
-
-import { fixed, general, powerOfTen } from "./pythonFormat.js";
+// Rates and counts as short text, as the command line prints them; an exact tie is rounded up.
 
 /** Units with their scales, descending; smaller values have the last one. */
 export const HZ = [
@@ -17,6 +15,26 @@ const PREFIXES = [
 ];
 /** Enough to write 40 MHz / 1 Hz without an exponent. */
 const PRESCALE_DIGITS = 8;
+
+/** Format a number with so many decimals, as Python's `f"{x:z.2f}"`; negative ones round to tens, hundreds, …. */
+function fixed(x, decimals) {
+  const unit = 10 ** -decimals;
+  const rounded = decimals > 0 ? x.toFixed(decimals) : String(Math.round(x / unit) * unit);
+  return Number(rounded) ? rounded : rounded.replace("-", "");
+}
+
+/** Format a number with so many significant digits, as Python's `f"{x:.3g}"`. */
+function general(x, digits) {
+  const power = powerOfTen(x, digits);
+  if (power >= -4 && power < digits) return String(Number(x.toPrecision(digits)));
+  const mantissa = Number(x.toExponential(digits - 1).split("e")[0]);
+  return `${mantissa}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+}
+
+/** Return the power of ten of a number rounded to so many digits: 1 for 9.96 with two digits. */
+function powerOfTen(x, digits) {
+  return Number(x.toExponential(digits - 1).split("e")[1]);
+}
 
 /** Return the largest unit, of units in descending order, that a number reaches, and its scale. */
 export function unitOf(size, units) {

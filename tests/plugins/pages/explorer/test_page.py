@@ -185,18 +185,14 @@ def test_changes_are_shown_without_a_pointer(tab: chromium.Page, file: Path, by:
         assert cell(tab, 0, "change of total") == ""
 
 
-FIXED = '[[trigger]]\nname = "MU"\nkind = "combination"\nlegs = [{ object = "muon" }]\n'
-
-
-@pytest.mark.parametrize(("fixed", "signals", "plots"), [(False, 0, 2), (True, 1, 1)])
-def test_the_first_screen_has_a_plot(
-    tab: chromium.Page, menu: Menu, tmp_path: Path, fixed: bool, signals: int, plots: int
+@pytest.mark.parametrize(("signals", "plots"), [(0, 1), (1, 2)])
+def test_the_first_screen_has_the_plots(
+    tab: chromium.Page, menu: Menu, tmp_path: Path, signals: int, plots: int
 ) -> None:
-    """The rates of the triggers where there is no turn-on."""
-    shown = menu_from(tmp_path, f'[menu]\nname = "m"\n{FIXED}') if fixed else menu
+    """A scan, and a turn-on where there is a signal."""
     catalogue = memory_catalogue({"a": toy_events(1, 600)}, signals={"s": toy_events(3, 80)})
     file = tmp_path / "toy.html"
-    file.write_text(make_explorer([shown], catalogue, "1.0", signals=["s"][:signals]).html, "utf-8")
+    file.write_text(make_explorer([menu], catalogue, "1.0", signals=["s"][:signals]).html, "utf-8")
     opened(tab, file, height=800)
     ends = tab.value(
         "[...document.querySelectorAll('figure svg')].map((s) => s.getBoundingClientRect().bottom)"

@@ -176,34 +176,11 @@ def test_a_menu_at_a_column_of_a_file_and_another_crossing_rate(tmp_path: Path) 
     assert [t.prescale for t in alone.triggers if t.enabled] == [2.5, 4 * 30e6 / 5]
 
 
-INLINE = """trigger = [
-    { kind = "random", rate_hz = 5, name = "R", enabled = false }, # the first
-    {name="J",kind="threshold",observable="jet[0].pt",total_rate_hz=100},
-    { name = "G", kind = "threshold", observable = "met", above = 1_000.0 },
-]
-"""
+APART = BUDGET + '\n[sums.ht]\nof = ["jet"]\n' + BUDGET.replace('"J"', '"K"')
+INLINE = 'trigger = [{ name = "R", kind = "random", rate_hz = 5 }]\n'
 
 
-def test_inline_tables() -> None:
-    pieces = pieces_of(INLINE, read(INLINE), "toy")
-    assert joined(pieces) == INLINE
-    changes = {
-        ("R", "prescale"): "2.0",
-        ("R", "enabled"): "true",
-        ("J", "prescale"): "3.0",
-        ("J", "enabled"): "false",
-        ("J", "budget"): "41.5",
-        ("G", "above"): "7.5",
-    }
-    random, jet, met = read(joined(pieces, changes)).triggers
-    assert (random.prescale, random.enabled) == (2.0 * 40e6 / 5, True)
-    assert (jet.prescale, jet.enabled, jet.budget) == (3.0, False, None)
-    assert isinstance(jet.description, ScoreKind)
-    assert isinstance(met.description, ScoreKind)
-    assert (jet.description.threshold, met.description.threshold) == (41.5, 7.5)
-
-
-def test_tables_apart_from_each_other_are_refused() -> None:
-    text = BUDGET + '\n[sums.ht]\nof = ["jet"]\n' + BUDGET.replace('"J"', '"K"')
+@pytest.mark.parametrize("text", [APART, INLINE])
+def test_tables_apart_from_each_other_and_inline_ones_are_refused(text: str) -> None:
     with pytest.raises(TrigemuError, match="write each as a table"):
         pieces_of(text, read(text), "toy")

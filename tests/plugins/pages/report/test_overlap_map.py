@@ -16,10 +16,6 @@ def test_the_map_holds_the_shares_and_writes_them_where_there_is_room() -> None:
     assert np.ma.filled(axes.images[0].get_array(), np.nan).tolist() == pytest.approx(SHARE, nan_ok=True)
     assert [t.get_text() for t in axes.texts] == ["100 %", "25.0 %", "0 %", "50.0 %", "100 %", "<0.1 %"]
     assert [t.get_text() for t in axes.get_yticklabels()] == ["a", "b", "c"]
-
-
-def test_numbers_and_their_cells_differ_in_brightness() -> None:
-    (axes, _) = draw_overlap(["a", "b", "c"], SHARE).axes
     image = axes.images[0]
     for text in axes.texts:
         x, y = text.get_position()

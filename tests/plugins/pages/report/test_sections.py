@@ -15,7 +15,7 @@ from trigemu_pages.html import table_html
 from trigemu_pages.report import pictures, tables
 from trigemu_pages.report.sections import all_are_drawn, summary
 from trigemu_pages.report.tables import beside_references
-from trigemu_pages.report_contents import parse_scan, profiles_beside
+from trigemu_pages.report_contents import parse_scan
 
 from trigemu import Steps, TrigemuError, read_menu
 from trigemu.api import Contents, Table, numbers
@@ -213,22 +213,6 @@ def test_a_budget_is_scanned_and_its_threshold_is_among_the_values(tmp_path: Pat
     text = " ".join(line for section in sections(result) for line in section.text)
     assert "from the evaluation half, scaled to all" in text
     assert "J30: threshold" in text
-
-
-def test_profiles_are_found_in_the_folder_of_their_menus(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.toml").write_text(HEAD.format(name) + MU)
-    profile = '[profile]\nmenus = ["b.toml", "a.toml"]\nsamples = ["s"]\n'
-    profile += '[[observable]]\nexpression = "met"\nbins = "0:10:5"\n'
-    (tmp_path / "z.toml").write_text(profile)
-    (tmp_path / "broken.toml").write_text("[profile]\nmenus = 3")
-    (tmp_path / "worse.toml").write_text("[profile")
-    a, b = tmp_path / "a.toml", tmp_path / "b.toml"
-    toys = memory_catalogue({"a": toy_events(1, 9)}, signals={"s": toy_events(2, 9)})
-    result = profiles_beside([a, b], toys)
-    assert [profiles.path.name for profiles in result] == ["z.toml"]
-    assert profiles_beside([a], toys) == ()
-    assert profiles_beside([a, b], memory_catalogue({"a": toy_events(1, 9)})) == ()
 
 
 def test_turn_ons_without_profiles_are_of_leading_objects(tmp_path: Path) -> None:

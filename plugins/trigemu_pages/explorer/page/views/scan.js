@@ -4,7 +4,7 @@
 import { partsOf, setText } from "../dom.js";
 import { DASHES, Figure, LINES, rateAxis } from "../figure.js";
 import { inUnit, thresholdText } from "../numbers.js";
-import { isMovable, nearestStep, thresholdAt } from "../state.js";
+import { isMovable, thresholdAt } from "../state.js";
 
 const QUANTITIES = [
   ["total", "total"],
@@ -32,7 +32,6 @@ export class ScanView {
     parts.quantity.onchange = () => this.#fill();
     parts.find.onclick = () => this.#solve();
     parts.keep.onclick = () => this.#hold();
-    this.#figure.place.addEventListener("click", (event) => this.#moveTo(this.#figure.valueAt(event, "x")));
   }
 
   key(page) {
@@ -42,11 +41,6 @@ export class ScanView {
   get #trigger() {
     const { slot, page } = this.#app;
     return this.#app.menuOf(slot).triggers.find(({ name }) => name === page.pick);
-  }
-
-  #moveTo(value) {
-    if (value === null || !this.#trigger) return;
-    this.#app.changeTrigger(this.#trigger.name, { step: nearestStep(this.#app.data, this.#trigger, value) });
   }
 
   get #wanted() {
