@@ -17,11 +17,7 @@ from trigemu.cli import console
 from trigemu.cli.console import bar, steps_bar
 
 Run = Callable[..., tuple[int, str]]
-
-
 SAMPLES = ("--samples", "catalogue.toml")
-
-
 #: A command for each task.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("run", "menu.toml"),
@@ -85,12 +81,9 @@ def test_files_that_cannot_be_read(place: Any, trigemu: Run) -> None:
     [
         (("--engine", "slurm"), "'slurm': expected local, dask, dask:tcp://HOST:PORT or dask:FILE"),
         (("--engine", "dask:"), "'dask:': expected"),
-        (("--engine", "dask:none.json"), "cannot read none.json"),
-        (("--engine", "dask:menu.toml"), "menu.toml is not what dask scheduler --scheduler-file writes"),
         (("--engine", "dask:tcp://127.0.0.1:9", "--workers", "2"), "a cluster has its own workers"),
         (("--retries", "-1"), "-1 is not in the range"),
         (("--checkpoint", "menu.toml"), "is a file"),
-        (("--checkpoint", "menu.toml/below"), "cannot make the checkpoint folder"),
     ],
 )
 def test_options_that_cannot_be(place: Any, trigemu: Run, options: tuple[str, ...], message: str) -> None:

@@ -13,15 +13,7 @@ import uproot
 from likeness import alike
 from toys import menu_from, toy_events, write_root
 
-from trigemu import (
-    Catalogue,
-    TrigemuError,
-    emulate,
-    open_catalogue,
-    rates_of,
-    run,
-    without_bad_files,
-)
+from trigemu import Catalogue, TrigemuError, emulate, open_catalogue, rates_of, run, without_bad_files
 from trigemu.api import MenuRates, SampleError
 from trigemu.base.errors import UnreadableError
 from trigemu.base.mapping import Engine
@@ -187,8 +179,6 @@ def test_what_cannot_be_left_out(folder: Path) -> None:
 
 CROSSING = CatalogueTable(name="c", convention="crossing")
 LUMINOSITY = CatalogueTable(name="l", convention="luminosity", luminosity_cm2s=1e34)
-
-
 NOWHERE = CatalogueTable(name="l", convention="luminosity")
 
 
