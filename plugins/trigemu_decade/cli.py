@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,11 +15,7 @@ from trigemu.cli import options
 from trigemu.cli.console import bar, present, say, steps_bar, warn
 from trigemu.cli.session import Session, processing, session
 from trigemu.results.table import in_json
-from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency_profiles import read_profiles
-
-if TYPE_CHECKING:  # these modules need packages that only training needs
-    from .training.config import Config
 
 
 @click.group("decade")

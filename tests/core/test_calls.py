@@ -157,7 +157,7 @@ def test_pileup_and_luminosity_take_paths(have: Given) -> None:
 
 def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
     """Each function with something that it does not take, and what its message names. What is no menu and no
-    sample is in menus/test_variation.py and samples/test_opening.py."""
+    sample is in menus/test_write.py and samples/test_opening.py."""
     path, samples, menu, array = have.path, have.samples, have.menu, have.array
     result, t = trigemu.run(path, samples), trigemu
     two_menus = replace(have.emulation, menus=2 * have.emulation.menus)
@@ -170,6 +170,7 @@ def wrong_calls(have: Given) -> list[tuple[Callable[[], Any], str]]:
         (t.run, (path, [{"jet": []}]), "ak.Array"),
         (t.run, (path, array[0]), "a single event: take array[i : i + 1]"),
         (t.run, (path, result), "got a MenuRates; "),
+        (t.run, (path, samples.samples[0]), "give the Catalogue that it is in"),
         (t.run, (path, array[["met"]]), "trigger 'J': sample 'events' has no"),
         (t.emulate, ([],), "there is no menu to emulate"),
         (t.compare, (path, samples), "budget.toml: a comparison needs at least two menus"),

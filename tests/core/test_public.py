@@ -26,15 +26,11 @@ from trigemu.base.plugins import CORE
 from trigemu.cli.commands import cli
 
 NAMES = sorted({*trigemu.__all__} - {"api"})
-
-
 TYPED = [
     name
     for name in NAMES
     if inspect.isfunction(getattr(trigemu, name)) or dataclasses.is_dataclass(getattr(trigemu, name))
 ]
-
-
 #: What users call fits on a screen.
 MOST_PUBLIC = 45
 
@@ -68,8 +64,6 @@ def test_what_public_names_take_and_give_is_documented() -> None:
 
 #: Pages for those who write plugins.
 PAGES = sorted(file for folder in ("tutorial", "guides") for file in (ROOT / "docs" / folder).glob("*.md"))
-
-
 #: Those fit on a screen.
 MOST = 60
 

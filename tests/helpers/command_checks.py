@@ -20,7 +20,6 @@ from trigemu.cli.commands import cli
 from trigemu.results.terminal import FittingConsole
 
 Run = Callable[..., tuple[int, str]]
-
 #: A menu whose rate is given, for commands that solve budgets.
 BUDGET = threshold("MET", "met", None, "total_rate_hz = 1e5")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -66,5 +68,17 @@ def trigemu() -> Callable[..., tuple[int, str]]:
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception  # a traceback, for the user
         return result.exit_code, result.output
+
+    return run
+
+
+@pytest.fixture
+def document(place: Place, trigemu: Callable[..., tuple[int, str]]) -> Callable[..., Any]:
+    """Run a command that succeeds, and return its document, with what it prints as `text`."""
+
+    def run(*arguments: str) -> Any:
+        status, text = trigemu(*arguments, "--json", "out.json")
+        assert status == 0, text
+        return json.loads((place.folder / "out.json").read_text()) | {"text": text}
 
     return run

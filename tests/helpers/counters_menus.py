@@ -25,7 +25,6 @@ PRESCALES = [1, 1, 1, 2, 2, 3, 10, 1.5, 7.25, 33.3, 1e3, 1e6]
 RANDOM_HZ = [1e3, 2.5e6, 40e6]
 #: The largest number of triggers that are seeds of others, and of those that are not.
 MAX_SEEDS = 6
-
 #: Every feature in one menu.
 TWO_LEVELS = ToyMenu(
     (
@@ -172,8 +171,7 @@ def expressions(names: Sequence[str]) -> st.SearchStrategy[Expression]:
     return st.recursive(
         st.sampled_from(names),
         lambda inner: st.one_of(
-            st.tuples(st.just("not"), inner),
-            st.tuples(st.sampled_from(["and", "or"]), inner, inner),
+            st.tuples(st.just("not"), inner), st.tuples(st.sampled_from(["and", "or"]), inner, inner)
         ),
         max_leaves=4,
     )

@@ -14,6 +14,7 @@ import onnx.reference
 import onnx_toys
 import xgboost
 from click.testing import CliRunner
+from object_choices import distance as distance
 
 from trigemu import Catalogue, Events, Menu, make_plan, read_menu
 from trigemu.cli.commands import cli
@@ -137,8 +138,8 @@ class Truth:
         return np.where(self.passed, self.y - self.quantile, -np.inf)
 
 
-def truth(models: Models, events: list[dict[str, Any]], missing: float = 0.0) -> Truth:
-    """y by the reference evaluator of ONNX, Y(x) by XGBoost. x is 0 where its object is missing."""
+def observables(events: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
+    """The inputs of the network, float32[n, 6], and x, float64[n, 2]: NaN where its object is missing."""
     inputs, x = [], []
     for event in events:
         photons = [p for p in event["photon"] if p["pt"] >= 8]
@@ -149,19 +150,17 @@ def truth(models: Models, events: list[dict[str, Any]], missing: float = 0.0) ->
         photon = photons[0]["pt"] / 100 if photons else -1.0
         inputs.append([len(jets), ht / 100, event["met"] / 100, *jet, photon])
         x.append([objects[0]["pt"] if objects else math.nan for objects in (hard, photons)])
+    return np.array(inputs, np.float32), np.array(x)
+
+
+def truth(models: Models, events: list[dict[str, Any]], missing: float = 0.0) -> Truth:
+    """y by the reference evaluator of ONNX, Y(x) by XGBoost. x is 0 where its object is missing."""
+    inputs, x = observables(events)
     network = onnx.load_from_string((models.folder / "model.onnx").read_bytes())
-    evaluator = onnx.reference.ReferenceEvaluator(network)
-    y = evaluator.run(None, {"x": np.array(inputs, np.float32)})[0]
-    observables = np.array(x)
-    read = np.float32(np.nan_to_num(observables, nan=missing))
+    y = onnx.reference.ReferenceEvaluator(network).run(None, {"x": inputs})[0]
     passed = [any(p["pt"] >= 15 for p in event["photon"]) for event in events]
-    quantile = models.booster.inplace_predict(read)
-    return Truth(np.array(passed), np.nan_to_num(observables), np.float64(y), np.float64(quantile))
-
-
-def distance(a: dict[str, float], b: dict[str, float]) -> float:
-    wide = abs(a["phi"] - b["phi"])
-    return math.hypot(a["eta"] - b["eta"], min(wide, 2 * math.pi - wide))
+    quantile = models.booster.inplace_predict(np.float32(np.nan_to_num(x, nan=missing)))
+    return Truth(np.array(passed), np.nan_to_num(x), np.float64(y), np.float64(quantile))
 
 
 def compiled(menu: Menu, name: str = "AD") -> Any:

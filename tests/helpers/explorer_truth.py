@@ -89,10 +89,7 @@ def truth(
         yield f"{place} rate", of_rate(rates.rate)
         for level in rates.levels:
             yield f"{place} level {level.name}", of_rate(level.rate)
-            yield (
-                f"{place} rejection {level.name}",
-                (level.rejection or 0.0, level.rejection_error or 0.0),
-            )
+            yield (f"{place} rejection {level.name}", (level.rejection or 0.0, level.rejection_error or 0.0))
         for kind, rows in (("trigger", rates.triggers), ("group", rates.groups)):
             for row in rows:
                 for quantity in ("total", "unique", "share"):

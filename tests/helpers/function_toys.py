@@ -53,8 +53,7 @@ class Toy(Kind, frozen=True):
 def toy_kind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """The plugin `toy` is on the path."""
     file = write(
-        tmp_path_factory.mktemp("plugins") / "toy.py",
-        "from function_toys import Toy\nKINDS = {'toy': Toy}\n",
+        tmp_path_factory.mktemp("plugins") / "toy.py", "from function_toys import Toy\nKINDS = {'toy': Toy}\n"
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRIGEMU_PLUGIN_PATH", str(file.parent))

@@ -65,8 +65,7 @@ def _crossing(events: Events, at: int) -> Crossing:
     return {
         "MU": _words(events, at, "muon"),
         "EG": sorted(
-            _words(events, at, "photon") + _words(events, at, "electron"),
-            key=lambda word: -word["pt"],
+            _words(events, at, "photon") + _words(events, at, "electron"), key=lambda word: -word["pt"]
         ),
         "TAU": [],
         "JET": _words(events, at, "jet"),

@@ -64,17 +64,18 @@ def inside(value: float, w: Window | Range, wraps: bool = False) -> bool:
     return low <= value <= high
 
 
-def passes(o: Object, leg: Leg) -> bool:
-    def in_window(name: str, w: Window) -> bool:
-        return (
-            inside(o[name], w, name == "phi")
-            and (w.abs_min is None or abs(o[name]) >= w.abs_min)
-            and (w.abs_max is None or abs(o[name]) <= w.abs_max)
-            and (w.any_of is None or o[name] in w.any_of)
-        )
+def in_window(o: Object, name: str, w: Window) -> bool:
+    return (
+        inside(o[name], w, name == "phi")
+        and (w.abs_min is None or abs(o[name]) >= w.abs_min)
+        and (w.abs_max is None or abs(o[name]) <= w.abs_max)
+        and (w.any_of is None or o[name] in w.any_of)
+    )
 
+
+def passes(o: Object, leg: Leg) -> bool:
     windows = {name: of if isinstance(of, tuple) else (of,) for name, of in leg.windows.items()}
-    return all(any(in_window(name, w) for w in of) for name, of in windows.items())
+    return all(any(in_window(o, name, w) for w in of) for name, of in windows.items())
 
 
 def called(o: Object, leg: Leg) -> Object:

@@ -69,10 +69,7 @@ def autoencoder(features: int, widths: Sequence[int], activation: str, seed: int
 
 
 def write_card(
-    folder: Path,
-    content: bytes,
-    inputs: Sequence[tuple[Sequence[str], float | None]],
-    more: str = "",
+    folder: Path, content: bytes, inputs: Sequence[tuple[Sequence[str], float | None]], more: str = ""
 ) -> Path:
     """folder/card.toml and folder/model.onnx; `more` is TOML that stands before [network]."""
     folder.mkdir(parents=True, exist_ok=True)

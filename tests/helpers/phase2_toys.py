@@ -55,7 +55,6 @@ Sums:
         inclusive: ["{sumType} == 0"]
 """,
 }
-
 MENU = """
 Single:
   cross_masks: []
@@ -84,7 +83,6 @@ Either:
   leg1: {threshold_cut: pt > 3, obj: "Mu:default"}
   leg2: {threshold_cut: offline_pt > 75, obj: "Sums:HT"}
 """
-
 #: Forms of other menus of the tools, by seed.
 FORMS = """
 Sum:
@@ -119,7 +117,6 @@ Unnamed:
   leg2: {threshold_cut: offline_pt > 9, obj: "Ele:Loose"}
   leg3: {threshold_cut: pt > 3, obj: "Mu:default"}
 """
-
 #: Offline pT = slope × pT + offset, in float32.
 SLOPE, OFFSET = np.float32(1.1), np.float32(2.0)
 

@@ -25,20 +25,8 @@ SCHEMES = sorted(
     {
         *known_implementations,
         *fsspec.available_protocols(),
-        *(
-            "",
-            "+",
-            "1x",
-            "a.b",
-            "git+ssh",
-            "röt",
-            "http ",
-            " http",
-            "http\n",
-            "https+reference",
-            "~",
-            "$HOME",
-        ),
+        *("", "+", "1x", "a.b", "git+ssh", "röt"),
+        *("http ", " http", "http\n", "https+reference", "~", "$HOME"),
     }
     - ALLOWED
 )

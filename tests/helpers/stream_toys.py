@@ -16,7 +16,6 @@ COLUMNS = ("pt", "eta", "phi", "z0", "charge", "quality")
 PT = [5.0, 8.0, 12.5, 20.0, 33.3, 60.0]
 ETA = [-2.5, -1.0, -0.4, 0.0, 0.1, 1.0, 2.2]
 PHI = [-math.pi, -3.1, -1.0, -0.2, 0.0, 0.3, 1.5, 3.1, math.pi]
-
 #: `clean` begins with a selection and is cleared of another one, `around` wraps, `few` has no object often.
 OBJECTS = """
 [objects.hard]

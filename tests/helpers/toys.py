@@ -25,12 +25,11 @@ from trigemu.base.processes import WorkerPool
 from trigemu.emulation.engine import Chunk
 from trigemu.emulation.plan import Plan, decide
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Collection, Events
+from trigemu.samples.events import Collection, Events, make_events
 from trigemu.samples.sample import CatalogueTable, Sample, SampleTable
 
 COLUMNS = ("pt", "eta", "phi", "charge")
 COLLECTIONS = ("jet", "photon", "muon")
-
 #: A catalogue of one file, all.root.
 CATALOGUE = """
 [catalogue]
@@ -134,6 +133,12 @@ def columns(events: Sequence[dict[str, Any]], first: int = 0) -> ReadEvents:
     scalars = {name: np.array([e[name] for e in events], "f4") for name in ("met", "met_phi")}
     weight = np.array([event["weight"] for event in events], float)
     return ReadEvents(weight, numbers, parent, collections, scalars)
+
+
+def events_of(events: Sequence[dict[str, Any]], **more: Any) -> Events:
+    """Toy events as triggers see them."""
+    read = columns(events)
+    return make_events("toy", read.weight, read.collections, read.scalars, **more)
 
 
 @dataclass
@@ -240,13 +245,7 @@ def memory_catalogue(
     tables = [SampleTable(name=n, role="background", files=("memory",), rate_hz=1.0) for n in samples]
     tables += [SampleTable(name=n, role="signal", files=("memory",), require=require) for n in signals or {}]
     made = tuple(
-        Sample(
-            number,
-            table,
-            (Memory(events, sha256=sha256),),
-            1.0,
-            sum(event["weight"] for event in events),
-        )
+        Sample(number, table, (Memory(events, sha256=sha256),), 1.0, sum(event["weight"] for event in events))
         for number, (table, events) in enumerate(
             zip(tables, [*samples.values(), *(signals or {}).values()], strict=True)
         )
@@ -282,17 +281,7 @@ def write_root(
         arrays["n_interaction"] = np.array([event["n_interaction"] for event in events], np.int32)
     total = sum(e["weight"] for e in events) if sum_of_weights is None else sum_of_weights
     codec = None if compression == "none" else getattr(uproot, compression.upper())(1)
-    with uproot.recreate(path, compression=codec) as file:
-        types = {
-            name: array.dtype if isinstance(array, np.ndarray) else array.type.content
-            for name, array in arrays.items()
-        }
-        file.mktree("Events", types, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
-        for start in range(0, len(events), basket):
-            file["Events"].extend({n: a[start : start + basket] for n, a in arrays.items()})
-        if runs:
-            file.mktree("Runs", {"genEventSumw": "f8"})
-            file["Runs"].extend({"genEventSumw": np.array([total])})
+    write_tree(path, arrays, basket=basket, runs=[total] if runs else None, compression=codec)
 
 
 def trigger(name: str, kind: str, more: str = "") -> str:
@@ -301,14 +290,26 @@ def trigger(name: str, kind: str, more: str = "") -> str:
 
 
 def write_tree(
-    path: Path, columns: dict[str, Any], tree: str = "Events", basket: int = 10**6, **naming: Any
+    path: Path,
+    columns: dict[str, Any],
+    tree: str = "Events",
+    basket: int = 10**6,
+    runs: Sequence[float] | None = None,
+    compression: Any = uproot.ZLIB(1),  # noqa: B008
+    **naming: Any,
 ) -> Path:
-    """Columns of arrays as a tree of a new ROOT file, in baskets; naming: of uproot's counters and fields."""
-    types = {name: c.type.content if isinstance(c, ak.Array) else c.dtype for name, c in columns.items()}
-    with uproot.recreate(path) as file:
+    """Columns of arrays as a tree of a new ROOT file, in baskets. runs: sums of generator weights; naming: of
+    uproot's counters and fields."""
+    types = {
+        name: c.type.content if isinstance(c, ak.Array) else np.dtype((c.dtype, c.shape[1:]))
+        for name, c in columns.items()
+    }
+    with uproot.recreate(path, compression=compression) as file:
         made = file.mktree(tree, types, **naming)
         for start in range(0, len(next(iter(columns.values()))), basket):
             made.extend({name: column[start : start + basket] for name, column in columns.items()})
+        if runs is not None:
+            file.mktree("Runs", {"genEventSumw": "f8"}).extend({"genEventSumw": np.array(runs)})
     return path
 
 

@@ -20,7 +20,6 @@ import uproot
 from trigemu.base import files
 from trigemu.base.errors import TrigemuError
 from trigemu.base.files import (
-    check_outputs,
     check_writable,
     new_folder,
     read_arrays,
@@ -184,27 +183,6 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 # ---- outputs that are inputs
-
-
-@pytest.mark.parametrize("output", ["menu", "./menu", "below/../menu", "symbolic", "hard"])
-def test_an_output_that_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("below").mkdir()
-    Path("menu").touch()
-    Path("symbolic").symlink_to("menu")
-    Path("hard").hardlink_to("menu")
-    with pytest.raises(TrigemuError, match=rf"cannot write {Path(output)}: menu, which is read, is the same"):
-        check_outputs([Path(output)], ["other", None, "menu"])
-    check_outputs([Path("another"), None], ["menu"])
-
-
-def test_two_outputs_that_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("link").symlink_to("x")
-    for other in ("x", "./x", "link"):
-        with pytest.raises(TrigemuError, match="x, which is written too, is the same file"):
-            check_outputs([Path("x"), None, Path(other)])
-    check_outputs([Path("/dev/null"), Path("/dev/null"), Path("y")])
 
 
 def test_a_root_file_without_the_clock_is_the_same_a_second_later() -> None:

@@ -14,7 +14,6 @@ from hypothesis import given, strategies as st
 
 from trigemu import open_catalogue, read_menu
 from trigemu.base import toml_text
-from trigemu.base.errors import TrigemuError
 from trigemu.base.toml import KINDS, Key, TableError, TomlTable, kind_of, load_toml, read_table
 from trigemu.studies.efficiency_profiles import read_profiles
 
@@ -118,19 +117,6 @@ def test_what_is_no_toml(tmp_path: Path, content: bytes, line: int, message: str
     assert problem.line == line
     assert message in problem.message
     assert len(problem.message) < 300
-
-
-def test_what_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(TableError, match="cannot read: no file can have this name"):
-        load_toml(tmp_path / "a\0b")
-    (tmp_path / "a.toml").write_text("a = 1234567")
-    monkeypatch.setattr("trigemu.base.files.MAX_TEXT", 10)
-    with pytest.raises(TrigemuError, match="larger than 10 bytes"):
-        load_toml(tmp_path / "a.toml")
-    with pytest.raises(TableError, match=r"absent\.toml: cannot read: No such file"):
-        load_toml(tmp_path / "absent.toml")
-    with pytest.raises(TableError, match=rf"{re.escape(str(tmp_path))}: cannot read: Is a directory"):
-        load_toml(tmp_path)
 
 
 class Inner(TomlTable, frozen=True):

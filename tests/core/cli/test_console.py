@@ -25,8 +25,6 @@ from trigemu.cli.console import console
 from trigemu.results.terminal import FittingConsole
 
 Run = Callable[..., tuple[int, str]]
-
-
 ON_TOYS = ("--samples", "catalogue.toml")
 
 
@@ -68,42 +66,11 @@ def test_any_encoding_of_the_terminal(place: Any) -> None:
     assert done.stderr.isascii()
 
 
-@pytest.mark.parametrize(
-    "command", [("events",), ("events", ".root"), ("scores",), ("run", ".json"), ("samples",)]
-)
-def test_names_of_event_files_and_folders_that_are_no_utf8(
-    place: Any, trigemu: Run, command: tuple[str, ...]
-) -> None:
-    """What is written has their sample with escapes in its name, whatever the format."""
-    folder = place.folder / os.fsdecode(b"dir\xff")
-    folder.mkdir()
-    (folder / os.fsdecode(b"x\xe9.root")).write_bytes((place.folder / "all.root").read_bytes())
-    samples = str(folder / os.fsdecode(b"x\xe9.root"))
-    if command == ("samples",):
-        status, text = trigemu("samples", samples)
-        assert r"x\udce9" in text
-    else:
-        name, suffix = command if len(command) == 2 else (command[0], ".parquet")
-        output = folder / f"out{suffix}"
-        options = ("--json" if name == "run" else "-o", str(output), "--samples", samples)
-        status, text = trigemu(name, "menu.toml", *options)
-        assert (rb"x\udce9" in output.read_bytes()) or suffix == ".root"
-    assert status == 0, text
-
-
 MENUS = ROOT / "menus"
-
-
 #: A file with every object, and thousands of events.
 TOP = ("--samples", package.open_catalogue().sample("top").sources[0].path)
-
-
 VARIANTS = tuple(str(MENUS / f"{name}.toml") for name in ("primary", "full"))
-
-
 FULL = VARIANTS[1]
-
-
 COMMANDS = {
     "overlap": ("run", FULL, "--overlap", *TOP),
     "compare": ("compare", *VARIANTS, *TOP),
@@ -205,15 +172,6 @@ def test_files_are_written_where_the_output_cannot_be(
         assert ran.stderr.read() == message
         assert ran.wait(20) == status
     assert (place.folder / "x.json").read_text().endswith("}\n")
-
-
-def test_help_that_nobody_reads(place: Any) -> None:
-    options = unread()
-    with start(place, "--help", **options) as ran:
-        os.close(options["stdout"])
-        assert ran.stderr
-        assert ran.stderr.read() == ""
-        assert ran.wait(20) == 141
 
 
 def test_an_interruption_while_modules_load(place: Any) -> None:

@@ -19,11 +19,7 @@ from trigemu.base.shown import view_of
 from trigemu.studies.efficiency_profiles import read_profiles
 
 Run = Callable[..., tuple[int, str]]
-
-
 ON_TOYS = ("--samples", "catalogue.toml")
-
-
 PROFILES = """
 [profile]
 menus = ["menu.toml", "other.toml"]
@@ -40,11 +36,7 @@ bins = "0:90:30"
 condition = "n_muon > 0"
 label = "with a muon"
 """
-
-
 MENUS = ["menu.toml", "other.toml"]
-
-
 #: A command, and the call in Python for the same, given the samples.
 COMMANDS: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     "run": (("menu.toml",), lambda samples: library.run("menu.toml", samples)),
@@ -120,12 +112,8 @@ def test_every_command_with_documents_can_write_them_there() -> None:
 
 
 OUT = ("--json", "out.json", "--csv", "out.csv")
-
-
 #: Commands that write documents.
 DOCUMENTS = ("run", "compare", "scan", "rates-vs", "efficiency")
-
-
 FAILING = """
 from trigemu.triggers import base
 from trigemu.triggers.base import Kind
@@ -136,25 +124,13 @@ class Failing(Kind, frozen=True):
     def compile(self, context): return Compiled()
 KINDS = {"failing": Failing}
 """
-
-
 PROFILE = (
     '[profile]\nmenus = ["menu.toml"]\nsamples = ["all"]\n[[observable]]\nexpression = "met"\nbins = [0, 9]\n'
 )
-
-
 SCAN = ("scan", "menu.toml", "--trigger", "J30", "--values")
-
-
 J30 = ("--trigger", "J30", "--values", "1:2:1")
-
-
 EFFICIENCY = ("efficiency", "menu.toml", "--sample", "all", "--observable", "met", "--bins")
-
-
 SCORES = ("scores", "menu.toml", "-o", "s.parquet", "--vary")
-
-
 #: A command, and what its message must contain.
 MISTAKES: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("rnu", "menu.toml"), ("Error", "'rnu'")),
@@ -180,58 +156,43 @@ MISTAKES: list[tuple[tuple[str, ...], tuple[str, ...]]] = [
     (("run", "menu.toml", "--prescales", "no.csv"), ("no.csv",)),
     (("run", "menu.toml", "--prescales", "p.csv", "--column", "hihg"), ("'hihg'", "'high'")),
     (("run", "menu.toml", "--pileup", "10"), ("'all'", "'n_interaction'")),
-    (("run", "menu.toml", "--pileup", "-1"), ("pile-up -1: ",)),
     (("run", "menu.toml", "--luminosity", "1e34"), ("catalogue.toml: ", "crossings")),
-    (("run", "menu.toml", "--luminosity", "0"), ("luminosity 0: ",)),
     (("run", "menu.toml", "--json", "-", "--csv", "-"), ("only one document",)),
     (("run", "menu.toml", "--json", "x", "--csv", "./x"), ("cannot write x: ",)),
     (
         ("run", "menu.toml", "--json", "absent/out.json"),
         ("cannot write absent/out.json: ", "no folder absent"),
     ),
-    (("run", "menu.toml", "--csv", "plugins"), ("cannot write plugins: ", "folder")),
-    (("run", "menu.toml", "--csv", "menu.toml/x"), ("cannot write menu.toml/x: ", "no folder")),
     (("compare", "menu.toml"), ("menu.toml: ", "at least two menus")),
-    (("compare", "menu.toml", "absent.toml"), ("absent.toml: ",)),
     (("compare", "menu.toml", "hard.toml", "--prescales", "p.csv"), ("p.csv", "--column")),
     (("scan", "menu.toml", "--trigger", "J3", "--values", "1:2:1"), ("'J3'", "'J30'")),
     (("scan", "menu.toml", "--trigger", "J30"), ("Error", "'--values'")),
     ((*SCAN, "1", "--trigger", "MU"), ("2 --trigger and 1 --values",)),
     ((*SCAN, "1", "--vary", "above", "--vary", "above"), ("1 --trigger and 2 --vary",)),
     ((*SCAN, "1", *J30, *J30), ("3 triggers",)),
-    ((*SCAN, "2:1:1"), ("'2:1:1'",)),
     *(((*SCAN, "1", "--budget", budget), ("'--budget'",)) for budget in ("nan", "inf", "-1", "0", "1e400")),
     ((*SCAN, "1", "--budget", "100kHz"), ("'100kHz'", "Hz", "100000")),
     ((*SCAN, "1", "--figure", "out.gifx"), (".png, .pdf, .svg",)),
-    ((*SCAN, "1", "--figure", "no/out.png"), ("no folder no",)),
     (("rates-vs", "met", "menu.toml"), ("Error", "'--bins'")),
-    (("rates-vs", "n_jets", "menu.toml", "--bins", "0,1"), ("n_jets",)),
     (("rates-vs", "met", "menu.toml", "--bins", "0,1", "--trigger", "J3"), ("'J3'", "'J30'")),
     (("rates-vs", "met", "menu.toml", "--bins", "0,1", "--figure", "out.gifx"), (".png",)),
     (("efficiency", "menu.toml"), ("--sample", "--observable", "--bins", "--profile")),
     (EFFICIENCY[:-1], ("1 --observable and 0 --bins",)),
     ((*EFFICIENCY, "0:9:3", "--bins", "1:2:1"), ("1 --observable and 2 --bins",)),
-    ((*EFFICIENCY, "5"), ("bins '5'",)),
     ((*EFFICIENCY, "0:9:3", "--sample", "al"), ("'al'", "'all'")),
-    ((*EFFICIENCY, "0:9:3", "--category", "n_jet >"), ("'n_jet >': ",)),
     ((*EFFICIENCY, "0:9:3", "--figures", "menu.toml"), ("'menu.toml' is a file",)),
-    ((*EFFICIENCY, "0:9:3", "--figures", "menu.toml/a"), ("cannot write",)),
     (("efficiency", "--profile", "menu.toml"), ("menu.toml:2: ", "not a set of efficiency profiles")),
     (("efficiency", "--profile", "profile.toml", "--observable", "met"), ("--profile",)),
     (("events", "menu.toml"), ("Error", "'-o'")),
     (("events", "menu.toml", "-o", "e.csv"), ("e.csv", ".parquet or .root")),
-    (("events", "menu.toml", "-o", "no/e.root"), ("no folder no",)),
     (("events", "menu.toml", "-o", "all.root"), ("all.root",)),
     (("events", "menu.toml", "-o", "e.root", "--fired", "JJ"), ("'JJ'",)),
     (("events", "menu.toml", "-o", "e.root", "--sample", "some"), ("'some'",)),
     (("scores", "menu.toml"), ("Error", "'-o'")),
     (("scores", "menu.toml", "-o", "s.csv"), ("s.csv", ".parquet")),
-    (("scores", "menu.toml", "-o", "s.parquet", "--signal", "yy"), ("'yy'",)),
     ((*SCORES, "J3=1:2"), ("'J30'",)),
-    ((*SCORES, "MU=1:2"), ("'combination'",)),
     ((*SCORES, "J30"), ("--vary 'J30'", "NAME=LOW:HIGH")),
     ((*SCORES, "J30=a:b"), ("--vary 'J30=a:b'", "NAME=LOW:HIGH")),
-    ((*SCORES, "J30=9:3"), ("LOW ≤ HIGH",)),
     ((*SCORES, "J30=1:2", "--vary", "J30=1:3"), ("J30 appears twice",)),
     (("check-menu",), ("Error", "MENU")),
     (("check-menu", "units.toml"), ("units.toml:5: ", "'2 kHz'", "Hz")),

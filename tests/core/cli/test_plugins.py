@@ -20,7 +20,6 @@ from trigemu.triggers.base import Kinds
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")
-
 DECLARED = """
 from trigemu.api import Plugin
 PLUGIN = Plugin(commands={"greet": ".cli:command"}, importers={"greetings": ".cli:importer"})

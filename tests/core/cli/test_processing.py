@@ -16,11 +16,7 @@ from trigemu.cli import console
 from trigemu.cli.console import bar, steps_bar
 
 Run = Callable[..., tuple[int, str]]
-
-
 SAMPLES = ("--samples", "catalogue.toml")
-
-
 #: A command for each task.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("run", "menu.toml"),
@@ -89,7 +85,6 @@ def test_files_that_cannot_be_read(place: Any, trigemu: Run) -> None:
         (("--engine", "dask:tcp://127.0.0.1:9", "--workers", "2"), "a cluster has its own workers"),
         (("--retries", "-1"), "-1 is not in the range"),
         (("--checkpoint", "menu.toml"), "is a file"),
-        (("--checkpoint", "menu.toml/below"), "cannot make the checkpoint folder"),
     ],
 )
 def test_options_that_cannot_be(place: Any, trigemu: Run, options: tuple[str, ...], message: str) -> None:

@@ -92,14 +92,6 @@ def test_small_patterns_are_counted_as_large_ones_are(
     assert table.n.sum() == n
 
 
-@pytest.mark.parametrize("distinct", [1, 5000])
-def test_large_tables(distinct: int) -> None:
-    patterns, weight, _ = events(1, 20_000, 1, distinct)
-    table = count_patterns(0, patterns, weight)
-    assert len(table) == len(np.unique(patterns))
-    assert table.n.sum() == len(weight)
-
-
 def test_many_equal_weights_are_not_rounded_the_same_way_each_time() -> None:
     """A plain sum of 2 × 10⁶ times 0.1 is wrong in the tenth digit."""
     table = count_patterns(0, np.zeros((2_000_000, 1), np.uint64), np.full(2_000_000, 0.1))
@@ -160,9 +152,3 @@ def test_each_key_is_counted_by(seed: int, n: int, some: set[str], data: st.Data
     mask = np.array([2**20 - 1, 2**10 - 2], np.uint64)
     found = table.onto([*range(20), *range(65, 74)], kept)
     assert same(found, count_patterns(2, words & mask, weight, Keys(**left)))
-
-
-def test_a_table_onto_all_that_it_has_is_itself() -> None:
-    table = count_patterns(0, np.array([[1], [3]], np.uint64), np.ones(2), Keys(stratum=np.array([0, 1])))
-    assert table.onto([0, 1], ("stratum",)) is table
-    assert len(table.onto([0], ())) == 1

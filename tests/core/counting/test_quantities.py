@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counters_menus import TWO_LEVELS, any_menu, menu_with_bits, toy_patterns, words_of
+from counters_menus import any_menu, menu_with_bits, toy_patterns, words_of
 from counters_twin import Contributions, Event, Expression, Toy, ToyMenu, contributions
 from hypothesis import given, settings, strategies as st
 from toys import menu_from, threshold, trigger
@@ -18,7 +18,7 @@ from toys import menu_from, threshold, trigger
 from trigemu.base.errors import TrigemuError
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.decisions import own_decisions, raw_decisions
-from trigemu.counting.quantities import fractions, members_by_level
+from trigemu.counting.quantities import fractions
 from trigemu.studies.exclusive import exactly
 
 CLOSE = {"rel": 1e-12, "abs": 1e-15}
@@ -147,13 +147,6 @@ def test_every_rate_of_a_menu(toy: ToyMenu, seed: int) -> None:
     check(toy, *toy_patterns(toy, seed))
 
 
-def test_levels_share_the_triggers_among_them() -> None:
-    menu, _ = menu_with_bits(TWO_LEVELS)
-    levels = members_by_level(menu)
-    assert list(levels) == ["L1", "HLT"]
-    assert (np.sum(list(levels.values()), axis=0) == 1).all()
-
-
 # ---- closed forms, which both give
 def fire(*triggers: Toy, levels: tuple[str, ...] = (), **decisions: bool) -> Contributions:
     """All triggers fire that are not said to be False."""
@@ -190,14 +183,6 @@ def test_two_triggers_share_the_accepts_of_their_seed() -> None:
     assert f.overlap["A", "B"] == F(1, 30)
 
 
-def test_in_a_menu_without_levels_seeds_are_part_of_the_menu() -> None:
-    f = fire(Toy("S", 10), Toy("A", 2, seed="S"), Toy("B", 3, seed="S"))
-    assert f.menu == F(1, 10)
-    assert f.unique == {"S": F(1, 10) * F(1, 2) * F(2, 3), "A": 0, "B": 0}
-    assert f.share["S"] == F(1, 10) * F(6, 11)
-    assert f.levels == f.lost == {}
-
-
 def test_not_of_a_prescaled_seed() -> None:
     a, b = Toy("A", 4, level="L1"), Toy("B", 5, level="HLT", seed=("not", "A"))
     f = fire(a, b, levels=TWO)
@@ -228,8 +213,6 @@ def test_expressions_of_two_seeds(seed: Expression, own: F, coherent: F) -> None
 
 
 CHAIN = (Toy("A", 10), Toy("B", 4, seed="A"))
-
-
 ANY_OF_B = Toy("C", 3, seed="B")
 
 
@@ -258,18 +241,6 @@ ANY_OF_B = Toy("C", 3, seed="B")
 def test_seeds_of_seeds(triggers: tuple[Toy, ...], decisions: dict[str, bool], total: dict[str, F]) -> None:
     f = fire(*triggers, **decisions)
     assert {name: f.total[name] for name in total} == total
-
-
-def test_three_levels() -> None:
-    f = fire(
-        Toy("A", 10, level="L1"),
-        Toy("B", 2, level="L2", seed="A"),
-        Toy("C", 3, level="L2", seed="A"),
-        Toy("D", 5, level="L3", seed=("or", "B", "C")),
-        levels=("L1", "L2", "L3"),
-    )
-    assert f.levels == {"L1": F(1, 10), "L2": F(1, 15), "L3": F(1, 75)}
-    assert f.lost == {"A": F(1, 75), "B": F(1, 75) - F(1, 150), "C": F(1, 75) - F(1, 100)}
 
 
 def test_coherent_sets() -> None:

@@ -26,7 +26,6 @@ from trigemu import (
     efficiencies,
     emulate,
     event_table,
-    events_from_awkward,
     open_catalogue,
     rates_of,
     run,
@@ -37,15 +36,9 @@ from trigemu import (
 from trigemu.base.mapping import Engine
 from trigemu.emulation.engine import Chunk, ranges_of
 from trigemu.emulation.reweight import at_pileup
-from trigemu.samples import memory
-from trigemu.samples.memory import samples_of
 
 JETS = 'legs = [{ object = "jet" }, { object = "jet", eta = { abs_max = 2.0 } }]'
-
-
 APART = "pairs = [{ legs = [0, 1], dr = { min = 0.3 } }]"
-
-
 HEAD = (
     '[objects.jet]\nfrom = "jet"\npt = { min = 12.0 }\nremove_overlap = { with = "photon", dr = 0.8 }\n'
     + threshold("J", "jet[0].pt", 20.0, 'prescale = 3\nseed = "MM or HT"')
@@ -54,11 +47,7 @@ HEAD = (
     + threshold("NEVER", "photon[0].pt", 1e5)
     + trigger("LEG", "leg_threshold", f"{JETS}\nabove = 25.0")
 )
-
-
 FITTED = threshold("F", "met", 20, 'fitted_on = "toy"')
-
-
 BUDGETS = threshold("B", "met", None, "total_rate_hz = 30") + threshold(
     "C", "ht", None, "unique_rate_hz = 20"
 )
@@ -170,15 +159,6 @@ def test_workers_and_checkpoints_change_nothing_and_chunks_and_their_order_littl
     if not in_order:
         monkeypatch.setattr("trigemu.emulation.engine.ranges_of", shuffled)
         assert alike(give(have, None), expected)
-
-
-def test_nor_do_pieces_of_events_in_memory(have: Given, monkeypatch: pytest.MonkeyPatch) -> None:
-    events = events_from_awkward(have.array)
-    expected = run(have.plain, events).triggers
-    monkeypatch.setattr(memory, "CHUNK_EVENTS", 60)
-    assert len(samples_of(events).samples[0].sources) == 6
-    for used in (None, engine(50, 2)):
-        assert alike(run(have.plain, events, executor=used).triggers, expected)
 
 
 def test_what_else_stands_in_the_pass_changes_no_bit(have: Given, tmp_path: Path) -> None:

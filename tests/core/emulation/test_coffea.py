@@ -9,9 +9,8 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
-import uproot
 from project import ROOT
-from toys import combination, menu_from, threshold, toy_events
+from toys import combination, menu_from, threshold, toy_events, write_tree
 
 import trigemu
 
@@ -46,11 +45,7 @@ def nanoaod(path: Path, events: list[dict[str, Any]]) -> Path:
             columns["mass"] = [[0.0 for _ in event[name]] for event in events]
         made = {c: ak.values_astype(ak.Array(of), np.float32) for c, of in columns.items()}
         arrays[name.title()] = ak.zip(made)
-    types = {n: a.dtype if isinstance(a, np.ndarray) else a.type.content for n, a in arrays.items()}
-    with uproot.recreate(path) as file:
-        tree = file.mktree("Events", types, counter_name="n{}".format, field_name="{}_{}".format)
-        tree.extend(arrays)
-    return path
+    return write_tree(path, arrays)
 
 
 def processor_of_the_guide() -> Any:

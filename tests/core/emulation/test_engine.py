@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import uproot
 from hypothesis import given, strategies as st
-from likeness import alike
 from toys import (
     Decided,
     Killed,
@@ -27,6 +26,7 @@ from toys import (
     memory_catalogue,
     menu_from,
     threshold,
+    write_tree,
 )
 
 import trigemu
@@ -35,7 +35,6 @@ from trigemu.api import Plan, ReadEvents
 from trigemu.base.mapping import Engine
 from trigemu.base.processes import worker_pool
 from trigemu.emulation.engine import Chunk, Job, over_background
-from trigemu.emulation.loop import emulate
 from trigemu.samples.root import RootFile
 from trigemu.samples.sample import Sample
 
@@ -65,32 +64,6 @@ def test_chunks_cover_each_event_once_and_end_at_the_last_basket_within_reach(
     for start, stop in chunks:
         within = [b for b in source.boundaries if start < b <= start + events]
         assert stop == max(within, default=start + events)
-
-
-def test_a_task_sees_each_background_event_once_in_order(tmp_path: Path) -> None:
-    events = {"a": even_events(1, 70), "b": even_events(2, 30)}
-    done = list(over_background(job(tmp_path, memory_catalogue(events)), Seen(1.0), Engine(chunk_events=20)))
-    expected = [(0, 0, 20), (0, 20, 40), (0, 40, 50), (0, 50, 70), (1, 0, 20), (1, 20, 30)]
-    each = [one for part in done for one in part]
-    for (number, start, stop), (sample, numbers, met) in zip(expected, each, strict=True):
-        assert (sample, numbers) == (number, list(range(start, stop)))
-        part = events["ab"[sample]][start:stop]
-        assert met == pytest.approx(sum(e["met"] for e in part))
-
-
-def test_what_a_task_reads_besides_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[set[tuple[str, str]]] = []
-    plain = Memory.read
-
-    def recording(self: Memory, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> Any:
-        read.append(set(needs))
-        return plain(self, start, stop, needs)
-
-    monkeypatch.setattr(Memory, "read", recording)
-    catalogue = memory_catalogue({"a": even_events(1, 10)})
-    list(over_background(job(tmp_path, catalogue), Seen(1.0)))
-    list(over_background(job(tmp_path, catalogue, further=frozenset({("", "met")})), Seen(1.0)))
-    assert read == [{("jet", "pt")}, {("jet", "pt"), ("", "met")}]
 
 
 def test_a_worker_that_is_ended_each_time_is_reported_with_its_events(tmp_path: Path) -> None:
@@ -236,8 +209,6 @@ def test_work_that_fails_or_is_interrupted_ends_the_reading(
 
 # ---- neighbouring crossings
 MUON = '{ object = "muon", crossing = 1 }'
-
-
 NEIGHBOURS = (
     combination("JET_BEFORE", '{ object = "jet", crossing = -2 }, { object = "muon" }')
     + combination("PAIR_AFTER", f'{MUON}, {MUON}, {{ object = "photon", crossing = 2 }}')
@@ -278,19 +249,6 @@ def test_chunks_and_workers_change_nothing_for_neighbouring_crossings(
         assert [row for rows in done for row in rows] == expected
 
 
-def test_margins_do_not_count(tmp_path: Path) -> None:
-    """Each event once in the table, whatever the chunks."""
-    events = even_events(5, 40)
-    catalogue = memory_catalogue({"a": events})
-    catalogue.samples[0].sources[0].neighbours = "orbit"  # type: ignore[misc]
-    menu = menu_from(tmp_path, NEIGHBOURS)
-    tables = [emulate([menu], catalogue, executor=Engine(chunk_events=size)).table for size in (7, 100)]
-    for table in tables:
-        assert table.n.sum() == 40
-    for name in ("words", "n", "weight", "square"):
-        assert alike(*(getattr(table, name) for table in tables))
-
-
 def test_a_sample_without_neighbours(tmp_path: Path) -> None:
     catalogue = memory_catalogue({"a": even_events(5, 4)})
     plan = make_plan([menu_from(tmp_path, NEIGHBOURS)])
@@ -304,8 +262,6 @@ def test_a_sample_without_neighbours(tmp_path: Path) -> None:
 
 
 N_STORED = 1000
-
-
 THREE = threshold("J", "jet[0].pt", 0.5) + threshold("E", "jet[1].eta", 0.5) + threshold("M", "met", 0.5)
 
 
@@ -317,13 +273,7 @@ def stored_columns() -> dict[str, Any]:
 
 
 def _tree(path: Path, step: int) -> Path:
-    written = stored_columns()
-    with uproot.recreate(path, compression=uproot.ZSTD(1)) as file:
-        names = {"counter_name": lambda n: f"n{n}", "field_name": lambda a, b: f"{a}_{b}"}
-        file.mktree("Events", {"Jet": written["Jet"].type.content, "MET_pt": "f8"}, **names)
-        for start in range(0, N_STORED, step):
-            file["Events"].extend({name: c[start : start + step] for name, c in written.items()})
-    return path
+    return write_tree(path, stored_columns(), basket=step, compression=uproot.ZSTD(1))
 
 
 def _rntuple(path: Path, step: int) -> Path:

@@ -37,7 +37,6 @@ from trigemu import (
     solve_budgets,
 )
 from trigemu.api import SampleError
-from trigemu.base.mapping import Engine
 from trigemu.emulation.plan import Plan
 from trigemu.emulation.scaling import unseen_half
 from trigemu.observables.language import parse_observable
@@ -47,14 +46,8 @@ from trigemu.samples.split import EVALUATION, TRAINING
 from trigemu.triggers.base import TrainedOn
 
 PLAIN, BUDGET = threshold("P", "n_jet", 1), threshold("B", "met", None, "total_rate_hz = 30")
-
-
 FITTED = threshold("F", "met", 20, 'fitted_on = "{}"\n{}')
-
-
 LOGIC = logic("L", "P and F")
-
-
 MENU = (
     '[objects.jet]\nfrom = "jet"\npt = { min = 12.0 }\nremove_overlap = { with = "photon", dr = 0.8 }\n'
     + threshold("J", "jet[0].pt", 20.0, "prescale = 3")
@@ -83,12 +76,6 @@ def test_a_missing_column_is_reported_before_anything_is_read(
         line = lines.index(f'name = "{name}"')
         assert f"menu.toml:{line}: trigger '{name}': sample 'a' has no {what}" in message
     assert "did you mean 'met'?" in message
-
-
-def test_a_catalogue_without_background_has_no_rates(tmp_path: Path) -> None:
-    catalogue = memory_catalogue({})
-    with pytest.raises(TrigemuError, match="no sample has the role 'background'"):
-        emulate([menu_from(tmp_path, MENU)], catalogue)
 
 
 # ---- which events count
@@ -124,14 +111,6 @@ def test_a_menu_with_budgets_is_known_as_given_and_as_solved(tmp_path: Path) -> 
     as_given, as_solved = (rates_of(emulation, m).to_dict() for m in (menu, solved))
     assert as_given == as_solved
     assert rates_of(emulation, menu).menu == solved
-
-
-def test_progress_counts_both_passes(tmp_path: Path) -> None:
-    done: list[int] = []
-    events = even_events(1, 330)
-    engine = Engine(progress=done.append)
-    emulate([menu_from(tmp_path, PLAIN + BUDGET)], memory_catalogue({"a": events}), executor=engine)
-    assert sum(done) == 2 * 330
 
 
 def test_patterns_differ_by_observables_that_are_asked_for(tmp_path: Path) -> None:
@@ -171,8 +150,6 @@ def test_files_are_hashed_where_a_card_names_others(tmp_path: Path, monkeypatch:
 
 
 FOLDER = ROOT / "menus"
-
-
 SOLVED = (
     threshold("J", "jet[0].pt", None, 'total_rate_hz = 300.0\ngroup = "jets"')
     + threshold("M", "met", 20.0, 'prescale = 10\nseed = "T"')

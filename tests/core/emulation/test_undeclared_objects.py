@@ -8,8 +8,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
-import uproot
-from toys import combination, threshold, toy_events
+from toys import combination, threshold, toy_events, write_tree
 
 from trigemu import Catalogue, TrigemuError, catalogue_of, decisions, read_menu, run
 
@@ -37,11 +36,7 @@ def events() -> ak.Array:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory, events: ak.Array) -> Path:
     path = tmp_path_factory.mktemp("undeclared") / "a.root"
-    with uproot.recreate(path) as root:
-        columns = {"FatJet": events.fatjet, "Track": events.track}
-        root.mktree("Events", {name: objects.type.content for name, objects in columns.items()})
-        root["Events"].extend(columns)
-    return path
+    return write_tree(path, {"FatJet": events.fatjet, "Track": events.track})
 
 
 def menus(folder: Path) -> list[Any]:

@@ -23,8 +23,6 @@ def warnings(menu: Menu) -> tuple[str, ...]:
 
 
 D = "dphi(jet[0], jet[1])"
-
-
 SIGNED = (
     *(
         f"n_jet > 2 and {D} > 1",

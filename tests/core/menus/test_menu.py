@@ -74,11 +74,6 @@ def test_without_a_name_it_is_called_as_its_file(tmp_path: Path) -> None:
     assert (menu.name, menu.crossing_rate_hz) == ("menu", 40e6)
 
 
-def test_an_unknown_trigger_is_asked_for(tmp_path: Path) -> None:
-    with pytest.raises(TrigemuError, match=r"unknown trigger 'J10'; did you mean 'J100'\?"):
-        read(tmp_path, FULL).trigger("J10")
-
-
 def test_all_mistakes_at_once_each_at_its_line(tmp_path: Path) -> None:
     text = """\
 [menu]
@@ -261,12 +256,9 @@ def test_chains_of_logic_and_seeds_are_followed(tmp_path: Path, kind: str, step:
 
 def test_a_file_with_very_many_mistakes_is_not_read_to_its_end(tmp_path: Path) -> None:
     text = "".join(trigger('kind = "x"').replace('"T"', f'"T{i}"') for i in range(MAX_PROBLEMS + 50))
-    path = tmp_path / "menu.toml"
-    path.write_text(text)
-    with pytest.raises(TableError) as error:
-        read_menu(path)
+    with pytest.raises(TableError, match=r"\n… and perhaps more: correct these first$") as error:
+        read(tmp_path, text)
     assert len(error.value.problems) == MAX_PROBLEMS
-    assert str(error.value).endswith("\n… and perhaps more: correct these first")
 
 
 def test_a_kind_of_a_plugin_that_the_menu_does_not_list(tmp_path: Path) -> None:
@@ -356,18 +348,6 @@ def test_a_budget_in_place_of_a_cut(tmp_path: Path, key: str) -> None:
     assert solved.trigger("U") == u
 
 
-def test_only_enabled_triggers_have_a_budget_to_meet(tmp_path: Path) -> None:
-    menu = read(tmp_path, score("unique_rate_hz = 5\nenabled = false") + score("above = 3", "U"))
-    assert menu.budgeted == ()
-
-
-def test_the_triggers_that_are_used(tmp_path: Path) -> None:
-    off = "above = 1\nenabled = false"
-    text = score(off, "A") + score(off, "B") + score(off, "C") + score("above = 1\nseed = 'A'", "D")
-    menu = read(tmp_path, text + '[[trigger]]\nname = "E"\nkind = "logic"\nexpression = "not B"\n')
-    assert [t.name for t in menu.used] == ["A", "B", "D", "E"]
-
-
 @pytest.mark.parametrize(
     ("reader", "key"),
     [
@@ -386,11 +366,6 @@ def test_a_trigger_with_a_budget_cannot_be_read(tmp_path: Path, reader: str, key
     assert message.endswith("give it above")
 
 
-def test_a_trigger_with_a_budget_may_have_a_seed(tmp_path: Path) -> None:
-    menu = read(tmp_path, score("above = 1", "U") + score('unique_rate_hz = 5\nseed = "U"'))
-    assert menu.trigger("T").seed == parse_expression("U")
-
-
 @pytest.mark.parametrize(
     ("head", "message"),
     [
@@ -400,10 +375,7 @@ def test_a_trigger_with_a_budget_may_have_a_seed(tmp_path: Path) -> None:
         ("[trigger.J]", r"1: \[trigger\]: expected \[\[trigger\]\] in two brackets"),
         ("[[rule]]", "1: this is a set of trigger rules, not a menu: trigemu live takes it as --rules"),
         ("[goals]", "1: this is a file of goals, not a menu: trigemu optimise takes it as GOALS"),
-        (
-            "[[rules]]\n[[trigger]]",
-            r"1: unknown table \[\[rules\]\]; a set of trigger rules is a file",
-        ),
+        ("[[rules]]\n[[trigger]]", r"1: unknown table \[\[rules\]\]; a set of trigger rules is a file"),
         ("[[menu]]\n[[trigger]]", r"1: .*expected one table \[menu\], in single brackets"),
         ("[[objects.jet]]\n[[trigger]]", r"1: .*expected one table \[objects.jet\], in single brackets"),
         ("[object.jet]\n[[trigger]]", r"1: unknown table \[object\]; did you mean \[objects.NAME\]\?"),

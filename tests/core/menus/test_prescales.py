@@ -44,7 +44,6 @@ TEXT = (
     + trigger("R", "random", "rate_hz = 1000\nprescales = [-1, 4]")
     + threshold("HELPER", "met", 30, "enabled = false")
 )
-
 values = st.sampled_from([-1.0, 0.0, 1.0, 1.5, 2.0, 33.3])
 
 
@@ -64,7 +63,7 @@ def test_a_column_of_a_menu(tmp_path: Path) -> None:
     assert {t.name: t.prescale for t in second.enabled} == {"B": 7.0, "R": 160_000.0}
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(menus(), st.integers(0, 2**32), st.data())
 def test_each_column_is_a_menu_with_those_prescales(
     triggers: list[dict[str, Any]], seed: int, data: st.DataObject

@@ -131,16 +131,12 @@ level = "HLT"
 kind = "mine"
 above = 0.5
 """
-
-
 WAYS_TO_CUT = (
     ("above = 100", "unique_rate_hz = 5"),
     ("above = 100", "total_rate_hz = 0.5"),
     ("above = 100", "above = 100\nfitted_on = 'toy'"),
     ("above = 0.5", "unique_rate_hz = 5"),
 )
-
-
 Both = Callable[[str], tuple[bool, bool]]
 
 
@@ -254,16 +250,6 @@ def test_a_kind_without_descriptions(tmp_path: Path) -> None:
     variants = menu_schema(["bare"], [tmp_path])["properties"]["trigger"]["items"]["oneOf"]
     assert variants[-1]["properties"]["size"] == {"type": "integer", "default": 2}
     assert variants[-1]["properties"]["above"]["description"].startswith("The threshold on the score")
-
-
-def test_it_says_that_a_redefined_object_feeds_others(tmp_path: Path) -> None:
-    """As it does."""
-    assert "every other object with from" in str(menu_schema()["$defs"]["ObjectTable"]["properties"]["from"])
-    jets = '[objects.jet]\nfrom = "jet"\npt = { min = 20 }\n[objects.far]\nfrom = "jet"\neta = { min = 3 }\n'
-    trigger = '[[trigger]]\nname = "T"\nkind = "threshold"\nobservable = "far[0].pt"\nabove = 1\n'
-    (tmp_path / "menu.toml").write_text(jets + trigger)
-    scope = read_menu(tmp_path / "menu.toml").scope
-    assert scope.object("far").source == scope.object("jet")
 
 
 class Inner(TomlTable, frozen=True, rename={"from_": "from"}):

@@ -11,7 +11,6 @@ import pytest
 from toys import menu_from
 
 from trigemu.base.toml import TableError, load_toml, read_table
-from trigemu.observables import selections
 from trigemu.observables.hardware_scales import Digits, EtaScale, HardwareScale, LinearScale, PhiScale
 from trigemu.observables.selections import (
     MAX_DERIVED,
@@ -25,8 +24,6 @@ from trigemu.observables.selections import (
 )
 
 HARD = (("pt", Window(min=20.0)),)
-
-
 CENTRAL = (("eta", Window(abs_max=2.4)),)
 
 
@@ -114,54 +111,32 @@ def test_a_sum_follows_the_other_where_it_has_no_definition(
     assert [d.base for d in scope.mht] == list(mht)
 
 
+A = '[objects.a]\nfrom = "{}"\n'
+NAME = "expected a name of letters, digits and _, not beginning with a digit"
+CHAIN = A.format("b") + '[objects.b]\nfrom = "c"\n[objects.c]\nfrom = "a"\n'
+NEAR = A.format("jet") + "remove_overlap = {{with = '{}', dr = {}}}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "key", "message"),
     [
+        (CHAIN, "objects.a", "depends on itself: a → b → c → a"),
+        (NEAR.format("a", 0.4), "objects.a", "depends on itself: a → a"),
+        (A.replace(".a", ".1jet").format("jet"), "objects.1jet", NAME),
+        (A.replace(".a", ".my-jet").format("jet"), "objects.my-jet", NAME),
+        ('[sums.hht]\nof = ["jet"]\n', "sums.hht", "unknown sum 'hht'; did you mean 'ht'? (known: ht, mht)"),
+        ("[sums.ht]\nof = []\n", "", "sums.ht.of = []: expected a list of length >= 1"),
+        (NEAR.format("muon", 0.0), "", "objects.a.remove_overlap.dr = 0.0: expected a number > 0.0"),
         (
-            '[objects.a]\nfrom = "b"\n[objects.b]\nfrom = "c"\n[objects.c]\nfrom = "a"\n',
-            ("objects", "a"),
-            "depends on itself: a → b → c → a",
-        ),
-        (
-            '[objects.a]\nfrom = "jet"\nremove_overlap = {with = "a", dr = 0.4}\n',
-            ("objects", "a"),
-            "depends on itself: a → a",
-        ),
-        (
-            "[objects.my-jet]\nfrom = 'jet'\n",
-            ("objects", "my-jet"),
-            "expected a name of letters, digits and _, not beginning with a digit",
-        ),
-        (
-            '[sums.hht]\nof = ["jet"]\n',
-            ("sums", "hht"),
-            "unknown sum 'hht'; did you mean 'ht'? (known: ht, mht)",
-        ),
-        ("[sums.ht]\nof = []\n", (), "sums.ht.of = []: expected a list of length >= 1"),
-        (
-            '[objects.a]\nfrom = "jet"\nremove_overlap = {with = "muon", dr = 0.0}\n',
-            (),
-            "objects.a.remove_overlap.dr = 0.0: expected a number > 0.0",
-        ),
-        (
-            '[objects.a]\nfrom = "jet"\nremove_overlp = {with = "muon", dr = 0.2}\n',
-            (),
+            NEAR.replace("lap", "lp").format("muon", 0.2),
+            "",
             "unknown key 'remove_overlp'; did you mean 'remove_overlap'?",
         ),
     ],
 )
-def test_mistakes(tmp_path: Path, text: str, key: tuple[str, ...], message: str) -> None:
+def test_mistakes(tmp_path: Path, text: str, key: str, message: str) -> None:
     _, mistakes = scope_of(tmp_path, text)
-    assert mistakes == [(key, message)]
-
-
-def test_chains_of_objects_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selections, "MAX_DERIVED", 3)
-    chained = "".join(f'[objects.a{i}]\nfrom = "a{i - 1}"\n' for i in range(1, 5))
-    _, mistakes = scope_of(tmp_path, chained)
-    ((key, message),) = mistakes
-    assert key == ("objects", "a4")
-    assert message.startswith("'a4' is derived from 3 objects by from and with, each counted whenever")
+    assert [(".".join(place), said) for place, said in mistakes] == [(key, message)]
 
 
 def test_the_longest_chain_is_derived_hashed_and_pickled(tmp_path: Path) -> None:

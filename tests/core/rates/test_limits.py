@@ -26,11 +26,7 @@ from trigemu import compare, emulate, rates_of, run
 from trigemu.api import MenuRates
 
 J30 = threshold("J", "jet[0].pt", 30)
-
-
 FITTED = threshold("B", "met", 30, 'fitted_on = "toy"')
-
-
 #: The probabilities that J, B, and both accept an event.
 J, B, BOTH = 0.3, 0.2, 0.1
 
@@ -122,8 +118,6 @@ def test_an_upper_limit_is_of_the_heaviest_event(tmp_path: Path) -> None:
 
 
 JET = 'kind = "threshold"\nobservable = "jet[0].pt"\nabove = '
-
-
 LEGS = 'kind = "leg_threshold"\nlegs = [{ object = "jet" }, { object = "muon" }]\nabove = '
 
 

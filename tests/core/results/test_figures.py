@@ -236,8 +236,6 @@ def test_what_lies_outside_of_0_to_1_is_seen() -> None:
 # ---- names
 
 EDGES, TWO, ONE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]), np.ones(2)
-
-
 FIGURES: dict[str, Callable[[str], Figure]] = {
     "rates": lambda n: draw_rates(NAMES, *[{n: (np.ones(len(NAMES)),) * 2}] * 2),
     "samples": lambda n: draw_samples([n], [1.0], [False]),

@@ -39,11 +39,7 @@ COLUMNS = (
     Column("printed", "number", "printed", in_files=False),
     Column("hidden", "number", None, "In files only."),
 )
-
-
 POSITIVE = st.floats(1e-3, 1e9)
-
-
 ROWS = st.lists(
     st.fixed_dictionaries(
         {
@@ -166,8 +162,6 @@ def test_the_error_has_two_digits_and_the_value_as_many_decimals(hz: float, rela
 
 
 RATE = Rate(10.0, 1.0, 100, 100.0, None)
-
-
 ZERO = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("J10",))
 
 

@@ -56,8 +56,7 @@ def test_signs_are_those_of_the_output(results: dict[str, Any], monkeypatch: pyt
 
 #: What an axis says.
 LABELS = dict.fromkeys(
-    ("Catalogue", "ColumnRates", "Comparison", "ExclusiveRates", "MenuRates", "TriggerRates"),
-    r"rate \[Hz\]",
+    ("Catalogue", "ColumnRates", "Comparison", "ExclusiveRates", "MenuRates", "TriggerRates"), r"rate \[Hz\]"
 ) | {
     "BinnedRates": r"^jet\[0\]\.pt \[GeV\]$",
     "Curve": r"^leading <.*> \[GeV\]$",

@@ -11,12 +11,7 @@ import pytest
 import uproot
 from toys import menu_from, toy_events, write_root
 
-from trigemu import (
-    Catalogue,
-    TrigemuError,
-    open_catalogue,
-    run,
-)
+from trigemu import Catalogue, TrigemuError, open_catalogue, run
 from trigemu.api import SampleError
 from trigemu.base.errors import UnreadableError
 from trigemu.samples.sample import CatalogueTable, SampleTable, hz_per_unit_weight
@@ -148,8 +143,6 @@ def test_what_cannot_be_left_out(folder: Path) -> None:
 
 CROSSING = CatalogueTable(name="c", convention="crossing")
 LUMINOSITY = CatalogueTable(name="l", convention="luminosity", luminosity_cm2s=1e34)
-
-
 NOWHERE = CatalogueTable(name="l", convention="luminosity")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import uproot
-from toys import menu_from
+from toys import menu_from, write_tree
 
 import trigemu
 from trigemu import open_catalogue
@@ -33,12 +33,7 @@ def write(path: Path, numbers: Any, run: int = 362000, seed: int = 1, weight: bo
     }
     if weight:
         columns["genWeight"] = np.ones(len(numbers), "f4")
-    with uproot.recreate(path) as file:
-        file.mktree("Events", {name: column.dtype for name, column in columns.items()})
-        file["Events"].extend(columns)
-        if weight:
-            file.mktree("Runs", {"genEventSumw": "f8"})
-            file["Runs"].extend({"genEventSumw": np.array([float(len(numbers))])})
+    write_tree(path, columns, runs=[len(numbers)] if weight else None)
 
 
 def catalogue(folder: Path, **samples: tuple[str, list[str]]) -> Path:
@@ -157,8 +152,6 @@ def test_of_many_events_a_part_is_kept(folder: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_files_without_numbers_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with uproot.recreate(folder / "p.root") as file:
-        file.mktree("Events", {"event": "u8", "MET_pt": "f4"})
-        file["Events"].extend({"event": np.zeros(5, "u8"), "MET_pt": np.ones(5, "f4")})
+    write_tree(folder / "p.root", {"event": np.zeros(5, "u8"), "MET_pt": np.ones(5, "f4")})
     monkeypatch.setattr(catalogues, "splitmix64", lambda *of: pytest.fail("it was read"))
     assert open_catalogue(folder / "p.root").repeated == ()

@@ -26,7 +26,6 @@ from trigemu.samples.sample import Sample
 
 MENUS = ROOT / "menus"
 FOLDER = embedded_catalogue().parent
-
 #: The rates that the sample was tuned to, in Hz, and how well they agree: two are rates of arXiv:2508.10224,
 #: two are derived from it.
 TARGETS_AGREE = 0.05
@@ -45,13 +44,6 @@ PRIMARY = "primary.toml"
 #: The branches of numbers with a name of their own.
 NUMBERS = {"met": "MET_pt", "met_phi": "MET_phi", "n_interaction": "nInteraction"}
 COLLECTIONS = {"jet", "photon", "electron", "muon", "tau"}
-SAMPLES = {
-    "background": {
-        *("soft", "soft_muons", "medium_muons", "hard", "hard_muons", "radiated", "photon", "diphoton"),
-        *("charmonium", "bottomonium", "w", "z", "top"),
-    },
-    "signal": {"yy", "h_yy", "h_bb", "h_tautau", "tt", "zprime", "haa", "a30", "hidden_valley"},
-}
 
 
 def tree(sample: Sample) -> uproot.TTree:
@@ -78,11 +70,6 @@ def test_its_files_are_those_of_the_catalogue_and_small(catalogue: Catalogue) ->
     for name, digests in named.items():
         assert digests == (hashlib.sha256((FOLDER / name).read_bytes()).hexdigest(),)
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < MOST_BYTES
-
-
-def test_the_slices_are_there(catalogue: Catalogue) -> None:
-    for role, names in SAMPLES.items():
-        assert names <= {sample.name for sample in catalogue.samples if sample.table.role == role}
 
 
 @pytest.mark.slow

@@ -81,16 +81,6 @@ def test_what_is_refused(changes: dict[str, Any], message: str) -> None:
         make(**({"scalars": {}} | changes))
 
 
-def test_a_slice_is_a_view() -> None:
-    events = make()
-    part = events[10:20]
-    assert len(part) == 10
-    assert np.shares_memory(part.weight, events.weight)
-    whole, cut = events.collections["jet"], part.collections["jet"]
-    assert cut.columns["pt"] is whole.columns["pt"]
-    assert cut.offsets.tolist() == whole.offsets[10:21].tolist()
-
-
 @pytest.mark.parametrize(
     ("given", "made"),
     [
@@ -142,15 +132,6 @@ def test_a_part_copies_what_is_asked_for() -> None:
     assert isinstance(taken.collections["jet"].columns, dict)  # a copy keeps no hold of the others
     with pytest.raises(KeyError):
         part.collections["jetty"]
-
-
-def test_taking_copies() -> None:
-    events = make()
-    taken = events.take(np.arange(30))
-    assert not np.shares_memory(taken.weight, events.weight)
-    assert not np.shares_memory(
-        taken.collections["jet"].columns["pt"], events.collections["jet"].columns["pt"]
-    )
 
 
 # ---- limits

@@ -4,7 +4,6 @@ neighbouring crossings."""
 from __future__ import annotations
 
 import hashlib
-import pickle
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -22,7 +21,6 @@ from trigemu import Events, make_events, open_catalogue, worker_pool
 from trigemu.api import SampleError
 from trigemu.base.errors import UnreadableError
 from trigemu.base.mapping import Engine
-from trigemu.emulation.engine import ranges_of
 from trigemu.samples import locations, opening
 from trigemu.samples.sample import join_events
 from trigemu.samples.source import OPEN_FILES, File, opened_source
@@ -66,12 +64,6 @@ def test_a_file_is_identified_without_reading_it(file: Path, monkeypatch: pytest
     after = open_catalogue(file.parent / "catalogue.toml").samples[0]
     assert after.sources[0].identity != before.sources[0].identity
     assert after.digests == (hashlib.sha256(file.read_bytes()).hexdigest(),) != before.digests
-
-
-def test_equal_schemas_are_kept_once(file: Path, tmp_path: Path) -> None:
-    write_root(tmp_path / "b.root", toy_events(2, 30))
-    first, second = open_catalogue(str(tmp_path / "*.root")).samples[0].sources
-    assert first.schema is second.schema
 
 
 class _Lost:
@@ -157,42 +149,12 @@ def test_a_process_keeps_few_files_open(folder: Path) -> None:
     assert opened_source.cache_info().currsize == OPEN_FILES
 
 
-def test_files_are_opened_once_to_find_their_events_and_to_read_them() -> None:
-    opened_source.cache_clear()
-    catalogue = open_catalogue()
-    for sample in catalogue.samples:
-        sample.read(0, 0, 1, [("jet", "pt")])
-    assert opened_source.cache_info().misses == sum(len(sample.sources) for sample in catalogue.samples) > 16
-
-
-def test_what_is_sent_to_workers_is_small_and_reads_the_same(folder: Path) -> None:
-    sample = open_catalogue(folder / "catalogue.toml").samples[0]
-    file = next(ranges_of(sample, 10)).file
-    content = pickle.dumps(file)
-    assert len(content) < 1000
-    ours, theirs = (
-        sample.read_file(one, 2, 9, [("jet", "pt")]) for one in (sample.sources[0], pickle.loads(content))
-    )
-    assert (ours.weight == theirs.weight).all()
-    assert (ours.collections["jet"].columns["pt"] == theirs.collections["jet"].columns["pt"]).all()
-
-
 def test_a_file_that_became_another_one_is_noticed(folder: Path) -> None:
     sample = open_catalogue(folder / "catalogue.toml").samples[0]
     opened_source.cache_clear()
     write_root(folder / "00.root", toy_events(0, 12))
     with pytest.raises(UnreadableError, match=r"00\.root: has 12 events, and had 10 when"):
         sample.read(0, 0, 10, [])
-
-
-def test_a_catalogue_that_is_opened_anew_sees_the_new_file(folder: Path) -> None:
-    before = open_catalogue(folder / "catalogue.toml").samples[0]
-    write_root(folder / "00.root", toy_events(0, 12))
-    after = open_catalogue(folder / "catalogue.toml").samples[0]
-    assert (before.sources[0].entries, after.sources[0].entries) == (10, 12)
-    assert len(after.read(0, 0, 12, [])) == 12
-    with pytest.raises(SampleError):
-        before.read(0, 11, 12, [])
 
 
 def test_events_that_do_not_exist(folder: Path) -> None:

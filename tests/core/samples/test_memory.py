@@ -11,20 +11,14 @@ import awkward as ak
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from toys import COLLECTIONS, columns, toy_events
+from toys import COLLECTIONS, events_of, toy_events
 
 from trigemu import Collection, Events, events_from_awkward, make_events
 from trigemu.api import SampleError
-from trigemu.base.errors import WrongTypeError
 from trigemu.samples import memory
 from trigemu.samples.memory import samples_of
 
 EVENTS = toy_events(5, 60)
-
-
-def toys(events: list[dict[str, Any]]) -> Events:
-    read = columns(events)
-    return make_events("toy", read.weight, read.collections, read.scalars)
 
 
 def same(one: Events, other: Events) -> None:
@@ -47,7 +41,7 @@ def same(one: Events, other: Events) -> None:
 
 
 def test_the_view_holds_what_the_events_are() -> None:
-    array = toys(EVENTS).to_awkward()
+    array = events_of(EVENTS).to_awkward()
     assert array.fields == ["weight", "id", "parent", "met", "met_phi", *sorted(COLLECTIONS)]
     assert array.jet.fields == ["pt", "eta", "phi", "charge"]
     lists = array[["weight", "met", "met_phi", *COLLECTIONS]].to_list()
@@ -55,25 +49,11 @@ def test_the_view_holds_what_the_events_are() -> None:
     assert array.id.to_list() == array.parent.to_list() == list(range(60))
 
 
-def test_nothing_is_copied_either_way() -> None:
-    events = toys(EVENTS)
-    array = events.to_awkward()
-    assert np.shares_memory(ak.to_numpy(array.weight), events.weight)
-    assert np.shares_memory(ak.to_numpy(ak.flatten(array.jet.pt)), events.collections["jet"].columns["pt"])
-    again = events_from_awkward(array)
-    for column in ("pt", "eta", "charge"):
-        assert np.shares_memory(
-            again.collections["jet"].columns[column], events.collections["jet"].columns[column]
-        )
-    assert np.shares_memory(again.scalars["met"], events.scalars["met"])
-    assert np.shares_memory(again.parent, events.parent)
-
-
 @given(st.integers(0, 59), st.integers(0, 60), st.integers(0, 2**32 - 1))
 @settings(max_examples=25)
 def test_both_ways_give_the_same_events(start: int, stop: int, seed: int) -> None:
     """Of slices, whose offsets do not begin at 0, and of events that were taken out of order."""
-    whole = toys(EVENTS)
+    whole = events_of(EVENTS)
     rows = np.random.default_rng(seed).permutation(60)[: stop // 2]
     for events in (whole[start:stop], whole.take(rows), whole[rows]):
         same(events_from_awkward(events.to_awkward()), events)
@@ -195,12 +175,6 @@ def test_a_mistake_names_field_and_event(array: ak.Array, words: str) -> None:
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize("given", [[{"met": 1.0}], {"met": [1.0]}, None, np.ones(3), jets()[0]])
-def test_only_arrays_are_taken(given: Any) -> None:
-    with pytest.raises(WrongTypeError, match=r"the events: got .*; expected an awkward array"):
-        events_from_awkward(given)
-
-
 def test_a_name_for_two_things_has_no_view() -> None:
     events = make_events(
         "toy", np.ones(1), {"jet": Collection(np.array([0, 1]), {"pt": np.ones(1)})}, {"jet": np.ones(1)}
@@ -228,13 +202,6 @@ def test_weights_are_rates() -> None:
     assert read.weight.tolist() == [event["weight"] for event in events[10:20]]
     assert set(read.collections["jet"].columns) == {"pt", "eta"}
     assert set(read.scalars) == {"met"}
-
-
-def test_without_weights_all_crossings_are_made_up() -> None:
-    (sample,) = samples_of(ak.Array(toy_events(3, 50))[["jet", "met"]]).samples
-    assert not sample.weighted
-    assert sample.rate_hz == 40e6
-    assert math.fsum(sample.read(0, 0, 50, []).weight) == pytest.approx(40e6, rel=1e-12)
 
 
 def test_pieces_are_whole_and_hold_their_own_objects(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,16 +10,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import awkward as ak
 import numpy as np
 import pytest
 import uproot
 from servers import Ranges, serving
-from toys import CATALOGUE, toy_events, write_root
+from toys import CATALOGUE, toy_events, write_root, write_tree
 
 from trigemu import Catalogue, TrigemuError, catalogue_of, open_catalogue
 from trigemu.api import SampleError
-from trigemu.base.errors import UnreadableError, WrongTypeError
+from trigemu.base.errors import UnreadableError
 from trigemu.samples.locations import naming
 from trigemu.samples.memory import samples_of
 from trigemu.samples.opening import embedded_catalogue
@@ -171,12 +170,7 @@ def test_files_of_one_sample_have_the_same_branches(tmp_path: Path, file: Path) 
 def test_a_sum_of_weights_is_not_less_than_that_of_the_files(
     tmp_path: Path, stored: float | None, weights: list[float], declared: float, in_files: str | None
 ) -> None:
-    with uproot.recreate(tmp_path / "a.root") as root:
-        root.mktree("Events", {"genWeight": "f8"})
-        root["Events"].extend({"genWeight": np.array(weights)})
-        if stored:
-            root.mktree("Runs", {"genEventSumw": "f8"})
-            root["Runs"].extend({"genEventSumw": np.array([stored])})
+    write_tree(tmp_path / "a.root", {"genWeight": np.array(weights)}, runs=[stored] if stored else None)
     entry = f'files = ["a.root"]\nsum_of_weights = {declared}'
     if in_files is None:
         assert catalogue(tmp_path, entry).samples[0].hz_per_weight == pytest.approx(10.0 / declared)
@@ -404,26 +398,3 @@ def test_what_is_not_there(tmp_path: Path, folder: Path, monkeypatch: pytest.Mon
         samples_of([folder / "catalogue.toml", folder / "all.root"])
     with pytest.raises(SampleError, match="name at least one"):
         catalogue_of([])
-
-
-@pytest.mark.parametrize(
-    "given",
-    [5, True, Catalogue, {"jet": []}, [{"jet": []}], [], [5], np.ones(3), b"a.root", ak.Array([{"x": 1}])[0]],
-)
-def test_anything_else_is_refused(given: Any) -> None:
-    with pytest.raises(
-        WrongTypeError, match=r"the samples: got .*; expected a Catalogue, its path or folder"
-    ):
-        samples_of(given)
-
-
-def test_a_catalogue_and_its_sample(folder: Path) -> None:
-    catalogue = open_catalogue(folder)
-    with pytest.raises(WrongTypeError, match=r"got a Sample; .*; give the Catalogue that it is in"):
-        samples_of(catalogue.samples[0])
-    for wrong in (catalogue, [folder], 5):
-        with pytest.raises(WrongTypeError, match=r"the catalogue: got"):
-            open_catalogue(wrong)  # type: ignore[arg-type]
-    for wrong in (catalogue, 5, [5]):
-        with pytest.raises(WrongTypeError, match="the event files: got"):
-            catalogue_of(wrong)  # type: ignore[arg-type]

@@ -26,8 +26,6 @@ OBSERVABLES: dict[str, tuple[Any, tuple[float, ...]]] = {
     "n_jet": (lambda e: len(e["jet"]), (0.0, 1.0, 2.0, 6.0)),
     "photon[0].pt": (lambda e: pt(e, "photon", 0), (5.0, 12.0, 30.0)),
 }
-
-
 MET = threshold("MET", "met", 20)
 
 
@@ -35,14 +33,14 @@ def inside(value: float, edges: tuple[float, ...], number: int) -> bool:
     return edges[number] <= value < edges[number + 1]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(menus(), st.integers(0, 2**32), st.sampled_from(sorted(OBSERVABLES)), st.booleans())
 def test_each_bin_equals_a_loop_over_its_events(
     triggers: list[dict[str, Any]], seed: int, observable: str, fitted: bool
 ) -> None:
     """What fitted triggers change is from one half, which is scaled by what all bins together weigh."""
     value, edges = OBSERVABLES[observable]
-    samples = {"a": toy_events(seed, 50), "b": toy_events(seed + 1, 30)}
+    samples = {"a": toy_events(seed, 30), "b": toy_events(seed + 1, 20)}
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted))
     result = binned_rates(menu, observable, edges, memory_catalogue(samples))
@@ -82,7 +80,7 @@ def check(rate: Rate, if_all: Rate, entries: list[tuple[str, float, float]], who
         assert if_all.upper_limit_hz == pytest.approx(rate.upper_limit_hz * whole / there)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(menus(), st.integers(0, 2**32), st.sampled_from([40e6, 20e6]))
 def test_bins_add_up_and_one_bin_is_the_run(triggers: list[dict[str, Any]], seed: int, rate: float) -> None:
     catalogue = memory_catalogue({"a": toy_events(seed, 60)})

@@ -21,7 +21,7 @@ from trigemu import emulate, read_menu
 from trigemu.studies.comparison import Comparison, compare
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @given(
     variants(),
     st.integers(0, 2**32),
@@ -162,7 +162,7 @@ def check(
             assert hz == pytest.approx(math.fsum(added), rel=1e-12)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(menus(), st.integers(0, 2**32), st.booleans(), st.randoms(use_true_random=False))
 def test_identical_menus_differ_by_nothing(triggers: Triggers, seed: int, fitted: bool, shuffle: Any) -> None:
     """Whatever their names and the order of their triggers; and share what each overlaps with itself."""

@@ -22,7 +22,7 @@ from trigemu.counting.patterns import Keys, count_patterns
 from trigemu.results.efficiency import EfficienciesView
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency import MAX_CATEGORIES, Efficiencies, Turnon, efficiencies
-from trigemu.studies.intervals import Curve, Profile, Sums, wilson
+from trigemu.studies.intervals import Curve, Profile, Sums
 
 Triggers = list[dict[str, Any]]
 #: Of an observable, what it is of an event; None where it has no value.
@@ -252,19 +252,6 @@ def test_several_samples_are_one(tmp_path: Path) -> None:
         )
 
 
-def test_budgets_are_solved_on_the_background(tmp_path: Path) -> None:
-    text = MENU.replace("above = 30", "total_rate_hz = 60.0")
-    background = [e | {"weight": 1.0} for e in toy_events(5, 400)]
-    catalogue = memory_catalogue({"soft": background}, signals={"yy": toy_events(3, 100)})
-    result = efficiencies([write(tmp_path, "a", text)], catalogue, ["yy"], [PT])
-    solved = result.menus[0].trigger("J")
-    assert solved.solution is not None
-    cut = write(tmp_path, "b", MENU.replace("30", repr(solved.solution.threshold)))
-    again = efficiencies([cut], catalogue, ["yy"], [PT])
-    assert curves(again)[0].value.tolist() == curves(result)[0].value.tolist()
-    assert result.halved == ()
-
-
 def test_of_a_background_that_something_was_fitted_to_one_half_counts(tmp_path: Path) -> None:
     events = toy_events(5, 300)
     catalogue = memory_catalogue({"soft": events})
@@ -358,12 +345,3 @@ def test_what_cannot_be_had_is_named(tmp_path: Path, asked: dict[str, Any], mess
     usual = {"menus": [menu], "catalogue": signal(toy_events(1, 60)), "samples": ["yy"], "profiles": [PT]}
     with pytest.raises(TrigemuError, match=message):
         efficiencies(**usual | asked)
-
-
-def test_of_equal_weights_it_is_the_interval_of_wilson() -> None:
-    """7 of 20, from the formula as it is printed; none and all of 5."""
-    low, high = wilson(np.array([0.35, 0.0, 1.0]), np.array([20.0, 5.0, 5.0]))
-    half = math.sqrt(0.35 * 0.65 / 20 + 1 / 1600) / 1.05
-    assert (low[0], high[0]) == pytest.approx((0.375 / 1.05 - half, 0.375 / 1.05 + half))
-    assert (low[1], high[1]) == pytest.approx((0.0, 1 / 6))
-    assert (low[2], high[2]) == pytest.approx((5 / 6, 1.0))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from toys import memory_catalogue, toy_events
 
-from trigemu.base.errors import TrigemuError
 from trigemu.base.toml import TableError
 from trigemu.samples.sample import Sample
-from trigemu.studies.efficiency_profiles import ProfileSet, Reference, parse_bins, read_profiles
+from trigemu.studies.efficiency_profiles import ProfileSet, Reference, read_profiles
 from trigemu.studies.intervals import Profile
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 30\n'
@@ -131,13 +129,6 @@ def test_every_mistake_has_its_line(folder: Path, old: str, new: str, line: int,
     assert any(p.line == line and message in str(p) for p in caught.value.problems), caught.value
 
 
-def test_all_mistakes_at_once(folder: Path) -> None:
-    text = FULL.replace("0:100:50", "a").replace('"n_hard > 1"', '"n_hard >"').replace("18.5e3", '"x"')
-    with pytest.raises(TableError) as caught:
-        read(folder, text)
-    assert [problem.line for problem in caught.value.problems] == [12, 23, 29]
-
-
 def test_a_menu_with_mistakes_is_for_its_reader_to_tell(folder: Path) -> None:
     """Also one whose names are no names: what depends on it is not checked."""
     for content in ("[objects.jet]\nform = 1\n" + MENU, "menu = 3\ntrigger = 4\n", "[[trigger]]\nname = 3\n"):
@@ -146,9 +137,3 @@ def test_a_menu_with_mistakes_is_for_its_reader_to_tell(folder: Path) -> None:
             FULL.replace('menu = "first"', 'menu = "other"').replace("n_hard", "n_jet").replace("hard", "jet")
         )
         assert read(folder, text).name == "mine"
-
-
-@pytest.mark.parametrize("bins", ["5", "", (1.0,), (2.0, 1.0), (1.0, 1.0), "1:2"])
-def test_bins_that_are_none(bins: str | tuple[float, ...]) -> None:
-    with pytest.raises(TrigemuError, match=re.escape(f"{bins!r}: expected")):
-        parse_bins(bins)

@@ -151,14 +151,8 @@ def test_what_entries_lack_is_named(tmp_path: Path) -> None:
 
 
 MET = threshold("MET", "met", None, "total_rate_hz = 100.0")
-
-
 JET = threshold("JET", "jet[0].pt", None, "total_rate_hz = 150.0")
-
-
 MUON = threshold("MUON", "muon[0].pt", 40)
-
-
 PROFILE = Profile("met", (0.0, 20.0, 60.0, 1000.0))
 
 
@@ -248,7 +242,7 @@ def test_they_are_the_spread_over_toys(tmp_path: Path) -> None:
 
     n, signal, of_samples = 3000, events(40.0, 6000), []
     menus = [write(tmp_path, "a", MUON), write(tmp_path, "b", MUON + MET.replace("100.0", "900.0"))]
-    for _ in range(60):
+    for _ in range(25):
         catalogue = memory_catalogue({"soft": events(20.0, n)}, signals={"yy": signal})
         whole = measured(menus, catalogue)["b", None].overall
         of_samples.append((whole.gain_threshold_error, whole.gain_error))

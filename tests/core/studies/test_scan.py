@@ -45,20 +45,6 @@ def stepped(tmp_path: Path) -> Menu:
     return menu_from(tmp_path, STEPPED)
 
 
-def test_numbers_have_paths_in_full(stepped: Menu) -> None:
-    given = [Steps("C", (1, 2), "legs[0].pt"), Steps("C", (3,), "pairs[0].mass"), Steps("S", (1,), "above")]  # type: ignore[arg-type]
-    assert steps_of(stepped, given) == (
-        Steps("C", (1.0, 2.0), "legs[0].pt.min"),
-        Steps("C", (3.0,), "pairs[0].mass.max"),
-        Steps("S", (1.0,)),
-    )
-    assert [step.name for step in steps_of(stepped, given)] == [
-        "C legs[0].pt.min",
-        "C pairs[0].mass.max",
-        "S",
-    ]
-
-
 @pytest.mark.parametrize(
     ("steps", "message"),
     [
@@ -66,19 +52,13 @@ def test_numbers_have_paths_in_full(stepped: Menu) -> None:
         ([Steps("L", (1.0,))], r"menu\.toml:\d+: trigger 'L': the kind 'logic' has no threshold to scan"),
         ([Steps("C", (1.0,))], "'combination' has no threshold to scan; vary a number of its table"),
         ([Steps("L", (1.0,), "above")], "trigger 'L': the kind 'logic' has no numbers to vary"),
-        (
-            [Steps("C", (1.0,), "leg[0].pt")],
-            r"menu\.toml:\d+: trigger 'C': unknown key 'leg'; did you",
-        ),
+        ([Steps("C", (1.0,), "leg[0].pt")], r"menu\.toml:\d+: trigger 'C': unknown key 'leg'; did you"),
         ([Steps("C", (1.0,), "legs[1].eta")], r"say which, legs\[1\]\.eta\.min or legs\[1\]\.eta\.max"),
         (
             [Steps("C", (1.0,), "legs[0].pt"), Steps("C", (2.0,), "legs[0].pt.min")],
             r"scanned twice: give legs\[0\]\.pt\.min its values once",
         ),
-        (
-            [Steps("S", (1.0,)), Steps("S", (2.0,), "requires")],
-            "requires = 1: expected a string",
-        ),
+        ([Steps("S", (1.0,)), Steps("S", (2.0,), "requires")], "requires = 1: expected a string"),
         ([Steps("OFF", (1.0,), "above")], "trigger 'OFF' is disabled"),
         ([Steps("OFF", (1.0,))], "trigger 'OFF' is disabled"),
         ([Steps("S", (1.0,)), Steps("S", (2.0,))], "trigger 'S' is scanned twice"),
@@ -138,26 +118,14 @@ class Compiled(base.Compiled):
 
 KINDS = {"spread": Spread}
 """
-
-
 PAIR = '[{{ object = "jet", pt = {{ min = {lead} }}, eta = {{ abs_max = {eta} }} }}, '
-
-
 PAIR += '{{ object = "jet", pt = {{ above = {second} }} }}]\n'
-
-
 PAIR += "pairs = [{{ legs = [0, 1], mass = {{ min = 10, max = {mass} }}, outside_dr = {{ max = {dr} }} }}]\n"
-
-
 MUONS = '{{ object = "muon" }}, {{ object = "muon" }}, {{ object = "muon" }}'
-
-
 NUMBERS = {
     **{"s": 31.0, "twin": 30.0, "photon": 12.0, "spread": 20.0, "lead": 30.0, "second": 10.0},
     **{"eta": 2.0, "mass": 120.0, "dr": 0.5, "mass3": 90.0},
 }
-
-
 #: What is scanned, with what reads it or shares things with it; numbers and the keys of S and D are put in.
 MENU = (
     '[menu]\nplugins = ["spread"]\n'
@@ -170,8 +138,6 @@ MENU = (
     + logic("L", "(S or D) and not G", "prescale = 2")
     + combination("SEEDED", MUONS, 'mass3 = {{ max = {mass3} }}\nseed = "S or D or G"')
 )
-
-
 #: Placeholder → the trigger that has it, its path, and values to scan; at one it is equal to another trigger.
 PATHS: dict[str, tuple[str, str | None, tuple[float, ...]]] = {
     "s": ("S", None, (-1.0, 30.0, 31.0, 44.5, 1e9)),
@@ -241,8 +207,7 @@ def catalogue() -> Catalogue:
         *((name, "") for name in PATHS),
         ("s", "beside"),
         *product(
-            ("s", "lead"),
-            ('coherent = "c"\nprescale = 2', 'seed = "G"\nprescale = 4', 'fitted_on = "toy"'),
+            ("s", "lead"), ('coherent = "c"\nprescale = 2', 'seed = "G"\nprescale = 4', 'fitted_on = "toy"')
         ),
     ],
 )
@@ -271,17 +236,6 @@ def test_planes(tmp_path: Path, catalogue: Catalogue, names: tuple[str, ...]) ->
     check(
         tmp_path, values, catalogue, 'prescale = 2\nfitted_on = "toy"' if "spread" in names else "", twin=31.0
     )
-
-
-def test_values_that_are_scores(tmp_path: Path) -> None:
-    """Above is >, also where a score is a value, and for an event that has none."""
-    events = toy_events(5, 40)
-    scores = sorted({event["jet"][0]["pt"] for event in events if event["jet"]})[::3]
-    menu = menu_from(tmp_path, threshold("S", "jet[0].pt", 1))
-    found = scan(menu, Steps("S", tuple(scores)), memory_catalogue({"a": events}))
-    for value, point in zip(scores, found.points, strict=True):
-        passing = [event for event in events if event["jet"] and event["jet"][0]["pt"] > value]
-        assert point.rate.events == len(passing)
 
 
 BUDGETS = (

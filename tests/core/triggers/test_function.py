@@ -38,7 +38,7 @@ def expected(
     return fired
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.integers(1, 40), st.floats(0.1, 30.0), st.floats(-1.0, 20.0))
 def test_batches_are_those_of_python(
     tmp_path_factory: pytest.TempPathFactory, seed: int, n: int, scale: float, threshold: float

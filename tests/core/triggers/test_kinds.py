@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from plugin_toys import install, write
+from plugin_toys import write
 
 from trigemu.base.errors import PluginError
 from trigemu.base.plugins import CORE, find
@@ -35,10 +35,7 @@ def test_those_of_the_core_need_no_plugin() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    [
-        "KINDS = {'mine': Mine, 'bits': Bits}",
-        "PLUGIN = Plugin(kinds={'mine': ':Mine', 'bits': ':Bits'})",
-    ],
+    ["KINDS = {'mine': Mine, 'bits': Bits}", "PLUGIN = Plugin(kinds={'mine': ':Mine', 'bits': ':Bits'})"],
 )
 def test_those_of_a_plugin_that_a_menu_names(tmp_path: Path, source: str) -> None:
     write(
@@ -50,16 +47,6 @@ def test_those_of_a_plugin_that_a_menu_names(tmp_path: Path, source: str) -> Non
     assert (issubclass(kinds["mine"], Kind), issubclass(kinds["bits"], BitKind)) == (True, True)
     assert kinds.used == {"one": find("one", [tmp_path])}
     assert "mine" not in Kinds([tmp_path])
-
-
-def test_an_installed_plugin_is_named_in_the_menu_too(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    write(tmp_path / "installed_kinds.py")
-    install(tmp_path, "installed_kinds", "thing")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert "mine" not in Kinds()
-    assert "mine" in with_kinds("thing", tmp_path / "none")
 
 
 @pytest.mark.parametrize(
@@ -84,12 +71,3 @@ def test_a_kind_that_there_is_already(tmp_path: Path) -> None:
     write(tmp_path / "one.py", "from trigemu.api import Kind\nclass Mine(Kind): ...\nKINDS = {'logic': Mine}")
     with pytest.raises(PluginError, match="plugin 'one' redefines the kind 'logic'"):
         with_kinds("one", tmp_path)
-
-
-def test_an_unknown_kind_has_a_remedy(tmp_path: Path) -> None:
-    write(tmp_path / "one.py")
-    kinds = Kinds([tmp_path])
-    assert kinds.unknown("mine") == (
-        "unknown kind 'mine'; the plugin 'one' provides it: list it as plugins = ['one'] under [menu]"
-    )
-    assert kinds.unknown("treshold").startswith("unknown kind 'treshold'; did you mean 'threshold'?")

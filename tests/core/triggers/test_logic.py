@@ -14,17 +14,13 @@ import pytest
 from hypothesis import given, strategies as st
 from toys import memory_catalogue, threshold, toy_events
 
-from trigemu import Catalogue, Menu, TrigemuError, binned_rates, compare, exclusive_rates, read_menu, run
+from trigemu import Catalogue, Menu, TrigemuError, binned_rates, read_menu, run
 from trigemu.base.errors import excerpt
 from trigemu.triggers.logic import Logic, Random, parse_expression
 
 NAMES = ("A", "B", "C")
-
-
 #: Every combination of three decisions.
 ROWS = list(itertools.product([False, True], repeat=3))
-
-
 RAW = {name: np.array([row[i] for row in ROWS]) for i, name in enumerate(NAMES)}
 
 
@@ -49,14 +45,6 @@ def test_expressions_mean_what_they_mean_in_python(text: str) -> None:
     assert found.dtype == np.bool_
     assert found.tolist() == expected
     assert sorted(kind.inputs()) == sorted({letter for letter in text if letter in NAMES})
-
-
-def test_what_it_reads_is_left_as_it_was() -> None:
-    before = {name: column.copy() for name, column in RAW.items()}
-    for text in ("not A", "A and B", "A or B or C", "A"):
-        Logic(expression=text).decide(RAW, 8)
-    for name in NAMES:
-        np.testing.assert_array_equal(RAW[name], before[name])
 
 
 def test_names_with_other_signs_are_quoted() -> None:
@@ -110,8 +98,6 @@ def crossings(seed: int = 3) -> list[dict[str, Any]]:
 
 
 OTHERS = threshold("J", "jet[0].pt", 30.0, 'group = "g"') + threshold("M", "met", 25.0, "prescale = 3")
-
-
 RANDOM = """
 [[trigger]]
 name = "R"
@@ -119,8 +105,6 @@ kind = "random"
 rate_hz = {rate}
 group = "g"
 """
-
-
 #: The acceptance of R and of another random trigger.
 A, B = 0.2, 0.05
 
@@ -184,28 +168,6 @@ def test_it_adds_no_error_to_a_menu(tmp_path: Path) -> None:
     assert result.rate.error_hz == pytest.approx((1 - A) * without.rate.error_hz, rel=1e-12)
     both = [0.0, A * error_of(lambda j, m: j), A * error_of(lambda j, m: m)]
     assert result.overlap_error[0].tolist() == pytest.approx(both, rel=1e-9)
-
-
-def test_differences_and_combinations_too(tmp_path: Path) -> None:
-    first = write(tmp_path, "first", RANDOM.format(rate=A * 30e6))
-    second = write(tmp_path, "second", RANDOM.format(rate=B * 30e6))
-    more = write(tmp_path, "more", RANDOM.format(rate=B * 30e6), OTHERS)
-    result = compare([first, second, more], samples())
-    differences = {(d.a, d.b, d.what, d.quantity): d for d in result.differences}
-    for what, quantity in (("menu", "rate_hz"), ("R", "total_hz"), ("R", "unique_hz")):
-        difference = differences["first", "second", what, quantity]
-        assert difference.b_minus_a_hz == pytest.approx((B - A) * 30e6, rel=1e-12)
-        assert difference.error_hz == 0.0
-    error = differences["first", "more", "menu", "rate_hz"].error_hz
-    assert error == pytest.approx((1 - B) * error_of(lambda j, m: j + m - j * m), rel=1e-9)
-    gain = next(gain for gain in result.gained if (gain.a, gain.b) == ("second", "first"))
-    assert (gain.hz, gain.error_hz) == (pytest.approx((A - B) * 30e6, rel=1e-12), 0.0)
-    common = next(pair for pair in result.common if (pair.a, pair.b) == ("first", "second"))
-    assert (common.hz, common.error_hz) == (pytest.approx(B * 30e6, rel=1e-12), 0.0)
-    largest, *_ = exclusive_rates(more, catalogue=samples()).largest
-    assert largest.error_hz > 0.0
-    (alone,) = exclusive_rates(first, catalogue=samples()).largest
-    assert (alone.hz, alone.error_hz) == (pytest.approx(A * 30e6, rel=1e-12), 0.0)
 
 
 def test_the_rates_of_levels_too(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import uproot
 from real_data import real_file
-from toys import menu_from, threshold, trigger
+from toys import menu_from, trigger
 
-from trigemu import Events, compare, decisions, make_events, make_plan, run
+from trigemu import Events, decisions, make_events, make_plan, run
 from trigemu.base.errors import SampleError, TrigemuError
 from trigemu.emulation.plan import decide
 from trigemu.samples.catalogue import Catalogue
@@ -25,9 +25,6 @@ from trigemu.samples.opening import catalogue_of
 #: Missing ET, and the stored decision "L1_M", of a trigger above 20 GeV, which is wrong in
 #: crossing 2.
 CROSSINGS = [(15.0, False), (20.5, True), (22.0, False), (45.0, True), (0.0, False), (38.5, True)]
-
-
-EMULATED = threshold("M20", "met", 20.0, 'stored = "L1_M"')
 
 
 def stored(*names: str) -> str:
@@ -80,22 +77,6 @@ def test_a_recorded_file(tmp_path: Path) -> None:
     assert agrees(tmp_path, catalogue, chosen).any(axis=0).sum() >= 20
 
 
-def test_recorded_and_emulated_are_compared(tmp_path: Path, recorded: Catalogue) -> None:
-    """Rates and overlap by hand: of six crossings of equal weight."""
-    weight = 40e6 / len(CROSSINGS)
-    both = [met > 20 and on for met, on in CROSSINGS]
-    result = run(menu_from(tmp_path, EMULATED + stored("L1_M")), recorded)
-    assert result["M20"].total.hz == pytest.approx(4 * weight)
-    assert result["stored0"].total.hz == pytest.approx(3 * weight)
-    assert result["M20"].unique.hz == pytest.approx(weight)
-    assert result.overlap[0, 1] == pytest.approx(sum(both) * weight)
-    stored_menu = menu_from(tmp_path, '[menu]\nname = "recorded"\n' + stored("L1_M"))
-    emulated = menu_from(tmp_path, '[menu]\nname = "emulated"\n' + EMULATED)
-    change = compare([stored_menu, emulated], recorded)
-    assert "stored0" in str(change)
-    assert run(stored_menu, recorded).rate.hz == pytest.approx(3 * weight)
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -113,22 +94,7 @@ def test_a_sample_without_any(tmp_path: Path) -> None:
         run(menu_from(tmp_path, stored("L1_A")))
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ("decision = ''", "decision = '': expected a string of length >= 1"),
-        ("decision = 3", "decision = 3: expected a string, got an integer"),
-        ("", "decision"),
-    ],
-)
-def test_mistakes(tmp_path: Path, keys: str, message: str) -> None:
-    with pytest.raises(TrigemuError, match=message):
-        menu_from(tmp_path, trigger("T", "stored", keys))
-
-
 RNG = random.Random(4)
-
-
 WORDS = [[RNG.getrandbits(64) for _ in range(40)] for _ in range(2)]
 
 
@@ -159,16 +125,19 @@ def test_another_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "message"),
+    ("kind", "keys", "message"),
     [
-        ("bit = -1", "bit = -1: expected an integer >= 0"),
-        ("bit = 1\ncrossing = 3", "crossing = 3: expected an integer <= 2"),
-        ('bit = 1\nword = ""', "word = '': expected a string of length >= 1"),
+        ("stored", "decision = ''", "decision = '': expected a string of length >= 1"),
+        ("stored", "decision = 3", "decision = 3: expected a string, got an integer"),
+        ("stored", "", "decision"),
+        ("external", "bit = -1", "bit = -1: expected an integer >= 0"),
+        ("external", "bit = 1\ncrossing = 3", "crossing = 3: expected an integer <= 2"),
+        ("external", 'bit = 1\nword = ""', "word = '': expected a string of length >= 1"),
     ],
 )
-def test_mistakes_of_words(tmp_path: Path, keys: str, message: str) -> None:
-    with pytest.raises(Exception, match=message):
-        menu_from(tmp_path, external(keys))
+def test_mistakes(tmp_path: Path, kind: str, keys: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        menu_from(tmp_path, trigger("T", kind, keys))
 
 
 def test_a_sample_without_such_words(tmp_path: Path) -> None:

@@ -23,8 +23,6 @@ from trigemu.triggers.base import Context
 from trigemu.triggers.threshold import Threshold
 
 Event = dict[str, Any]
-
-
 Fires = Callable[..., list[bool]]
 
 
@@ -81,16 +79,12 @@ def test_mistakes(scope: Scope, observable: str, requires: str | None, message: 
 
 
 HEAD = '[objects.central]\nfrom = "jet"\neta = { abs_max = 1.5 }\npt = { min = 25.0 }\n'
-
-
 ONE_LEG = [
     'kind = "threshold"\nobservable = "central[0].pt"\nabove = 60.0',
     'kind = "combination"\nlegs = [{ object = "central", pt = { min = 40.0 }, eta = { min = 0.0 } }]',
     'kind = "leg_threshold"\nlegs = [{ object = "jet", eta = { abs_max = 2.0 } }]\nabove = 50.0',
     'kind = "leg_threshold"\nlegs = [{ object = "muon" }]\ncolumn = "isolation"\nabove = 0.5',
 ]
-
-
 NONE = [
     'kind = "threshold"\nobservable = "ht"\nabove = 60.0',
     'kind = "threshold"\nobservable = "max(jet[0].pt, jet[1].pt)"\nabove = 60.0',

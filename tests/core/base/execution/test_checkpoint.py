@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import errno
 import functools
 import itertools
 import math
@@ -50,22 +49,14 @@ class Outer:
 
 
 made: list[Outer] = []
-
-
 DTYPES = (
     arrays.boolean_dtypes()
     | arrays.integer_dtypes(endianness="?")
     | arrays.unsigned_integer_dtypes(endianness="?")
     | arrays.floating_dtypes(endianness="?")
 )
-
-
 ARRAYS = arrays.arrays(DTYPES, arrays.array_shapes(min_dims=0, min_side=0, max_side=3))
-
-
 KEYS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
-
-
 VALUES = st.recursive(
     KEYS | ARRAYS | arrays.from_dtype(np.dtype("f4")) | arrays.from_dtype(np.dtype("u8")),
     lambda values: st.one_of(
@@ -182,16 +173,6 @@ def test_a_folder_that_cannot_be_made_or_written_to_is_told(
         Checkpoint(tmp_path)
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(TrigemuError, match=r"cannot write .*\.task: No space left on device"):
-        stored(tmp_path)
-    assert [*tmp_path.iterdir()] == []
-
-
 PROGRAM = """
 import enum, sys
 from dataclasses import dataclass
@@ -302,15 +283,7 @@ def test_layout_and_fields_that_are_left_out_make_no_difference() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *(
-            lambda: 1,
-            functools.partial(lambda: 1),
-            WithMethod().of_object,
-            [].append,
-            object(),
-            1j,
-            range(3),
-        ),
+        *(lambda: 1, functools.partial(lambda: 1), WithMethod().of_object, [].append, object(), 1j, range(3)),
         *(np.array([object()], object), bytearray(1), range(3), (name for name in "ab")),
         dataclasses.make_dataclass("Holder", ["value"])(object()),
     ],

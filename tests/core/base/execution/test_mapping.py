@@ -7,7 +7,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
@@ -15,7 +14,6 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -181,7 +179,7 @@ def test_workers_change_nothing(
 # ---- any executor
 
 
-@pytest.fixture(params=["threads", "processes", "loky", "parsl", "dask", "dask executor"])
+@pytest.fixture(params=["threads", "processes", "loky", "parsl", "dask"])
 def executor(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if request.param == "threads":
         with Shuffled(3) as threads:
@@ -198,7 +196,7 @@ def executor(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         import distributed
 
         with thread_cluster(2, 1) as cluster, distributed.Client(cluster, set_as_default=False) as client:
-            yield client if request.param == "dask" else client.get_executor()
+            yield client.get_executor()
 
 
 def test_results_are_the_same_and_in_order_on_any_executor(executor: Any, tmp_path: Path) -> None:
@@ -299,17 +297,6 @@ def test_what_waits_is_cancelled_when_results_are_left(tmp_path: Path, how: str)
                 numbers(results)
             results.close()
     assert calls(tmp_path) <= 4
-
-
-def test_a_task_that_is_awaited_is_cancelled_by_an_interruption(tmp_path: Path) -> None:
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    cancelled = threading.Event()
-    future = SimpleNamespace(result=interrupt, cancel=cancelled.set)
-    with pytest.raises(KeyboardInterrupt):
-        numbers(map_chunks(Recital(str(tmp_path)), items(1), SimpleNamespace(submit=lambda *_: future)))
-    assert cancelled.is_set()
 
 
 # ---- as a worker does it

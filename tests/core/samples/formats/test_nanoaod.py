@@ -1,9 +1,11 @@
-"""What is read of trees of any name, in both representations, equals what uproot and awkward give."""
+"""What is read of trees of any name, in both representations, equals what uproot and awkward give; files with
+names that are code."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
-from itertools import count
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,11 @@ import numpy as np
 import pytest
 import uproot
 from real_data import real_file
-from toys import COLUMNS, toy_events, write_root
+from toys import COLUMNS, toy_events, write_root, write_tree
 
 from trigemu import TrigemuError, catalogue_of, open_catalogue
 from trigemu.base.errors import SampleError
-from trigemu.samples.root import MOST_KEYS, NanoAOD, tree_names
+from trigemu.samples.root import NanoAOD, open_root
 
 NEEDS = [("jet", c) for c in COLUMNS] + [("muon", "charge"), ("", "met"), ("", "met_phi")]
 
@@ -53,11 +55,7 @@ def test_objects_are_sorted_by_falling_pt_if_they_have_one(tmp_path: Path) -> No
     jets, labels = ak.Array([[10.0, 30.0, 20.0], [], [5.0, 6.0]]), ak.Array([[1, 3, 2], [], [5, 6]])
     vertices = ak.zip({"z": ak.Array([[3.0, 9.0, 1.0], [2.0], []])})
     arrays = {"Jet": ak.zip({"pt": ak.values_astype(jets, np.float32), "label": labels}), "PV": vertices}
-    with uproot.recreate(tmp_path / "a.root") as file:
-        kinds = {name: array.type.content for name, array in arrays.items()}
-        file.mktree("Events", kinds, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
-        file["Events"].extend(arrays)
-    read = NanoAOD(str(tmp_path / "a.root")).read(0, 3, [("jet", "label"), ("pv", "z")])
+    read = NanoAOD(str(write_tree(tmp_path / "a.root", arrays))).read(0, 3, [("jet", "label"), ("pv", "z")])
     assert read.collections["jet"].columns["label"].tolist() == [3, 2, 1, 6, 5]
     assert read.collections["jet"].columns["pt"].tolist() == [30.0, 20.0, 10.0, 6.0, 5.0]
     assert read.collections["pv"].columns["z"].tolist() == [3, 9, 1, 2]
@@ -73,11 +71,7 @@ def test_a_parent_is_read_where_there_is_one(tmp_path: Path) -> None:
 
 
 def write_flat(path: Path, **branches: object) -> str:
-    with uproot.recreate(path) as file:
-        arrays = {name: np.asarray(values) for name, values in branches.items()}
-        file.mktree("Events", {name: array.dtype for name, array in arrays.items()})
-        file["Events"].extend(arrays)
-    return str(path)
+    return str(write_tree(path, {name: np.asarray(values) for name, values in branches.items()}))
 
 
 @pytest.mark.parametrize(
@@ -148,22 +142,11 @@ def test_branches_that_are_alike_are_found_once_and_others_by_themselves(tmp_pat
     kinds = {
         "number": {"X_a": np.zeros(4, np.float32)},
         "array": {"X_a": np.zeros((4, 3), np.float32)},
-        "list": {"nX": np.ones(4, np.int32), "X_a": ak.Array([[1.0]] * 4)},
+        "list": {"X": ak.zip({"a": ak.values_astype(ak.Array([[1.0]] * 4), np.float32)})},
         "integer": {"X_a": np.zeros(4, np.int32)},
     }
     for name, columns in kinds.items():
-        with uproot.recreate(tmp_path / f"{name}.root") as file:
-            if name == "list":
-                file.mktree(
-                    "Events",
-                    {"X": "var * {a: float32}"},
-                    counter_name=lambda n: f"n{n}",
-                    field_name=lambda a, b: f"{a}_{b}",
-                )
-                file["Events"].extend({"X": ak.zip({"a": columns["X_a"]})})
-            else:
-                file.mktree("Events", {k: np.dtype((v.dtype, v.shape[1:])) for k, v in columns.items()})
-                file["Events"].extend(columns)
+        write_tree(tmp_path / f"{name}.root", columns)
     for _ in range(2):
         schemas = {name: NanoAOD(str(tmp_path / f"{name}.root")).schema for name in kinds}
         assert "X_a" in schemas["number"].scalars
@@ -303,15 +286,6 @@ def test_the_tree_of_a_catalogue(tmp_path: Path, columns: dict[str, Any]) -> Non
         open_catalogue(file)
 
 
-def test_folders_that_contain_themselves_are_searched_for_a_moment_only() -> None:
-    class Folder:
-        def iterclassnames(self, **options: Any) -> Iterator[tuple[str, str]]:
-            for number in count():
-                yield from ((f"{number}/a", "TDirectory"), (f"{number}/tree", "TTree"))
-
-    assert 0 < len(tree_names(Folder())) < MOST_KEYS
-
-
 def test_a_tree_of_another_format_is_not_read_as_a_plain_one(tmp_path: Path, columns: dict[str, Any]) -> None:
     """PHYSLITE has MeV."""
     write_trees(tmp_path / "a.root", {"CollectionTree": columns})
@@ -323,3 +297,90 @@ def test_a_tree_of_another_format_is_not_read_as_a_plain_one(tmp_path: Path, col
         SampleError, match="its tree 'CollectionTree' has the format 'physlite', not 'nanoaod'"
     ):
         open_catalogue(tmp_path / "c.toml")
+
+
+# ---- names that are code
+
+CODE = "1/().__class__.__base__.__subclasses__().append"
+
+
+def test_a_name_that_is_no_branch_is_not_evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As uproot does with what it does not find: a path whose last part has a / in its name."""
+    write_tree(tmp_path / "a.root", {"b": np.arange(3.0)})
+    (evaluated,) = uproot.open(tmp_path / "a.root")["Events"].arrays(["b * [3, 4][1]"], how=tuple)
+    assert evaluated.tolist() == [0, 4, 8]  # the library alone
+    source = NanoAOD(str(tmp_path / "a.root"))
+    assert source.read(0, 3, [("", "b")]).scalars["b"].tolist() == [0, 1, 2]
+    for name in ("b * [3, 4][1]", CODE, "b/c"):
+        monkeypatch.setitem(source._branches, ("", "x"), name)  # type: ignore[arg-type]
+        with pytest.raises(SampleError, match="has no branch"):
+            source.read(0, 3, [("", "x")])
+
+
+@pytest.mark.parametrize("name", [CODE, "sin(b)", "Jet_pt if b else c", "b + 1", "__import__('os')"])
+def test_a_branch_may_have_any_name(tmp_path: Path, name: str) -> None:
+    write_tree(tmp_path / "a.root", {name: np.arange(3.0), "b": np.ones(3)})
+    source = NanoAOD(str(tmp_path / "a.root"))
+    assert ("", name) in source._branches
+    assert source.read(0, 3, [("", name)]).scalars[name].tolist() == [0, 1, 2]
+
+
+def renamed(content: bytes, old: bytes, new: bytes) -> bytes:
+    """A file with another name of the same length in the uncompressed description of a class."""
+    assert len(old) == len(new)
+    assert old in content
+    return content.replace(old, new)
+
+
+@pytest.mark.parametrize("new", [b"fN'bytes", b"fNbyte\n)", b"f(Bytes)", b"fN\\ytes;"])
+def test_descriptions_of_classes_have_plain_names(tmp_path: Path, new: bytes) -> None:
+    write_tree(tmp_path / "a.root", {"b": np.arange(3.0)}, compression=None)
+    content = (tmp_path / "a.root").read_bytes()
+    start, length = _streamers(content)
+    plain = content[start : start + length]
+    assert plain.count(b"fEntries") >= 1
+    crafted = content[:start] + renamed(plain, b"fEntries", new) + content[start + length :]
+    (tmp_path / "a.root").write_bytes(crafted)
+    file = open_root(str(tmp_path / "a.root"))
+    with pytest.raises(SampleError, match="describes a class with the name "):
+        assert file.file.streamers
+
+
+def _streamers(content: bytes) -> tuple[int, int]:
+    """Where a file describes its classes: in the header, the end of two numbers before its UUID."""
+    head: Any = struct.unpack_from(">4siiiiiiiBiii", content)
+    return int(head[10]), int(head[11])
+
+
+def test_a_file_with_plain_names_describes_its_classes(tmp_path: Path) -> None:
+    write_root(tmp_path / "a.root", toy_events(1, 5))
+    assert "TTree" in open_root(str(tmp_path / "a.root")).file.streamers
+
+
+def _flipped(folder: Path) -> Iterator[Path]:
+    """A file with one bit of the version of each object in its tree flipped, in turn."""
+    write_tree(folder / "a.root", {"b": np.arange(3.0)}, compression=None)
+    content = (folder / "a.root").read_bytes()
+    with uproot.open(folder / "a.root") as file:
+        key = file.key("Events")
+    for at in range(key.fSeekKey, key.fSeekKey + key.fNbytes - 6):
+        count, version = struct.unpack_from(">IH", content, at)
+        if 0x40000000 <= count < 0x40001000 and 0 < version < 30:  # how ROOT begins an object
+            for bit in range(4):
+                changed = content[: at + 5] + bytes([content[at + 5] ^ 1 << bit]) + content[at + 6 :]
+                (folder / "b.root").write_bytes(changed)
+                yield folder / "b.root"
+
+
+def _known() -> dict[str, dict[int, object]]:
+    return {name: dict(getattr(of, "known_versions", {})) for name, of in uproot.classes.items()}
+
+
+def test_classes_of_a_damaged_file_are_its_own(tmp_path: Path) -> None:
+    """uproot would add the class of a version that it does not know to those of all files."""
+    before, number = _known(), 0
+    for number, path in enumerate(_flipped(tmp_path), start=1):  # noqa: B007
+        with suppress(Exception):
+            NanoAOD(str(path)).read(0, 3, [("", "b")])
+    assert number > 20
+    assert _known() == before
