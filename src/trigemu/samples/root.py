@@ -33,11 +33,14 @@ from difflib import SequenceMatcher
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
+from queue import Queue
 from typing import Any, ClassVar
 
 import awkward as ak
 import numpy as np
 import uproot
+from uproot.source.chunk import Chunk
+from uproot.source.futures import TrivialFuture
 
 from trigemu.base.arrays import Array, BoolArray, IntArray
 from trigemu.base.errors import SampleError, UnreadableError, excerpt, few_of
@@ -78,6 +81,34 @@ class _Classes(dict[str, Any]):
         return super().get(name, default)
 
 
+class _Local(uproot.source.chunk.Source):  # type: ignore[misc]
+    """The bytes of a file on this machine. uproot would request them from another thread, through an event
+    loop, which takes longer than reading them."""
+
+    def __init__(self, path: str, **_: Any) -> None:
+        super().__init__()
+        self._file_path, self._num_bytes = path, Path(path).stat().st_size
+
+    def __enter__(self) -> _Local:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing: no file stays open between reads."""
+
+    closed = False
+
+    def chunk(self, start: int, stop: int) -> Chunk:
+        with Path(self._file_path).open("rb") as file:
+            file.seek(start)
+            return Chunk(self, start, stop, TrivialFuture(file.read(stop - start)))
+
+    def chunks(self, ranges: Iterable[tuple[int, int]], notifications: Queue[Chunk]) -> list[Chunk]:
+        chunks = [self.chunk(*bounds) for bounds in ranges]
+        for chunk in chunks:
+            notifications.put(chunk)
+        return chunks
+
+
 @cache
 def keep_memory() -> None:
     """Let this process use freed memory again. By default glibc returns the arrays of each basket to the
@@ -95,7 +126,7 @@ def open_root(path: str) -> Any:
     options = timeouts(where)
     if isinstance(where, Path):
         regular(where)
-        options = {"handler": uproot.MemmapSource}
+        options = {"handler": _Local}
     # Chunks are read once: no cache of arrays.
     return _File(str(where), array_cache=None, custom_classes=_Classes(), **options).root_directory
 

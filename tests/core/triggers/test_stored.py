@@ -90,7 +90,7 @@ def test_a_decision_that_is_not_stored(tmp_path: Path, recorded: Catalogue, name
 
 
 def test_a_sample_without_any(tmp_path: Path) -> None:
-    with pytest.raises(SampleError, match="sample 'soft' has no stored decision 'L1_A'; it stores none"):
+    with pytest.raises(SampleError, match=r"sample 'soft' .* has no stored decision 'L1_A'; it stores none"):
         run(menu_from(tmp_path, stored("L1_A")))
 
 
