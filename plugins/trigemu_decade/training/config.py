@@ -171,6 +171,11 @@ class QuantileTable(TomlTable, frozen=True, kw_only=True):
     max_depth: Depth = 4  #: The largest depth of a tree.
     max_trees: Count = 100  #: The largest number of trees; early stopping may give fewer.
 
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        twice = [name for name in dict.fromkeys(self.x) if self.x != "menu" and self.x.count(name) > 1]
+        if twice:
+            yield "x", f"x = {list(self.x)}: {', '.join(twice)} is there twice; once is enough"
+
 
 class ConfigTable(TomlTable, frozen=True, kw_only=True):
     """The configuration of a training. One of `autoencoder`, `classifier` and `score` says what y is."""

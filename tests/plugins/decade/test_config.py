@@ -149,6 +149,10 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
         "hidden = [4, 2]: expected an odd number, with the latent layer in the middle",
     ),
     "padding": (("padding = 0.0", "padding = -1.0"), ":15: padding = -1.0: expected 0.0, the value that"),
+    "x twice": (
+        ('"met"]', '"met", "met"]'),
+        "x = ['jet[0].pt', 'met', 'met']: met is there twice; once is enough",
+    ),
     "input": (('"n_jet", "ht"', '"n_jet", "jet[1]"'), ":11: 'jet[1]': 'jet[1]' is not a number"),
 }
 
