@@ -108,7 +108,8 @@ def _address(array: Array) -> int:
 _integer, _ = numbers_at(types.int64)
 _double, _ = numbers_at(types.float64)
 _single, _ = numbers_at(types.float32)
-_BLOCK = 64  # events
+#: The events whose inputs are written together.
+_BLOCK = 64
 
 
 @kernel
